@@ -1,0 +1,135 @@
+"""The datagram a probe sends to its agent: who speaks, and what it measured. JSON, one object.
+
+Why JSON and not pickle or struct: the agent must treat a tenant's process as hostile, tenants can
+speak it from any language, and encoding happens in the sender thread, off the training thread.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .samples import Event, Resource, Sample, Scalar, attributes
+
+VERSION = 1
+LARGEST = 60_000
+"""Bytes: below the largest UDP datagram, and far above what a step needs (about 700)."""
+
+
+class DatagramError(ValueError):
+    """A datagram that does not follow the form; its text says what and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Datagram:
+    """What one probe sends at once.
+
+    `number` counts the datagrams of this process from 0, so that gaps show as losses; `dropped`
+    is how many the probe itself gave up so far. Events carry no resource: it is the datagram's.
+    """
+
+    job: str
+    attempt: int
+    rank: int
+    pid: int
+    number: int = 0
+    dropped: int = 0
+    samples: tuple[Sample, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def encode(datagram: Datagram) -> bytes:
+    """Return the bytes of a datagram. NaN and Inf travel as JSON's common extension."""
+    rows: list[list[Any]] = []
+    for sample in datagram.samples:
+        row: list[Any] = [sample.metric, sample.value, sample.at]
+        if sample.attributes:
+            row.append(dict(sample.attributes))
+        rows.append(row)
+    body = {
+        "v": VERSION,
+        "job": datagram.job,
+        "attempt": datagram.attempt,
+        "rank": datagram.rank,
+        "pid": datagram.pid,
+        "n": datagram.number,
+        "dropped": datagram.dropped,
+        "samples": rows,
+        "events": [[event.name, event.at, dict(event.attributes)] for event in datagram.events],
+    }
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Datagram:
+    """Return the datagram in these bytes, or raise DatagramError."""
+    if len(data) > LARGEST:
+        raise DatagramError(f"{len(data)} bytes, more than the {LARGEST} a datagram may have")
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DatagramError(f"not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise DatagramError("not a JSON object")
+    if body.get("v") != VERSION:
+        raise DatagramError(f"version {body.get('v')!r}, this agent speaks {VERSION}")
+    return Datagram(
+        job=_text(body, "job"),
+        attempt=_whole(body, "attempt"),
+        rank=_whole(body, "rank"),
+        pid=_whole(body, "pid"),
+        number=_whole(body, "n"),
+        dropped=_whole(body, "dropped"),
+        samples=tuple(_sample(row) for row in _rows(body, "samples")),
+        events=tuple(_event(row) for row in _rows(body, "events")),
+    )
+
+
+def _text(body: Mapping[str, Any], key: str) -> str:
+    value = body.get(key)
+    if not isinstance(value, str) or not value:
+        raise DatagramError(f"{key}: a non-empty text is needed, not {value!r}")
+    return value
+
+
+def _whole(body: Mapping[str, Any], key: str) -> int:
+    value = body.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise DatagramError(f"{key}: a whole number from 0 is needed, not {value!r}")
+    return value
+
+
+def _rows(body: Mapping[str, Any], key: str) -> list[Any]:
+    rows = body.get(key, [])
+    if not isinstance(rows, list):
+        raise DatagramError(f"{key}: a list is needed")
+    return rows
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DatagramError(f"{where}: a number is needed, not {value!r}")
+    return float(value)
+
+
+def _pairs(value: object, where: str) -> dict[str, Scalar]:
+    if not isinstance(value, dict):
+        raise DatagramError(f"{where}: an object is needed")
+    for key, item in value.items():
+        if not isinstance(item, str | int | float | bool):
+            raise DatagramError(f"{where}.{key}: a text, number or boolean is needed")
+    return value
+
+
+def _sample(row: object) -> Sample:
+    if not isinstance(row, list) or len(row) not in (3, 4) or not isinstance(row[0], str):
+        raise DatagramError("samples: each is [metric, value, at] or [metric, value, at, {...}]")
+    where = f"samples.{row[0]}"
+    pairs = _pairs(row[3], where) if len(row) == 4 else {}
+    return Sample(row[0], _number(row[1], where), _number(row[2], where), attributes(pairs))
+
+
+def _event(row: object) -> Event:
+    if not isinstance(row, list) or len(row) != 3 or not isinstance(row[0], str):
+        raise DatagramError("events: each is [name, at, {...}]")
+    where = f"events.{row[0]}"
+    return Event(row[0], _number(row[1], where), _pairs(row[2], where), Resource(host=""))

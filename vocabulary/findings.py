@@ -1,0 +1,67 @@
+"""What a detector says: a finding about one entity, and the kinds of findings there are."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from .entities import Entity, EntityType
+from .ids import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a detector saw in one window.
+
+    `onset` is the interval (seconds since the epoch) in which it began, as judged; `window` the
+    stretch that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
+    ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report.
+    """
+
+    kind: str
+    job: Job | None
+    attempt: int
+    entity: Entity
+    onset: tuple[float, float]
+    magnitude: float
+    score: float
+    detector: str
+    signal: str
+    window: tuple[float, float]
+    observed: float | str | None
+    expected: float | str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """One kind of finding. `symptom`: it opens an incident; otherwise it is evidence for causes.
+
+    Findings of one `family` are signs of one physical thing and count once. `signals` are the
+    metrics or events that it needs: without any of them it cannot be observed.
+    """
+
+    kind: str
+    family: str
+    symptom: bool
+    entities: tuple[EntityType, ...]
+    signals: tuple[str, ...]
+    help: str
+
+
+@cache
+def catalogue() -> Mapping[str, FindingKind]:
+    """Return every kind of finding by name."""
+    text = resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8")
+    return {
+        row["kind"]: FindingKind(
+            kind=row["kind"],
+            family=row["family"],
+            symptom=row["symptom"],
+            entities=tuple(row["entities"]),
+            signals=tuple(row["signals"]),
+            help=row["help"],
+        )
+        for row in tomllib.loads(text)["finding"]
+    }

@@ -1,0 +1,134 @@
+"""The JSON Schema of the incident document, built from the vocabulary it is written in.
+
+`docs/reference/incident.schema.json` is its published copy; a test holds the two together.
+Consumers must accept added fields, so objects stay open.
+"""
+
+from typing import Any, get_args
+
+from . import entities, faults, incidents
+
+_TIME = {"type": "string", "format": "date-time"}
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "number"}
+_MAYBE_NUMBER = {"type": ["number", "null"]}
+_SHOWN = {"type": ["number", "string", "null"]}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return an object schema in which every named property is required."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+def _choice(values: object) -> dict[str, Any]:
+    return {"enum": list(get_args(values))}
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema (JSON Schema 2020-12)."""
+    fault = {"enum": list(faults.catalogue())}
+    entity = {"$ref": "#/$defs/entity"}
+    symptom = _object(
+        {
+            "kind": _TEXT,
+            "entity": entity,
+            "onset": _TIME,
+            "magnitude": _MAYBE_NUMBER,
+            "detector": _TEXT,
+            "text": _TEXT,
+        }
+    )
+    evidence = _object(
+        {
+            "relation": _choice(incidents.Relation),
+            "family": _TEXT,
+            "entity": entity,
+            "signal": _TEXT,
+            "window": _list(_TIME, minItems=2, maxItems=2),
+            "observed": _SHOWN,
+            "expected": _SHOWN,
+            "weight": _NUMBER,
+            "text": _TEXT,
+        }
+    )
+    action = _object({"when": {"enum": ["now", "investigate"]}, "text": _TEXT, "command": _TEXT})
+    hypothesis = _object(
+        {
+            "rank": {"type": "integer", "minimum": 1},
+            "fault": fault,
+            "entity": entity,
+            "score": _NUMBER,
+            "probability": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+            "confidence": _choice(incidents.Confidence),
+            "evidence": _list(evidence),
+            "actions": _list(action),
+            "runbook": _TEXT,
+        }
+    )
+    root_cause = _object(
+        {
+            "status": _choice(incidents.CauseStatus),
+            "engine": _TEXT,
+            "catalogue": _TEXT,
+            "hypotheses": _list(hypothesis),
+            "unknown": _object({"score": _NUMBER, "reasons": _list(_TEXT)}),
+            "next_checks": _list(
+                _object({"text": _TEXT, "command": _TEXT, "separates": _list(fault)})
+            ),
+            "data_quality": _object(
+                {
+                    "missing": _list(_TEXT),
+                    "clock_skew_seconds": _MAYBE_NUMBER,
+                    "coverage": _MAYBE_NUMBER,
+                }
+            ),
+        }
+    )
+    document = _object(
+        {
+            "schema_version": {"const": incidents.SCHEMA_VERSION},
+            "id": {"type": "string", "pattern": "^[0-9a-f]{16,64}$"},
+            "job": {"type": ["string", "null"]},
+            "jobs": _list(_TEXT),
+            "attempt": {"type": "integer", "minimum": 0},
+            "cluster": {"type": ["string", "null"]},
+            "status": _choice(incidents.Status),
+            "severity": {"enum": list(faults.SEVERITIES)},
+            "opened_at": _TIME,
+            "detected_at": _TIME,
+            "updated_at": _TIME,
+            "resolved_at": {"type": ["string", "null"], "format": "date-time"},
+            "summary": _TEXT,
+            "symptoms": _list(symptom, minItems=1),
+            "root_cause": root_cause,
+            "impact": _object(
+                {
+                    "ranks": {"type": "integer", "minimum": 0},
+                    "nodes": {"type": "integer", "minimum": 0},
+                    "slowdown": _MAYBE_NUMBER,
+                    "gpu_seconds_lost": _NUMBER,
+                }
+            ),
+            "timeline": _list(_object({"at": _TIME, "kind": _TEXT, "text": _TEXT})),
+        }
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rankscope incident",
+        "description": "What broke, where, how sure, on what evidence, what to do, what it costs.",
+        **document,
+        "$defs": {
+            "entity": _object(
+                {
+                    "type": {"enum": list(entities.ENTITY_TYPES)},
+                    "id": _TEXT,
+                    "host": {"type": ["string", "null"]},
+                    "ranks": _list({"type": "integer", "minimum": 0}),
+                }
+            )
+        },
+    }

@@ -1,0 +1,48 @@
+"""What is measured and what is said: samples, events, and the resource that speaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Scalar = str | int | float | bool
+Attributes = tuple[tuple[str, Scalar], ...]
+"""Sorted (name, value) pairs: hashable, and equal however the sender ordered them."""
+
+
+def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
+    """Return sorted pairs, leaving out what is unknown (None)."""
+    return tuple(sorted((name, value) for name, value in pairs.items() if value is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Who speaks: one host, and the job attempt the telemetry belongs to (None for the node itself).
+
+    `extra` holds the resource attributes beyond these, sorted: `k8s.pod.name`, `network.switch`, ...
+    """
+
+    host: str
+    job: str | None = None
+    attempt: int = 0
+    cluster: str | None = None
+    service: str = ""
+    extra: Attributes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of one series. `at` is seconds since the epoch."""
+
+    metric: str
+    value: float
+    at: float
+    attributes: Attributes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened once. `at` is seconds since the epoch."""
+
+    name: str
+    at: float
+    attributes: Mapping[str, Scalar] = field(default_factory=dict)
+    resource: Resource = field(default_factory=lambda: Resource(host=""))
