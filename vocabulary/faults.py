@@ -36,7 +36,7 @@ def catalogue() -> Mapping[Fault, FaultKind]:
         Fault(row["id"]): FaultKind(
             id=Fault(row["id"]),
             entities=cast("tuple[EntityType, ...]", tuple(row["entities"])),
-            severity=cast(Severity, row["severity"]),
+            severity=cast("Severity", row["severity"]),
             title=row["title"],
             help=row["help"],
         )

@@ -55,8 +55,8 @@ def catalogue() -> Mapping[str, Metric]:
         row["name"]: Metric(
             name=row["name"],
             unit=row["unit"],
-            kind=cast(Kind, row["kind"]),
-            cadence=cast(Cadence, row["cadence"]),
+            kind=cast("Kind", row["kind"]),
+            cadence=cast("Cadence", row["cadence"]),
             help=row["help"],
             attributes=tuple(row.get("attributes", ())),
             optional=tuple(row.get("optional", ())),

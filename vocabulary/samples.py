@@ -15,9 +15,9 @@ def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Who speaks: one host, and the job attempt the telemetry belongs to (None for the node itself).
+    """Who speaks: one host, and the job attempt the telemetry belongs to (None: the node itself).
 
-    `extra` holds the resource attributes beyond these, sorted: `k8s.pod.name`, `network.switch`, ...
+    `extra` holds the other resource attributes, sorted: `k8s.pod.name`, `network.switch`, ...
     """
 
     host: str
