@@ -1,11 +1,9 @@
-"""What can be at fault: jobs, ranks, devices, hosts, ports, switches, groups, processes and more."""
+"""What can be at fault: jobs, ranks, devices, hosts, ports, switches, processes and more."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 EntityType = Literal[
-    "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
-]
     "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
 ]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)

@@ -177,7 +177,7 @@ class RootCause:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What the incident costs: `slowdown` is a ratio to the healthy step time, None when stopped."""
+    """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped."""
 
     ranks: int
     nodes: int
