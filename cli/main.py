@@ -1,0 +1,95 @@
+"""The entry point: finds the verb, runs it, and turns what went wrong into words and exit codes.
+
+Exit codes: 0 the input was processed; 1 it could not be; 2 wrong use or a missing extra. Only the
+standard library is imported here; each verb imports what it needs when it runs.
+"""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from . import verbs
+
+_USAGE = "usage: rankscope [--help] [--version] VERB ..."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (default: those of the process); return its exit code.
+
+    Raises SystemExit where argparse does: after `--help` (0) and for wrong arguments (2).
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"rankscope {metadata.version('rankscope')}")
+        return 0
+    name, *rest = words
+    if name not in verbs.VERBS:
+        print(_unknown(name), file=sys.stderr)
+        return 2
+    return _run(name, rest)
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    verb = verbs.load(name)
+    parser = argparse.ArgumentParser(prog=f"rankscope {name}", description=verb.HELP)
+    verb.add_arguments(parser)
+    arguments = parser.parse_args(words)
+    try:
+        code = verb.run(arguments)
+        sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        if not _foreign(error) or verb.EXTRA is None:
+            raise
+        print(
+            f"rankscope {name} needs the {verb.EXTRA} extra ({error.name} is not installed): "
+            f"pip install 'rankscope[{verb.EXTRA}]'",
+            file=sys.stderr,
+        )
+        return 2
+    except BrokenPipeError:
+        # Whoever read our output went away (`| head`): say nothing, and keep the interpreter
+        # from complaining when it flushes standard output at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if not _bad_settings(error):
+            raise
+        print(error, file=sys.stderr)
+        return 2
+    return code
+
+
+def _foreign(error: ModuleNotFoundError) -> bool:
+    """Tell whether a package of others is missing, and not a module of ours."""
+    return error.name is not None and error.name.partition(".")[0] != "rankscope"
+
+
+def _bad_settings(error: Exception) -> bool:
+    """Tell a SettingsError, without importing the settings room (and pydantic) to ask."""
+    settings = sys.modules.get("rankscope.settings")
+    return settings is not None and isinstance(error, settings.SettingsError)
+
+
+def _overview() -> str:
+    lines = [_USAGE, "", "What broke in a training job, where, how sure, on what evidence.", ""]
+    lines += [f"  {name:<14}{verbs.load(name).HELP}" for name in verbs.VERBS]
+    lines += ["", "rankscope VERB --help says more about a verb."]
+    return "\n".join(lines)
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, verbs.VERBS, n=1)
+    hint = f"did you mean {near[0]}?" if near else "rankscope --help lists the verbs"
+    return f"rankscope: there is no verb {name!r}; {hint}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""`rankscope demo`: a real training job on this machine, one fault, and its incident explained."""
+
+import argparse
+import sys
+
+HELP = "watch a real training job on this machine go wrong, and what Rankscope says about it"
+EXTRA: str | None = "lab"
+
+FAULTS = (
+    "host.cpu_contention",
+    "software.stuck_process",
+    "numerics.nan_rank",
+    "software.crash",
+)
+TRAINERS = ("auto", "torch", "numpy")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--fault",
+        choices=FAULTS,
+        default=FAULTS[0],
+        metavar="FAULT_ID",
+        help=f"the fault to inject: {', '.join(FAULTS)} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="end after the report; without it the console stays up",
+    )
+    parser.add_argument(
+        "--trainer",
+        choices=TRAINERS,
+        default="auto",
+        help="the training job: torch with gloo where torch is importable, else numpy",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print the incident document on standard output, progress on standard error",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the demo; 0 only when the injected fault is the first cause at the right place."""
+    from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
+
+    return demo.run(
+        fault=arguments.fault,
+        once=arguments.once,
+        trainer=arguments.trainer,
+        as_json=arguments.json,
+        out=sys.stderr if arguments.json else sys.stdout,
+    )
