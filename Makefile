@@ -1,0 +1,70 @@
+# Every door of the project. `make` alone prints them.
+#
+# Knobs: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
+# `make demo` injects), ARGS (passed on to demo, pytest, bench and soak).
+
+PYTHON ?= python3
+VENV ?= .venv
+FAULT ?=
+ARGS ?=
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types layers bench soak docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## break a real training job on this machine, and see it explained (FAULT=numerics.nan_rank ...)
+	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
+
+test: $(VENV)/.developing ## run every test
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types layers ## everything that reads the code without running it
+
+lint: $(VENV)/.developing ## style and formatting: ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the rooms
+	$(BIN)/mypy src tests tools
+	$(BIN)/pyright
+
+layers: $(VENV)/.developing ## which room may import which: import-linter
+	$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/
+	$(BIN)/python -m rankscope.lab.bench $(ARGS)
+
+soak: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
+	$(BIN)/python -m rankscope.lab.soak $(ARGS)
+
+docs: $(VENV)/.developing ## write docs/reference anew from the code
+	$(BIN)/python -m tools.reference
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# The environment, in three steps. Each leaves a stamp, so that a second call costs nothing and a
+# changed pyproject.toml installs again.
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "rankscope needs Python 3.11 or newer; $(PYTHON) is missing or older." >&2; \
+	  echo "If a newer one has another name: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu:" >&2; \
+	  echo "    apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+# --group needs pip 25.1; the pip that comes with Python 3.11 is older.
+$(VENV)/.developing: pyproject.toml $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@touch $@ $(VENV)/.installed

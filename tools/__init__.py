@@ -1,0 +1,1 @@
+"""What developers of the project run: generators of reference pages, pictures, contracts."""

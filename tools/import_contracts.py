@@ -1,0 +1,49 @@
+"""An import-linter contract: rooms that may import the standard library and nothing foreign.
+
+import-linter's own `forbidden` contract needs the names of what is forbidden; a guest in other
+people's processes must not import anything at all, whatever its name will be.
+"""
+
+import sys
+
+from grimp import ImportGraph
+from importlinter import Contract, ContractCheck, fields, output
+
+
+class StandardLibraryOnly(Contract):
+    """Direct imports of `rooms` stay inside `ours` and the standard library.
+
+    `except_in` names modules that exist to meet one foreign library, as "module -> library".
+    """
+
+    type_name = "standard_library_only"
+
+    rooms = fields.ListField(subfield=fields.StringField())
+    ours = fields.StringField()
+    except_in = fields.ListField(subfield=fields.StringField(), required=False)
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002, FBT001  import-linter's signature
+        """Collect every import that leaves the house."""
+        allowed = {tuple(line.split(" -> ")) for line in self.except_in or ()}  # type: ignore[attr-defined]
+        strangers = []
+        for importer in sorted(graph.modules):
+            if not self._inside(importer):
+                continue
+            for imported in sorted(graph.find_modules_directly_imported_by(importer)):
+                top = imported.partition(".")[0]
+                if top == self.ours or top in sys.stdlib_module_names:
+                    continue
+                if (importer, top) not in allowed:
+                    strangers.append((importer, imported))
+        return ContractCheck(kept=not strangers, metadata={"strangers": strangers})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Print every import that leaves the house."""
+        for importer, imported in check.metadata["strangers"]:
+            output.print_error(
+                f"{importer} must not import {imported}: it is not in the standard library",
+                bold=False,
+            )
+
+    def _inside(self, module: str) -> bool:
+        return any(module == room or module.startswith(f"{room}.") for room in self.rooms)  # type: ignore[attr-defined]
