@@ -1,0 +1,35 @@
+"""What can be wrong with settings, told all at once and with the fix.
+
+A problem never repeats a text that was given: what stands in the wrong place may be a password.
+Only a number out of range is shown.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake.
+
+    `where` is `file:line` or the variable's name, `key` the dotted path ("" for the file as a
+    whole), `what` the mistake and `fix` what to do about it.
+    """
+
+    where: str
+    key: str
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        """Return the one line an operator reads."""
+        return ": ".join(
+            part for part in (self.where, self.key, f"{self.what}; {self.fix}") if part
+        )
+
+
+class SettingsError(ValueError):
+    """Settings a process must not start with; `problems` holds every mistake found."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
