@@ -1,0 +1,46 @@
+"""How far each host's clock is off, judged from when its telemetry is heard.
+
+Telemetry ahead of `now` can only be a clock that is ahead. Telemetry behind may also be a spool
+that drains after an outage; but then it catches up within seconds, while a clock that is behind
+stays behind by the same amount.
+"""
+
+import statistics
+from collections import deque
+
+TOLERATED_SECONDS = 30.0
+"""Smaller offsets are left alone: reporting periods and delays look the same."""
+
+STEADY_SPAN_SECONDS = 20.0
+STEADY_SPREAD_SECONDS = 10.0
+MEMORY_SECONDS = 120.0
+
+
+class HostClock:
+    """The offset of one host's clock: positive when it is ahead."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+        self._seen: deque[tuple[float, float]] = deque(maxlen=64)
+
+    def hear(self, newest: float, now: float) -> float:
+        """Take the newest event time of a batch heard at `now`; return the offset to subtract."""
+        self._seen.append((now, newest - now))
+        while now - self._seen[0][0] > MEMORY_SECONDS:
+            self._seen.popleft()
+        recent = [offset for _, offset in self._seen]
+        middle = statistics.median(recent)
+        if abs(middle) < TOLERATED_SECONDS:
+            self.offset = 0.0
+        elif middle > 0 or self._steady(recent):
+            # Kept until it moves by more than reporting jitter, so that one step's points,
+            # heard in two batches, still share one time.
+            if abs(middle - self.offset) > STEADY_SPREAD_SECONDS:
+                self.offset = middle
+        else:
+            self.offset = 0.0
+        return self.offset
+
+    def _steady(self, recent: list[float]) -> bool:
+        span = self._seen[-1][0] - self._seen[0][0]
+        return span >= STEADY_SPAN_SECONDS and max(recent) - min(recent) <= STEADY_SPREAD_SECONDS

@@ -1,0 +1,190 @@
+"""What a detector sees of one job attempt: whole matrices, ranks down, steps or readings across.
+
+Missing values are NaN everywhere. Times are seconds since the epoch, already freed of the offsets
+of host clocks. The collector fills these; a test can fill them by hand in a few lines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..vocabulary.entities import Entity
+from ..vocabulary.entities import gpu as gpu_entity
+from ..vocabulary.entities import host as host_entity
+from ..vocabulary.entities import job as job_entity
+from ..vocabulary.entities import rank as rank_entity
+from ..vocabulary.ids import Job
+from ..vocabulary.samples import Event
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Per-step values on the ruler of step indices.
+
+    index: [steps], ascending. at: [ranks, steps], the end of each step. planes: by metric name,
+    or `metric|variant` where the contract has a closed attribute (`training.loss|local`).
+    """
+
+    index: Ints
+    at: Floats
+    planes: Mapping[str, Floats] = field(default_factory=dict)
+
+    def plane(self, name: str) -> Floats:
+        """Return [ranks, steps] of one plane; all NaN when nobody reports it."""
+        found = self.planes.get(name)
+        return np.full(self.at.shape, np.nan) if found is None else found
+
+    def has(self, name: str) -> bool:
+        """Tell whether anybody reports this plane."""
+        return name in self.planes and bool(np.isfinite(self.planes[name]).any())
+
+    def last(self, count: int) -> "Steps":
+        """Return the newest `count` steps."""
+        if count >= len(self.index):
+            return self
+        cut = len(self.index) - max(count, 0)
+        planes = {name: plane[:, cut:] for name, plane in self.planes.items()}
+        return Steps(self.index[cut:], self.at[:, cut:], planes)
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Periodic values, a ring a row: neither aligned over rows nor sorted within one.
+
+    at, value: [rows, readings]. Rows are ranks or hosts, as the asker chose.
+    """
+
+    at: Floats
+    value: Floats
+
+    def latest(self) -> tuple[Floats, Floats]:
+        """Return (value, at), each [rows], of the newest reading of every row."""
+        rows = np.arange(len(self.at))
+        if not self.at.shape[1]:
+            empty = np.full(len(self.at), np.nan)
+            return empty, empty
+        newest = np.argmax(np.where(np.isnan(self.at), -np.inf, self.at), axis=1)
+        return self.value[rows, newest], self.at[rows, newest]
+
+    def mean(self, start: float, end: float) -> Floats:
+        """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
+        inside = (self.at > start) & (self.at <= end) & np.isfinite(self.value)
+        count = inside.sum(axis=1)
+        total = np.where(inside, self.value, 0.0).sum(axis=1)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def rate(self, start: float, end: float) -> Floats:
+        """Return [rows], the growth per second of a cumulative counter over [start, end].
+
+        A counter that went backwards began again: only its growth since then counts. NaN where
+        fewer than two readings fall inside.
+        """
+        inside = (self.at >= start) & (self.at <= end) & np.isfinite(self.value)
+        at = np.where(inside, self.at, np.inf)
+        order = np.argsort(at, axis=1, kind="stable")
+        rows = np.arange(len(at))[:, None]
+        at, value = at[rows, order], self.value[rows, order]
+        valid = np.isfinite(at)
+        both = valid[:, 1:] & valid[:, :-1]
+        growth = np.where(both, np.diff(np.where(valid, value, 0.0), axis=1), 0.0)
+        began_again = growth < 0
+        growth = np.where(began_again, np.where(valid, value, 0.0)[:, 1:], growth)
+        seconds = np.where(both, np.diff(np.where(valid, at, 0.0), axis=1), 0.0).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(seconds > 0, growth.sum(axis=1) / seconds, np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A communication group as its members last told: sequence numbers, [members] each.
+
+    rows: rows of the members in the window's matrices. changed_at: when a number last moved.
+    """
+
+    name: str
+    kind: str
+    rows: Ints
+    enqueued: Floats
+    completed: Floats
+    at: Floats
+    changed_at: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class JobWindow:
+    """One job attempt at one moment.
+
+    ranks: [rows] global rank of each row. host_of: [rows] index into hosts, -1 where unknown.
+    heard: [rows] when the rank's own process last spoke; host_heard, host_cadence: [hosts] when a
+    host last spoke and how often it does (both by the clock that `now` comes from).
+    """
+
+    job: Job
+    attempt: int
+    cluster: str | None
+    now: float
+    ranks: Ints
+    hosts: tuple[str, ...]
+    host_of: Ints
+    world_size: int
+    steps: Steps
+    role_of: Ints
+    hw_ids: tuple[str | None, ...]
+    pids: Ints
+    heard: Floats
+    host_heard: Floats
+    host_cadence: Floats
+    rank_readings: Mapping[str, Readings]
+    host_readings: Mapping[str, Readings]
+    groups: Sequence[Group] = ()
+    events: Sequence[Event] = ()
+    clock_skew: float = 0.0
+
+    @property
+    def entity(self) -> Entity:
+        """Return the job."""
+        return job_entity(self.job, tuple(int(rank) for rank in self.ranks))
+
+    def rank_entity(self, row: int) -> Entity:
+        """Return the rank of a row, with its host where known."""
+        return rank_entity(int(self.ranks[row]), self.host_name(row))
+
+    def host_name(self, row: int) -> str | None:
+        """Return the host of a row, None where unknown."""
+        index = int(self.host_of[row])
+        return self.hosts[index] if index >= 0 else None
+
+    def host_entity(self, index: int) -> Entity:
+        """Return a host with the ranks of this job that run on it."""
+        rows = np.flatnonzero(self.host_of == index)
+        return host_entity(self.hosts[index], tuple(int(self.ranks[row]) for row in rows))
+
+    def gpu_entity(self, row: int) -> Entity | None:
+        """Return the device of a row, None where unknown."""
+        hw_id = self.hw_ids[row]
+        rank = (int(self.ranks[row]),)
+        return gpu_entity(hw_id, self.host_name(row), rank) if hw_id else None
+
+    def of_ranks(self, metric: str) -> Readings:
+        """Return a periodic metric with one row a rank."""
+        return self.rank_readings.get(metric) or _nothing(len(self.ranks))
+
+    def of_hosts(self, metric: str) -> Readings:
+        """Return a periodic metric with one row a host."""
+        return self.host_readings.get(metric) or _nothing(len(self.hosts))
+
+    def row_of(self, rank: int) -> int | None:
+        """Return the row of a global rank, None where the window has none."""
+        found = np.flatnonzero(self.ranks == rank)
+        return int(found[0]) if len(found) else None
+
+
+def _nothing(rows: int) -> Readings:
+    empty = np.full((rows, 0), np.nan)
+    return Readings(empty, empty)
