@@ -1,1 +1,1 @@
-"""What people look at: the built-in console, and dashboards and rules for Grafana and Prometheus."""
+"""What people look at: the built-in console; later dashboards and rules for Grafana."""

@@ -1,0 +1,113 @@
+// The collector's API as the console uses it: one way to ask, one stream of news.
+
+const KEY = "rankscope.token";
+let asking = null; // the one open question for a token, shared by everybody who waits for it
+
+/** A problem document of the collector (RFC 9457), or what stood in its place. */
+export class Problem extends Error {
+  constructor(status, title, detail) {
+    super(detail ? `${title}: ${detail}` : title);
+    this.status = status;
+  }
+}
+
+/** Return the JSON at a path below /api/v1, or raise a Problem. Asks for a token when needed. */
+export async function get(path, parameters = {}, signal = undefined) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined));
+  const answer = await ask(`api/v1/${path}${query.size ? `?${query}` : ""}`, signal);
+  return answer.json();
+}
+
+async function ask(address, signal) {
+  for (;;) {
+    const token = sessionStorage.getItem(KEY);
+    let answer;
+    try {
+      answer = await fetch(address, { signal, headers: token ? { Authorization: `Bearer ${token}` } : {} });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Problem(0, "The collector does not answer", "the connection failed; trying again");
+    }
+    if (answer.ok) return answer;
+    if (answer.status === 401) {
+      if (token === sessionStorage.getItem(KEY)) sessionStorage.removeItem(KEY);
+      await tokenFromPerson();
+      continue;
+    }
+    throw await problem(answer);
+  }
+}
+
+async function problem(answer) {
+  try {
+    const body = await answer.json();
+    return new Problem(answer.status, body.title ?? answer.statusText, body.detail);
+  } catch {
+    return new Problem(answer.status, `The collector answered ${answer.status}`, answer.statusText);
+  }
+}
+
+function tokenFromPerson() {
+  if (sessionStorage.getItem(KEY)) return Promise.resolve(); // somebody was quicker
+  asking ??= new Promise((resolve) => {
+    const dialog = document.getElementById("token");
+    const text = document.getElementById("token-text");
+    const use = () => {
+      const token = text.value.trim();
+      if (!token) return;
+      sessionStorage.setItem(KEY, token);
+      text.value = "";
+      dialog.close();
+      asking = null;
+      resolve();
+    };
+    document.getElementById("token-use").onclick = use;
+    text.onkeydown = (event) => { if (event.key === "Enter") use(); };
+    dialog.oncancel = (event) => event.preventDefault(); // nothing can be shown without it
+    dialog.showModal();
+    text.focus();
+  });
+  return asking;
+}
+
+/** Return the items of a list page as the contract has it; a bare list is taken too. */
+export function items(answer) {
+  if (Array.isArray(answer)) return answer;
+  return Array.isArray(answer?.items) ? answer.items : [];
+}
+
+/**
+ * Follow the collector's events for ever; `news()` is called for each, and every few seconds while
+ * the stream is away. `state(word)` hears "live", "polling" or "offline". EventSource cannot send a
+ * token, so the stream is read by hand.
+ */
+export async function follow(news, state) {
+  let pause = 2;
+  for (;;) {
+    try {
+      const answer = await ask("api/v1/events");
+      state("live");
+      news();
+      pause = 2;
+      await read(answer, news);
+      state("polling");
+    } catch (error) {
+      state(error.status === 0 ? "offline" : "polling");
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause * 1000));
+    news();
+    pause = Math.min(pause * 1.5, 10);
+  }
+}
+
+async function read(answer, news) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const records = (held + value.replaceAll("\r", "")).split("\n\n");
+    held = records.pop();
+    if (records.some((record) => /^data:/m.test(record))) news();
+  }
+}

@@ -1,0 +1,122 @@
+// The frame: which page is shown, when it is shown anew, and the theme.
+
+import { follow } from "./api.js";
+import { h, show } from "./dom.js";
+import { incidentPage } from "./incident.js";
+import { incidentsPage } from "./incidents.js";
+import { jobPage, jobsPage } from "./jobs.js";
+import { loadWords } from "./units.js";
+
+const content = document.getElementById("content");
+let current = null; // {refresh, close} of the page that is shown
+
+const PAGES = [
+  [/^#\/incidents\/([^/?]+)$/, (id) => incidentPage(id), "incidents"],
+  [/^#\/jobs\/([^/?]+)$/, (job) => jobPage(job), "jobs"],
+  [/^#\/jobs$/, () => jobsPage(), "jobs"],
+  [/^#?\/?(?:incidents)?(?:\?(.*))?$/, (query) => incidentsPage(new URLSearchParams(query)), "incidents"],
+];
+
+function open() {
+  current?.close();
+  const hash = location.hash;
+  for (const [pattern, page, name] of PAGES) {
+    const match = pattern.exec(hash);
+    if (!match) continue;
+    for (const entry of document.querySelectorAll("nav a")) {
+      if (entry.dataset.page === name) entry.setAttribute("aria-current", "page");
+      else entry.removeAttribute("aria-current");
+    }
+    current = page(name === "incidents" && hash.includes("?") ? match[1] : decoded(match[1]));
+    content.replaceChildren(current.root);
+    content.scrollIntoView({ block: "nearest" });
+    window.scrollTo(0, 0);
+    refresh();
+    return;
+  }
+  current = null;
+  show(content, h("p", {}, "There is no such page. ", h("a", { href: "#/incidents" }, "Incidents"), "."));
+}
+
+function decoded(text) {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// News come in bursts: show them once, and never twice at a time.
+let waiting = false;
+let busy = false;
+
+async function refresh() {
+  if (busy) { waiting = true; return; }
+  busy = true;
+  do {
+    waiting = false;
+    const page = current;
+    try {
+      await page?.refresh();
+      page?.root.querySelector(":scope > .problem")?.remove();
+    } catch (error) {
+      if (error.name !== "AbortError" && page === current) complain(page.root, error);
+    }
+  } while (waiting);
+  busy = false;
+}
+
+function complain(root, error) {
+  root.querySelector(":scope > .problem")?.remove();
+  root.prepend(h("p", { class: "problem", role: "alert" }, error.message));
+}
+
+let soon = null;
+function news() {
+  soon ??= setTimeout(() => { soon = null; refresh(); }, 250);
+}
+
+const live = document.getElementById("live");
+function state(word) {
+  live.textContent = word;
+  live.dataset.state = word;
+}
+
+const THEMES = ["system", "light", "dark"];
+const theme = document.getElementById("theme");
+function useTheme(name) {
+  if (name === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  theme.textContent = `theme: ${name}`;
+  theme.dataset.name = name;
+}
+theme.addEventListener("click", () => {
+  const next = THEMES[(THEMES.indexOf(theme.dataset.name) + 1) % THEMES.length];
+  localStorage.setItem("rankscope.theme", next);
+  useTheme(next);
+});
+useTheme(THEMES.includes(localStorage.getItem("rankscope.theme")) ? localStorage.getItem("rankscope.theme") : "system");
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address after # is the page
+  content.focus();
+});
+
+// j and k walk through the rows of a list, as in a mail reader.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.key !== "j" && event.key !== "k") return;
+  const rows = [...content.querySelectorAll("a.row-link")];
+  const at = rows.indexOf(document.activeElement);
+  rows[Math.max(0, Math.min(rows.length - 1, event.key === "j" ? at + 1 : at - 1))]?.focus();
+});
+
+window.addEventListener("hashchange", open);
+try {
+  await loadWords();
+} catch {
+  // ids are readable without their titles
+}
+open();
+follow(news, state);
+setInterval(news, 5000); // ages move, and a plot grows, without any event

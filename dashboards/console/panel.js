@@ -1,0 +1,76 @@
+// The plot on an incident's page: which signals can be drawn, and the one that is.
+
+import { get } from "./api.js";
+import { h, list, show } from "./dom.js";
+import { plot } from "./plot.js";
+import { read } from "./series.js";
+import { epoch, metric } from "./units.js";
+
+const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
+const LONGEST = 3600; // seconds; beyond that a plot of every step says nothing
+
+/** Return {root, refresh(incident)}. The first signal with points of an accused rank is drawn. */
+export function plotPanel(signal) {
+  const root = h("section", { class: "panel" });
+  let chosen = null; // what the reader asked for
+  let shown = "";
+
+  async function refresh(incident) {
+    const first = list(incident.root_cause?.hypotheses)[0];
+    const job = incident.job ?? list(incident.jobs)[0];
+    if (!first || !job) return show(root);
+    const culprits = new Set(list(first.entity?.ranks));
+    const names = signals(first);
+    const stretch = span(incident);
+    for (const name of chosen ? [chosen, ...names] : names) {
+      const answer = await get(`jobs/${encodeURIComponent(job)}/series`, { metric: name, ...stretch }, signal).catch(quiet);
+      const series = read(answer, metric(name).kind);
+      if (!series.some((one) => !culprits.size || culprits.has(one.rank))) continue;
+      const text = JSON.stringify([name, series, incident.opened_at]);
+      if (text === shown) return undefined;
+      shown = text;
+      const unit = answer.unit ?? metric(name).unit;
+      const figure = plot({
+        name, series, culprits, onset: epoch(incident.opened_at), unit: metric(name).kind === "counter" ? rated(unit) : unit,
+      });
+      return show(root, h("h2", {}, culprits.size ? "Against its peers" : "Every rank"), tabs(names, name, incident), figure);
+    }
+    shown = "";
+    return show(root, h("h2", {}, "Against its peers"), h("p", { class: "muted" }, "The collector no longer holds, or never had, a signal to draw here."));
+  }
+
+  function tabs(names, current, incident) {
+    return h("div", { class: "tabs", role: "group", "aria-label": "Signal" }, names.map((name) => h("button", {
+      type: "button",
+      "data-key": `signal ${name}`,
+      "aria-pressed": String(name === current),
+      title: metric(name).help,
+      onclick: () => { chosen = name; refresh(incident).catch(() => {}); },
+    }, name)));
+  }
+
+  return { root, refresh };
+}
+
+/** Return the metrics that name ranks: those of the evidence, strongest first, then the usual. */
+function signals(hypothesis) {
+  const supports = list(hypothesis.evidence).filter((line) => line.relation === "supports").map((line) => line.signal);
+  return [...new Set([...supports, ...FALLBACKS])].filter((name) => metric(name).ranked).slice(0, 6);
+}
+
+function span(incident) {
+  const opened = epoch(incident.opened_at);
+  const resolved = epoch(incident.resolved_at);
+  const end = Number.isFinite(resolved) ? resolved + 15 : Math.max(Date.now() / 1000, epoch(incident.updated_at));
+  const before = Math.max(60, Math.min(600, (end - opened) / 2));
+  return { from: opened - before, to: Math.min(end, opened + LONGEST) };
+}
+
+function rated(unit) {
+  return unit === "By" ? "By/s" : unit === "s" ? "s/s" : "/s";
+}
+
+function quiet(error) {
+  if (error.name === "AbortError") throw error;
+  return null; // a series that is not there is no reason to hide the rest
+}

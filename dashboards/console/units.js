@@ -1,0 +1,124 @@
+// Numbers and times as people read them. Every function takes what is missing and says "–".
+
+const NONE = "–";
+let words = { faults: {}, metrics: {} };
+
+/** Load titles, units and kinds from the vocabulary; without them ids are shown. */
+export async function loadWords() {
+  const answer = await fetch("console/words.json");
+  if (answer.ok) words = await answer.json();
+}
+
+/** Return a fault's title, its id when it has none. */
+export function title(fault) {
+  return words.faults[fault]?.title ?? String(fault ?? "unknown");
+}
+
+/** Return {unit, kind, help} of a metric; empty for one that the vocabulary does not know. */
+export function metric(name) {
+  return words.metrics[name] ?? {};
+}
+
+/** Return every fault id and title, for a choice. */
+export function faults() {
+  return Object.entries(words.faults).map(([id, fault]) => [id, fault.title]);
+}
+
+/** Return seconds since the epoch from RFC 3339 or a number, NaN when it is neither. */
+export function epoch(at) {
+  if (typeof at === "number") return at;
+  return at ? Date.parse(at) / 1000 : NaN;
+}
+
+/** Return the time of day; with the date when it is not today. */
+export function clock(at) {
+  const seconds = epoch(at);
+  if (!Number.isFinite(seconds)) return NONE;
+  const moment = new Date(seconds * 1000);
+  const time = moment.toLocaleTimeString("en-GB");
+  if (moment.toDateString() === new Date().toDateString()) return time;
+  return `${moment.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
+}
+
+/** Return the full moment in UTC, for tooltips and copying. */
+export function utc(at) {
+  const seconds = epoch(at);
+  return Number.isFinite(seconds) ? new Date(seconds * 1000).toISOString() : "";
+}
+
+/** Return a stretch of time: 210 ms, 4.1 s, 12 min, 3.5 h, 2.1 d. */
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return NONE;
+  const size = Math.abs(seconds);
+  if (size === 0) return "0 s";
+  if (size < 1e-3) return `${digits(seconds * 1e6)} µs`;
+  if (size < 1) return `${digits(seconds * 1e3)} ms`;
+  if (size < 120) return `${digits(seconds)} s`;
+  if (size < 7200) return `${digits(seconds / 60)} min`;
+  if (size < 172800) return `${digits(seconds / 3600)} h`;
+  return `${digits(seconds / 86400)} d`;
+}
+
+/** Return lost accelerator time: 41 GPU-s, 12 GPU-min, 4.1 GPU-h. */
+export function lost(seconds) {
+  if (!Number.isFinite(seconds)) return NONE;
+  if (seconds < 120) return `${digits(seconds)} GPU-s`;
+  if (seconds < 7200) return `${digits(seconds / 60)} GPU-min`;
+  return `${digits(seconds / 3600)} GPU-h`;
+}
+
+/** Return a number with about three significant digits. */
+export function digits(value) {
+  const size = Math.abs(value);
+  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-GB");
+  return String(Number(value.toPrecision(size >= 10 ? 3 : 2)));
+}
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
+const DECIMAL = { Hz: ["Hz", "kHz", "MHz", "GHz"], W: ["W", "kW"], J: ["J", "kJ", "MJ", "GJ"] };
+
+/** Return a value in a unit of the vocabulary (`s`, `By`, `Hz`, `1`, `{step}`, ...). */
+export function quantity(value, unit) {
+  if (value === null || value === undefined || value === "") return NONE;
+  if (typeof value !== "number") return String(value); // NaN, Inf and texts come as words
+  if (unit === "s") return duration(value);
+  if (unit === "By" || unit === "By/s") {
+    const step = Math.min(BINARY.length - 1, Math.floor(Math.log2(Math.max(Math.abs(value), 1)) / 10));
+    return `${digits(value / 1024 ** step)} ${BINARY[step]}${unit === "By/s" ? "/s" : ""}`;
+  }
+  if (DECIMAL[unit]) {
+    const names = DECIMAL[unit];
+    const step = Math.min(names.length - 1, Math.floor(Math.log10(Math.max(Math.abs(value), 1)) / 3));
+    return `${digits(value / 1000 ** step)} ${names[step]}`;
+  }
+  if (unit === "Cel") return `${digits(value)} °C`;
+  if (!unit || unit === "1" || unit.startsWith("{")) return digits(value);
+  return `${digits(value)} ${unit}`;
+}
+
+/** Return a signed score in log-odds. */
+export function weight(value) {
+  if (!Number.isFinite(value)) return NONE;
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(1)}`;
+}
+
+/** Return where: `host gpu-12`, `rank 37 on gpu-12`, `gpu GPU-5f on gpu-12`. */
+export function place(entity) {
+  if (!entity?.type) return NONE;
+  const home = entity.host && !["host", "nic", "process"].includes(entity.type);
+  return `${entity.type} ${entity.id}${home ? ` on ${entity.host}` : ""}`;
+}
+
+/** Return ranks as a short text: `ranks 2, 3`, `ranks 0–7`, `rank 5`. */
+export function ranks(numbers) {
+  const sorted = [...(numbers ?? [])].sort((a, b) => a - b);
+  if (!sorted.length) return "";
+  const runs = [];
+  for (const number of sorted) {
+    const last = runs.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else runs.push([number, number]);
+  }
+  const parts = runs.map(([from, to]) => (from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`));
+  return `rank${sorted.length > 1 ? "s" : ""} ${parts.slice(0, 8).join(", ")}${parts.length > 8 ? ", …" : ""}`;
+}
