@@ -1,0 +1,90 @@
+"""Collectives that the loop marks itself, with `watch.collective(...)`: counted and timed exactly.
+
+Extends the contract's probe interface: a trainer without torch.distributed (a socket all-reduce,
+another framework) has no Flight Recorder to ask.
+"""
+
+import statistics
+import time
+from types import TracebackType
+
+from ..vocabulary.samples import Sample, Scalar, attributes
+from .timeline import Timeline
+
+_KEPT = 4096
+"""Durations kept between two reports; a busier interval is told by its first ones."""
+
+
+class Collectives:
+    """Counts by group, and what the interval since the last report saw by group and op."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.enqueued: dict[str, int] = {}
+        self.completed: dict[str, int] = {}
+        self.interval: dict[tuple[str, str], list[tuple[float, int]]] = {}
+
+    def span(self, op: str, group: str, size_bytes: int) -> "Span":
+        """Return a context manager around one collective."""
+        return Span(self, op, group, size_bytes)
+
+    def samples(self, at: float, rank: int) -> list[Sample]:
+        """Return the counters, and the interval's figures; begins the next interval."""
+        found: list[Sample] = []
+        for metric, counts in (
+            ("collective.enqueued", self.enqueued),
+            ("collective.started", self.enqueued),
+            ("collective.completed", self.completed),
+        ):
+            for group, count in tuple(counts.items()):
+                said = attributes({"rank": rank, "group": group, "source": "probe"})
+                found.append(Sample(metric, float(count), at, said))
+        interval, self.interval = self.interval, {}
+        for (group, op), seen in interval.items():
+            pairs: dict[str, Scalar] = {"rank": rank, "group": group, "op": op, "source": "probe"}
+            said = attributes(pairs)
+            seconds = [duration for duration, _size in seen]
+            found += [
+                Sample("collective.count", float(len(seen)), at, said),
+                Sample("collective.duration", statistics.median(seconds), at, said),
+                Sample("collective.duration.max", max(seconds), at, said),
+            ]
+            if size := sum(size for _duration, size in seen):
+                found.append(Sample("collective.size", float(size), at, said))
+        return found
+
+
+class Span:
+    """One collective: enqueued on entry, completed on a clean exit."""
+
+    __slots__ = ("_began", "_group", "_of", "_op", "_size")
+
+    def __init__(self, of: Collectives, op: str, group: str, size_bytes: int) -> None:
+        self._of = of
+        self._op = op
+        self._group = group
+        self._size = size_bytes
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        enqueued = self._of.enqueued
+        enqueued[self._group] = enqueued.get(self._group, 0) + 1
+        self._began = time.perf_counter()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            return
+        of = self._of
+        seconds = time.perf_counter() - self._began
+        of.completed[self._group] = of.completed.get(self._group, 0) + 1
+        step = of.timeline.open
+        step.comm += seconds
+        step.comm_known = step.exact = True
+        kept = of.interval.setdefault((self._group, self._op), [])
+        if len(kept) < _KEPT:
+            kept.append((seconds, self._size))

@@ -1,0 +1,108 @@
+"""Who this process is: job, attempt, rank and the size of the world, from the launcher's words."""
+
+import os
+import socket
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+_NO_RUN_ID = {"", "none"}
+"""What torchrun sets when nobody gave it a rendezvous id."""
+
+_REQUEUE = 100
+"""One requeue by the scheduler outweighs every restart torchrun makes inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who speaks. `said` holds the names of the fields that the caller gave by hand."""
+
+    job: str
+    attempt: int
+    rank: int
+    local_rank: int
+    world_size: int
+    said: frozenset[str] = frozenset()
+
+
+def identify(
+    environ: Mapping[str, str],
+    *,
+    job: object = None,
+    attempt: object = None,
+    rank: object = None,
+    local_rank: object = None,
+    world_size: object = None,
+) -> Identity:
+    """Return who this process is: what the caller said, else the launcher, else one process alone.
+
+    Values that make no sense (a rank that is no number) count as unsaid; nothing is raised.
+    """
+    launchers = _launchers()
+    here = next((row for row in launchers if _first(environ, row["rank"]) is not None), None)
+
+    def number(given: object, field: str, otherwise: int) -> int:
+        for candidate in (given, _first(environ, here[field]) if here else None):
+            value = _whole(candidate)
+            if value is not None:
+                return value
+        return otherwise
+
+    the_rank = number(rank, "rank", 0)
+    given = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
+    return Identity(
+        job=_job(environ, launchers, job),
+        attempt=_attempt(environ, launchers, attempt),
+        rank=the_rank,
+        local_rank=number(local_rank, "local_rank", 0),
+        world_size=max(number(world_size, "world_size", 1), the_rank + 1),
+        said=frozenset(name for name, value in given.items() if _whole(value) is not None),
+    )
+
+
+def _launchers() -> list[dict[str, Any]]:
+    text = resources.files(__package__).joinpath("identity.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["launcher"]
+    return rows
+
+
+def _first(environ: Mapping[str, str], names: Iterable[str]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number from 0, or None for whatever is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        number = int(value)
+    except ValueError:
+        return None
+    return number if number >= 0 else None
+
+
+def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> str:
+    if given is not None and str(given):
+        return str(given)
+    if said := environ.get("RANKSCOPE_JOB_ID"):
+        return said
+    for row in launchers:
+        found = _first(environ, row["job"])
+        if found is not None and found.lower() not in _NO_RUN_ID:
+            return found
+    # Every rank must arrive at the same name: the rendezvous is what they share.
+    if master := environ.get("MASTER_ADDR"):
+        return f"{master}-{environ.get('MASTER_PORT', '0')}"
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _attempt(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> int:
+    for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
+        said = _whole(candidate)
+        if said is not None:
+            return said
+    counts = {row["name"]: _whole(_first(environ, row["attempt"])) or 0 for row in launchers}
+    requeues = counts.pop("slurm")
+    return requeues * _REQUEUE + sum(counts.values())

@@ -1,0 +1,169 @@
+"""The thread that talks to the agent: everything that costs anything happens here.
+
+The training thread only appends to a bounded deque. This thread polls it ten times a second (a
+wake-up per step would cost the training thread a system call and a hand-over of the interpreter
+lock), turns messages into datagrams and sends them without waiting. Without an agent messages
+wait for a minute at most, then they are dropped and counted.
+"""
+
+import collections
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from ..vocabulary.datagram import LARGEST, Datagram, encode
+from ..vocabulary.samples import Event, Sample
+from .identity import Identity
+from .line import Line
+
+QUEUE = 1024
+"""Messages: at 10 steps a second, enough to bridge an agent's restart."""
+POLL_SECONDS = 0.1
+PATIENCE_SECONDS = 60.0
+"""How long a message is worth sending; past that the collector has judged without it."""
+FAREWELL_SECONDS = 0.2
+"""What an exiting process may spend on its last words."""
+
+Parts = tuple[list[Sample], list[Event]]
+
+
+class Message(Protocol):
+    """Something to say once. `at` is when it happened, seconds since the epoch."""
+
+    at: float
+
+    def ready(self, now: float) -> bool:
+        """Return whether its values are all here, or are no longer worth waiting for."""
+        ...
+
+    def parts(self, rank: int) -> Parts:
+        """Return what to send; called once, in the sender's thread."""
+        ...
+
+
+class Sender:
+    """Hands messages over to the agent from a daemon thread.
+
+    `identity` is asked at every datagram (the process group may tell the rank later); `pulse` is
+    called at every poll with the time and returns what is due, or None. A failure of either is
+    counted in `failures` and costs one datagram.
+    """
+
+    def __init__(
+        self,
+        *,
+        line: Line,
+        identity: Callable[[], Identity],
+        pulse: Callable[[float], Parts | None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._line = line
+        self._identity = identity
+        self._pulse = pulse
+        self._clock = clock
+        self._queue: collections.deque[Message] = collections.deque(maxlen=QUEUE)
+        self._given = 0
+        self._taken = 0
+        self._lost = 0
+        self._number = 0
+        self.failures = 0
+        self._wake = threading.Event()
+        self._closing = False
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._run, name="rankscope-probe", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; raises RuntimeError where the interpreter can start none."""
+        self._thread.start()
+
+    def put(self, message: Message) -> None:
+        """Hand a message over: no lock, no system call; a full queue loses its oldest."""
+        self._given += 1
+        self._queue.append(message)
+
+    @property
+    def dropped(self) -> int:
+        """Messages given up so far: pushed out of the full queue, too old, or unsendable."""
+        return self._lost + max(0, self._given - self._taken - len(self._queue))
+
+    def close(self) -> None:
+        """Send what is left, for FAREWELL_SECONDS at most, and end the thread."""
+        self._closing = True
+        self._wake.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(FAREWELL_SECONDS)
+
+    def flush(self) -> None:
+        """Wait until the queue is empty, FAREWELL_SECONDS at most: a dying process's last words."""
+        until = time.monotonic() + FAREWELL_SECONDS
+        while self._queue and self._thread.is_alive() and time.monotonic() < until:
+            self._wake.set()
+            time.sleep(0.005)
+
+    def _run(self) -> None:
+        while not self._closing:
+            self._wake.wait(POLL_SECONDS)
+            self._wake.clear()
+            if os.getpid() != self._pid:
+                return
+            self._round()
+        self._round(last=True)
+        self._line.close()
+
+    def _round(self, *, last: bool = False) -> None:
+        try:
+            now = self._clock()
+            due = None if last else self._pulse(now)
+            if due is not None and self._line.open(now):
+                self._send(*due)
+            self._drain(now, last=last)
+        except Exception:  # noqa: BLE001  the edge of one delivery: the thread outlives it
+            self.failures += 1
+
+    def _drain(self, now: float, *, last: bool) -> None:
+        queue = self._queue
+        while queue:
+            try:
+                head = queue[0]
+            except IndexError:
+                return
+            stale = now - head.at > PATIENCE_SECONDS
+            if not stale:
+                if not (last or head.ready(now)):
+                    return
+                if not self._line.open(now):
+                    return
+                if not self._line.writable():
+                    return
+            try:
+                message = queue.popleft()
+            except IndexError:
+                return
+            self._taken += 1
+            if now - message.at > PATIENCE_SECONDS:
+                self._lost += 1
+                continue
+            try:
+                self._send(*message.parts(self._identity().rank))
+            except Exception:  # noqa: BLE001  the edge of one delivery
+                self.failures += 1
+                self._lost += 1
+
+    def _send(self, samples: list[Sample], events: list[Event]) -> None:
+        who = self._identity()
+        datagram = Datagram(
+            job=who.job,
+            attempt=who.attempt,
+            rank=who.rank,
+            pid=self._pid,
+            number=self._number,
+            dropped=self.dropped,
+            samples=tuple(samples),
+            events=tuple(events),
+        )
+        self._number += 1
+        data = encode(datagram)
+        if len(data) > LARGEST or not self._line.send(data):
+            self._lost += 1

@@ -1,0 +1,57 @@
+"""The watch that does nothing: RANKSCOPE_PROBE=0, or a process in which the probe cannot live."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+class SilentWatch:
+    """Takes every call of a Watch and does nothing; loaders come back as they are."""
+
+    failures = 0
+
+    def step(self, index: int | None = None) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Return a context manager that does nothing."""
+        return _NOTHING
+
+    def data(self, loader: Iterable[T]) -> Iterable[T]:
+        """Return the loader itself."""
+        return loader
+
+    def checkpoint(self) -> AbstractContextManager[None]:
+        """Return a context manager that does nothing."""
+        return _NOTHING
+
+    def collective(
+        self,
+        op: str,  # noqa: ARG002
+        group: str | None = None,  # noqa: ARG002
+        size_bytes: int | None = None,  # noqa: ARG002
+    ) -> AbstractContextManager[None]:
+        """Return a context manager that does nothing."""
+        return _NOTHING
+
+    def record(
+        self,
+        *,
+        loss: object = None,
+        grad_norm: object = None,
+        learning_rate: object = None,
+        tokens: object = None,
+        loss_scale: object = None,
+        scope: str | None = None,
+    ) -> None:
+        """Ignore the values."""
+
+    def end_step(self, index: int | None = None) -> None:
+        """Do nothing."""
+
+    def phase(self, name: str) -> None:
+        """Do nothing."""
+
+    def detach(self) -> None:
+        """Do nothing."""

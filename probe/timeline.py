@@ -1,0 +1,44 @@
+"""The step in progress; owned by the thread that trains.
+
+Spans are added to `open` as they end; `close` completes it and begins the next. Only floats and
+references are kept: reading, judging and encoding is the sender thread's work.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+from .step_record import StepRecord
+
+
+class Timeline:
+    """Steps one after the other, end to end. `wall` is seconds since the epoch."""
+
+    __slots__ = ("began", "explicit", "index", "open", "steps", "thread", "wall")
+
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+        self.wall = wall
+        self.began = time.perf_counter()
+        self.steps = 0
+        self.index = -1
+        self.explicit = False
+        self.thread = threading.get_ident()
+        self.open = StepRecord()
+
+    def begin_first(self) -> None:
+        """Begin the first step now: of what came before, only the wait for its batch counts."""
+        self.began = time.perf_counter() - self.open.data
+
+    def close(self, index: int | None) -> StepRecord:
+        """End the step now, begin the next, and return what is known of the one that ended."""
+        now = time.perf_counter()
+        record = self.open
+        record.at = self.wall()
+        self.index = record.step = self.index + 1 if index is None else index
+        record.duration = now - self.began
+        record.own_known = record.own_known or self.explicit
+        self.open = StepRecord()
+        self.began = now
+        self.steps += 1
+        self.thread = threading.get_ident()
+        return record
