@@ -1,0 +1,68 @@
+"""Who is told of what: which endpoint wants a happening, and what holds it back. Pure.
+
+Patterns are shell patterns (`*`, `?`, `[..]`), matched with case.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..ports import Endpoint
+
+LABELS = ("incident", "job", "fault", "severity", "host", "entity", "cluster")
+"""What a silence can match on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One condition: some value of `name` fits some pattern; `negate`: none does."""
+
+    name: str
+    patterns: tuple[str, ...]
+    negate: bool = False
+
+
+def allowed(patterns: Sequence[str], jobs: Iterable[str]) -> bool:
+    """Tell whether some job fits some pattern; no patterns allow everything."""
+    return not patterns or any(fnmatchcase(job, pattern) for job in jobs for pattern in patterns)
+
+
+def wants(endpoint: Endpoint, type_: str, document: Mapping[str, Any], *, told: bool) -> bool:
+    """Tell whether an endpoint wants this happening of this incident.
+
+    `told`: it heard of the incident before. Who was told that something is wrong is also told how
+    it ended, even if the incident has become less severe than what the endpoint asks for.
+    """
+    if not endpoint.enabled or type_ not in endpoint.events:
+        return False
+    if not allowed(endpoint.jobs, document["jobs"]):
+        return False
+    if document["severity"] in endpoint.severities:
+        return True
+    return told and type_ in ("incident.acknowledged", "incident.resolved")
+
+
+def labels(document: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return what an incident can be matched by; a name may have several values."""
+    causes = document["root_cause"]["hypotheses"][:1]
+    things = [row["entity"] for row in (*document["symptoms"], *causes)]
+    return {
+        "incident": {document["id"]},
+        "job": set(document["jobs"]),
+        "fault": {row["fault"] for row in causes},
+        "severity": {document["severity"]},
+        "host": {thing["host"] for thing in things if thing["host"]},
+        "entity": {f"{thing['type']} {thing['id']}" for thing in things},
+        "cluster": {document["cluster"]} if document["cluster"] else set(),
+    }
+
+
+def muted(matchers: Sequence[Matcher], document: Mapping[str, Any]) -> bool:
+    """Tell whether every condition holds for this incident."""
+    known = labels(document)
+    return all(
+        any(fnmatchcase(value, pattern) for value in known[row.name] for pattern in row.patterns)
+        is not row.negate
+        for row in matchers
+    )

@@ -1,0 +1,9 @@
+"""Where incidents, what people did about them, and what is still to be told are kept.
+
+SQLite beside the journal by default, PostgreSQL by URL. `store.Store` is the door.
+"""
+
+from .settings import StoreSettings, WebhookSettings
+from .store import Store
+
+__all__ = ["Store", "StoreSettings", "WebhookSettings"]

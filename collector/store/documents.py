@@ -1,0 +1,106 @@
+"""An incident's document as it is kept and as it is shown, with what people did.
+
+The machine's document is never edited. What people did lies over it: status, `handling`, entries of
+the timeline, and `confirmed` where somebody said that the first cause was right.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...vocabulary.times import parse, rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person did: kind is ack, assign, resolve or feedback."""
+
+    kind: str
+    at: float
+    author: str
+    note: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def written(document: Mapping[str, Any]) -> str:
+    """Return a document as it is kept: the same text for the same document."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(text: str) -> str:
+    """Return the fingerprint of a document as it is kept."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def status(machine: str, actions: Sequence[Action]) -> str:
+    """Return the status that people see: what is resolved stays so, whoever said it."""
+    kinds = {action.kind for action in actions}
+    if machine == "resolved" or "resolve" in kinds:
+        return "resolved"
+    return "acknowledged" if "ack" in kinds or machine == "acknowledged" else "open"
+
+
+def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, Any]:
+    """Return the machine's document with what people did laid over it."""
+    first = {kind: next((row for row in actions if row.kind == kind), None) for kind in _ONCE}
+    assigned = [row.details["assignee"] for row in actions if row.kind == "assign"]
+    feedback = [_feedback(row) for row in actions if row.kind == "feedback"]
+    laid = dict(document)
+    laid["status"] = status(document["status"], actions)
+    resolved_at = [document["resolved_at"]] if document["resolved_at"] else []
+    resolved_at += [rfc3339(first["resolve"].at)] if first["resolve"] else []
+    laid["resolved_at"] = min(resolved_at, default=None)
+    if actions:
+        laid["updated_at"] = max(document["updated_at"], *(rfc3339(row.at) for row in actions))
+        laid["timeline"] = sorted(
+            [*document["timeline"], *(_moment(row) for row in actions)],
+            key=lambda row: parse(row["at"]),
+        )
+    if feedback and feedback[-1]["verdict"] == "correct":
+        laid["root_cause"] = {**document["root_cause"], "status": "confirmed"}
+    laid["handling"] = {
+        "acknowledged": _brief(first["ack"]),
+        "assignee": assigned[-1] if assigned else None,
+        "resolved": _brief(first["resolve"]),
+        "feedback": feedback,
+    }
+    return laid
+
+
+_ONCE = ("ack", "resolve")
+_WORDS = {"ack": "acknowledged", "assign": "assigned", "resolve": "resolved"}
+
+
+def _brief(action: Action | None) -> dict[str, Any] | None:
+    if action is None:
+        return None
+    return {"at": rfc3339(action.at), "by": action.author, "note": action.note}
+
+
+def _feedback(action: Action) -> dict[str, Any]:
+    return {
+        "at": rfc3339(action.at),
+        "by": action.author,
+        "verdict": action.details["verdict"],
+        "fault": action.details["fault"],
+        "entity": action.details["entity"],
+        "note": action.note,
+    }
+
+
+def _moment(action: Action) -> dict[str, Any]:
+    kind = _WORDS.get(action.kind, action.kind)
+    text = f"{kind} by {action.author}"
+    if action.kind == "assign":
+        text = f"assigned to {action.details['assignee']} by {action.author}"
+    elif action.kind == "feedback":
+        text = f"{action.author} says the cause is {action.details['verdict']}"
+        if action.details["fault"]:
+            text += f", it was {action.details['fault']}"
+    return {
+        "at": rfc3339(action.at),
+        "kind": kind,
+        "text": f"{text}: {action.note}" if action.note else text,
+    }

@@ -1,0 +1,191 @@
+"""Rows of webhooks: who is told. Those of the settings are written at every start."""
+
+import base64
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
+
+from ...alerts.ports import HAPPENINGS, Endpoint
+from ...vocabulary.faults import Severity
+from .errors import RefusedError, UnknownIdError
+from .settings import SECRET_PREFIX, WebhookSettings
+from .tables import webhooks
+
+MOST = 64
+"""Endpoints at once: each may hold one thread of the deliverer for the length of a time-out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """An endpoint with what the API tells about it. Its `repr` must not reach a log: secrets."""
+
+    endpoint: Endpoint
+    origin: str
+    disabled_reason: str | None
+    created_at: float
+
+
+def new_secret() -> str:
+    """Return a fresh signing secret: `whsec_` and base64 of 32 random bytes."""
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def redacted(url: str) -> str:
+    """Return an address fit for an answer: user part and the values of the query are hidden."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    if "@" in parts.netloc:
+        place = f"***@{place}"
+    query = "&".join(
+        f"{pair.partition('=')[0]}=***" if "=" in pair else "***"
+        for pair in parts.query.split("&")
+        if pair
+    )
+    return urlunsplit((parts.scheme, place, parts.path, query, ""))
+
+
+def synchronise(db: Connection, configured: Sequence[WebhookSettings], now: float) -> list[str]:
+    """Make the endpoints of the settings what the settings say; return the ids that went.
+
+    A start is a new chance: an endpoint that had said it was gone is asked again.
+    """
+    kept = set()
+    for row in configured:
+        identity = _identity(row)
+        if identity in kept:
+            raise RefusedError(f"webhooks: two endpoints are called {identity}; give each a name")
+        kept.add(identity)
+        values = {
+            "url": row.url.get_secret_value(),
+            "secret": row.secret.get_secret_value(),
+            "format": row.format,
+            "events": json.dumps(row.events),
+            "jobs": json.dumps(row.jobs),
+            "severities": json.dumps(row.severities),
+            "origin": "settings",
+            "enabled": True,
+            "disabled_reason": None,
+            "not_before": 0.0,
+            "deleted_at": None,
+        }
+        known = select(webhooks.c.id).where(webhooks.c.id == identity)
+        if db.execute(known).first() is None:
+            db.execute(insert(webhooks).values(id=identity, created_at=now, **values))
+        else:
+            db.execute(update(webhooks).where(webhooks.c.id == identity).values(**values))
+    old = select(webhooks.c.id).where(
+        webhooks.c.origin == "settings", webhooks.c.deleted_at.is_(None)
+    )
+    left = [identity for (identity,) in db.execute(old).all() if identity not in kept]
+    for identity in left:
+        db.execute(
+            update(webhooks)
+            .where(webhooks.c.id == identity)
+            .values(enabled=False, deleted_at=now, secret="")
+        )
+    return left
+
+
+def _identity(row: WebhookSettings) -> str:
+    """Return the id of a configured endpoint: the same at every start."""
+    if row.name:
+        return row.name
+    return "wh_" + hashlib.sha256(row.url.get_secret_value().encode()).hexdigest()[:16]
+
+
+def add(db: Connection, endpoint: Endpoint, now: float) -> None:
+    """Write an endpoint made through the API. Raises RefusedError when there are too many."""
+    alive = select(func.count()).select_from(webhooks).where(webhooks.c.deleted_at.is_(None))
+    if db.execute(alive).scalar_one() >= MOST:
+        raise RefusedError(f"there are {MOST} webhooks already, the most that are kept")
+    db.execute(
+        insert(webhooks).values(
+            id=endpoint.id,
+            url=endpoint.url,
+            secret=endpoint.secret,
+            format=endpoint.format,
+            events=json.dumps(endpoint.events),
+            jobs=json.dumps(endpoint.jobs),
+            severities=json.dumps(endpoint.severities),
+            origin="api",
+            enabled=endpoint.enabled,
+            not_before=0.0,
+            created_at=now,
+        )
+    )
+
+
+def every(db: Connection) -> list[Registered]:
+    """Return all endpoints, the oldest first."""
+    rows = db.execute(
+        select(webhooks)
+        .where(webhooks.c.deleted_at.is_(None))
+        .order_by(webhooks.c.created_at, webhooks.c.id)
+    )
+    return [_registered(row) for row in rows]
+
+
+def find(db: Connection, identity: str) -> Registered:
+    """Return an endpoint. Raises UnknownIdError."""
+    row = db.execute(
+        select(webhooks).where(and_(webhooks.c.id == identity, webhooks.c.deleted_at.is_(None)))
+    ).one_or_none()
+    if row is None:
+        raise UnknownIdError(f"there is no webhook {identity}")
+    return _registered(row)
+
+
+def remove(db: Connection, identity: str, now: float) -> None:
+    """Delete an endpoint. Raises UnknownIdError, and RefusedError for a configured one."""
+    if find(db, identity).origin == "settings":
+        raise RefusedError(f"webhook {identity} stands in the settings file; remove it there")
+    db.execute(
+        update(webhooks)
+        .where(webhooks.c.id == identity)
+        # The secret is of no use any more, and what is not kept cannot leak.
+        .values(enabled=False, deleted_at=now, secret="")
+    )
+
+
+def disable(db: Connection, identity: str, reason: str) -> None:
+    """Stop telling an endpoint."""
+    db.execute(
+        update(webhooks)
+        .where(webhooks.c.id == identity)
+        .values(enabled=False, disabled_reason=reason)
+    )
+
+
+def hold(db: Connection, identity: str, until: float) -> None:
+    """Leave an endpoint alone until then (seconds since the epoch)."""
+    db.execute(
+        update(webhooks)
+        .where(webhooks.c.id == identity, webhooks.c.not_before < until)
+        .values(not_before=until)
+    )
+
+
+def _registered(row: Row[Any]) -> Registered:
+    events = tuple(event for event in HAPPENINGS if event in json.loads(row.events))
+    return Registered(
+        endpoint=Endpoint(
+            id=row.id,
+            url=row.url,
+            secret=row.secret,
+            format=row.format,
+            events=events,
+            jobs=tuple(json.loads(row.jobs)),
+            severities=cast("tuple[Severity, ...]", tuple(json.loads(row.severities))),
+            enabled=row.enabled,
+            not_before=row.not_before,
+        ),
+        origin=row.origin,
+        disabled_reason=row.disabled_reason,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,268 @@
+"""Rows of incidents: writing what judgement decided, once, and reading pages of it."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, delete, exists, insert, or_, select, update
+
+from ...alerts.ports import IncidentChange
+from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.incidents import Incident
+from . import documents
+from .documents import Action
+from .errors import UnknownIdError
+from .tables import actions, incident_jobs, incidents, revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A change that was new: the document with what people did, and whether receivers hear of it.
+
+    `key` tells this change from every other of the incident, the same in every repetition.
+    """
+
+    kind: str
+    at: float
+    document: Mapping[str, Any]
+    notify: bool
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which incidents: None takes all. `since`: those with any change at or after it (epoch s)."""
+
+    status: str | None = None
+    job: str | None = None
+    severity: str | None = None
+    fault: str | None = None
+    since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some documents, and the cursor of those after them (None: there are no more)."""
+
+    items: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+def record(db: Connection, change: IncidentChange) -> Recorded | None:
+    """Write a change; return None when the store knows it, or knows something later.
+
+    After a restart the last stretch is judged again, from other windows: the same incident may be
+    described in slightly other words, at a time for which the store already has an answer.
+    """
+    incident = change.incident
+    document = incident.document()
+    text = documents.written(document)
+    key = documents.digest(text)
+    row = db.execute(select(incidents).where(incidents.c.id == incident.id)).one_or_none()
+    if row is not None and _known(db, row, incident, key):
+        return None
+    done = people(db, incident.id)
+    values = _columns(incident, text, documents.status(incident.status, done))
+    values["updated_at"] = max([incident.updated_at, *(action.at for action in done)])
+    if row is None:
+        kind: str = change.kind if incident.status == "resolved" else "incident.opened"
+        notify = change.notify
+        db.execute(insert(incidents).values(id=incident.id, revision=1, **values))
+    else:
+        kind = "incident.updated" if change.kind == "incident.opened" else change.kind
+        # Opened is said once, and after people resolved it nobody wants to hear more.
+        notify = change.notify and change.kind != "incident.opened" and row.status != "resolved"
+        if row.resolved_at is not None:
+            values["resolved_at"] = row.resolved_at
+        db.execute(
+            update(incidents)
+            .where(incidents.c.id == incident.id)
+            .values(revision=row.revision + 1, **values)
+        )
+    _keep_jobs(db, incident)
+    db.execute(
+        insert(revisions).values(
+            incident=incident.id, digest=key, kind=kind, at=incident.updated_at
+        )
+    )
+    return Recorded(kind, incident.updated_at, documents.shown(document, done), notify, key)
+
+
+def _known(db: Connection, row: Row[Any], incident: Incident, key: str) -> bool:
+    if incident.updated_at < row.machine_updated_at:
+        return True
+    if row.machine_status == "resolved":
+        # An id stands for one onset: what comes back later has another onset and another id.
+        return True
+    same = and_(revisions.c.incident == incident.id, revisions.c.digest == key)
+    return db.execute(select(revisions.c.digest).where(same)).first() is not None
+
+
+def _columns(incident: Incident, text: str, status: str) -> dict[str, Any]:
+    causes = incident.root_cause.hypotheses
+    return {
+        "job": incident.job,
+        "status": status,
+        "severity": incident.severity,
+        "fault": causes[0].fault if causes else UNKNOWN,
+        "opened_at": incident.opened_at,
+        "detected_at": incident.detected_at,
+        "resolved_at": incident.resolved_at,
+        "gpu_seconds_lost": incident.impact.gpu_seconds_lost,
+        "machine_status": incident.status,
+        "machine_updated_at": incident.updated_at,
+        "document": text,
+    }
+
+
+def _keep_jobs(db: Connection, incident: Incident) -> None:
+    db.execute(delete(incident_jobs).where(incident_jobs.c.incident == incident.id))
+    if incident.jobs:
+        rows = [{"incident": incident.id, "job": job} for job in dict.fromkeys(incident.jobs)]
+        db.execute(insert(incident_jobs), rows)
+
+
+def people(db: Connection, incident: str) -> list[Action]:
+    """Return what people did about an incident, in order."""
+    rows = db.execute(
+        select(actions).where(actions.c.incident == incident).order_by(actions.c.number)
+    )
+    return [_action(row) for row in rows]
+
+
+def _action(row: Row[Any]) -> Action:
+    return Action(row.kind, row.at, row.author, row.note, json.loads(row.details))
+
+
+def act(db: Connection, incident: str, action: Action) -> Recorded | None:
+    """Write what a person did; return None when it changes nothing (acknowledged twice).
+
+    Raises UnknownIdError.
+    """
+    row = db.execute(select(incidents).where(incidents.c.id == incident)).one_or_none()
+    if row is None:
+        raise UnknownIdError(f"there is no incident {incident}")
+    done = people(db, incident)
+    if action.kind == "ack" and (row.status != "open"):
+        return None
+    if action.kind == "resolve" and row.status == "resolved":
+        return None
+    number = db.execute(
+        insert(actions).values(
+            incident=incident,
+            kind=action.kind,
+            at=action.at,
+            author=action.author,
+            note=action.note,
+            details=documents.written(action.details),
+        )
+    ).inserted_primary_key
+    done.append(action)
+    values: dict[str, Any] = {
+        "status": documents.status(row.machine_status, done),
+        "updated_at": max(row.updated_at, action.at),
+    }
+    if action.kind == "ack":
+        values["acknowledged_at"] = action.at
+    if action.kind == "resolve":
+        values["resolved_at"] = action.at
+    db.execute(update(incidents).where(incidents.c.id == incident).values(**values))
+    kinds = {"ack": "incident.acknowledged", "resolve": "incident.resolved"}
+    return Recorded(
+        kind=kinds.get(action.kind, "incident.updated"),
+        at=action.at,
+        document=documents.shown(json.loads(row.document), done),
+        notify=action.kind in kinds,
+        key=f"action {number[0] if number else 0}",
+    )
+
+
+def forget(db: Connection, *, before: float) -> None:
+    """Delete fingerprints older than that: the stretch a restart judges again is far younger."""
+    db.execute(delete(revisions).where(revisions.c.at < before))
+
+
+def find(db: Connection, incident: str) -> dict[str, Any] | None:
+    """Return an incident's document with what people did, None when there is none."""
+    row = db.execute(select(incidents.c.document).where(incidents.c.id == incident)).one_or_none()
+    if row is None:
+        return None
+    return documents.shown(json.loads(row.document), people(db, incident))
+
+
+def page(
+    db: Connection,
+    wanted: Filter,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    permits: Callable[[Sequence[str]], bool] = lambda _jobs: True,
+) -> Page:
+    """Return documents, the newest onset first, leaving out those whose jobs are not permitted.
+
+    Raises ValueError for a cursor that is not ours.
+    """
+    place = None if cursor is None else _place(cursor)
+    rows: list[tuple[Row[Any], dict[str, Any]]] = []
+    while len(rows) <= limit:
+        found = db.execute(_query(wanted, place).limit(limit + 1)).all()
+        read = [(row, json.loads(row.document)) for row in found]
+        rows += [(row, document) for row, document in read if permits(document["jobs"])]
+        if len(found) <= limit:
+            break
+        place = (found[-1].opened_at, found[-1].id)
+    more, rows = len(rows) > limit, rows[:limit]
+    done = _people_of(db, [row.id for row, _ in rows])
+    items = [documents.shown(document, done.get(row.id, [])) for row, document in rows]
+    return Page(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
+
+
+def _query(wanted: Filter, place: tuple[float, str] | None) -> Select[Any]:
+    query = select(incidents.c.id, incidents.c.opened_at, incidents.c.document)
+    for column, value in (
+        (incidents.c.status, wanted.status),
+        (incidents.c.severity, wanted.severity),
+        (incidents.c.fault, wanted.fault),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.since is not None:
+        query = query.where(incidents.c.updated_at >= wanted.since)
+    if wanted.job is not None:
+        mine = and_(incident_jobs.c.incident == incidents.c.id, incident_jobs.c.job == wanted.job)
+        query = query.where(exists().where(mine))
+    if place is not None:
+        at, last = place
+        query = query.where(
+            or_(
+                incidents.c.opened_at < at,
+                and_(incidents.c.opened_at == at, incidents.c.id < last),
+            )
+        )
+    return query.order_by(incidents.c.opened_at.desc(), incidents.c.id.desc())
+
+
+def _people_of(db: Connection, ids: Sequence[str]) -> dict[str, list[Action]]:
+    if not ids:
+        return {}
+    rows = db.execute(select(actions).where(actions.c.incident.in_(ids)).order_by(actions.c.number))
+    done: dict[str, list[Action]] = {}
+    for row in rows:
+        done.setdefault(row.incident, []).append(_action(row))
+    return done
+
+
+def _cursor(opened_at: float, incident: str) -> str:
+    # repr is exact for floats, so the page continues at the very same place.
+    return base64.urlsafe_b64encode(f"{opened_at!r} {incident}".encode()).decode().rstrip("=")
+
+
+def _place(cursor: str) -> tuple[float, str]:
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        at, _, incident = text.partition(" ")
+        return float(at), incident
+    except ValueError as error:
+        raise ValueError("not a cursor of this API") from error

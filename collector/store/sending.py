@@ -1,0 +1,147 @@
+"""One attempt at one delivery over HTTP, with an end: whatever the receiver does, it is an Outcome.
+
+No redirects, no proxies of the environment, nothing read of the answer but its head. Neither the
+address nor a header of ours is ever part of an error text: both can hold secrets.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import cache
+
+import httpx
+
+from ...alerts.ports import Outcome
+from . import addresses
+from .addresses import ForbiddenAddressError, Resolve
+
+TIMEOUT_SECONDS = 15.0
+"""For the whole attempt, name resolution aside; Standard Webhooks says 15 to 30 s."""
+LONGEST_RETRY_AFTER = 24 * 3600.0
+
+_USER_AGENT = "rankscope-webhook/1"
+
+# Both write whole addresses, and the second one headers, into their own logs.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def send(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes,
+    resolve: Resolve = addresses.resolve,
+    now: Callable[[], float],
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Outcome:
+    """POST a body and return how it ended; it never raises for anything the receiver does."""
+    try:
+        target = httpx.URL(url)
+        port = target.port or (443 if target.scheme == "https" else 80)
+        hosts = addresses.checked(target.host, port, resolve=resolve)
+    except ForbiddenAddressError as error:
+        return Outcome(None, str(error))
+    except (OSError, UnicodeError) as error:
+        return Outcome(None, f"the receiver's name is not known: {_reason(error)}")
+    except httpx.InvalidURL:
+        return Outcome(None, "the address cannot be used")
+    try:
+        return asyncio.run(
+            _post(
+                target,
+                hosts,
+                headers=headers,
+                body=body,
+                now=now,
+                timeout_seconds=timeout_seconds,
+            )
+        )
+    except TimeoutError:
+        return Outcome(None, f"no answer within {timeout_seconds:g} s")
+    except (httpx.HTTPError, OSError, ValueError) as error:
+        return Outcome(None, f"{type(error).__name__}: {_reason(error)}")
+
+
+async def _post(
+    target: httpx.URL,
+    hosts: list[str],
+    *,
+    headers: Mapping[str, str],
+    body: bytes,
+    now: Callable[[], float],
+    timeout_seconds: float,
+) -> Outcome:
+    client = httpx.AsyncClient(
+        verify=_trust(), trust_env=False, follow_redirects=False, timeout=timeout_seconds
+    )
+    async with asyncio.timeout(timeout_seconds), client:
+        for last, host in ((host == hosts[-1], host) for host in hosts):
+            request = client.build_request(
+                "POST",
+                target.copy_with(host=host),
+                content=body,
+                headers={
+                    "user-agent": _USER_AGENT,
+                    **headers,
+                    "host": target.netloc.decode("ascii"),
+                },
+                # The certificate must be the name's, though the connection goes to an address.
+                extensions={"sni_hostname": target.raw_host.decode("ascii")},
+            )
+            try:
+                response = await client.send(request, stream=True)
+            except httpx.ConnectError:
+                if last:
+                    raise
+                continue
+            try:
+                return _outcome(response, now())
+            finally:
+                await response.aclose()
+    return Outcome(None, "the receiver's name has no address")
+
+
+def _outcome(response: httpx.Response, now: float) -> Outcome:
+    status = response.status_code
+    if 200 <= status < 300:
+        return Outcome(status)
+    error = f"the receiver answered {status}"
+    if 300 <= status < 400:
+        error += ", and redirects are not followed"
+    return Outcome(status, error, _retry_after(response.headers.get("retry-after"), now))
+
+
+def _retry_after(text: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for: a number of them, or a date."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text) if text.strip().isdecimal() else _until(text, now)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
+
+
+def _until(text: str, now: float) -> float:
+    moment = parsedate_to_datetime(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+
+
+def _reason(error: Exception) -> str:
+    """Return what the system said, without what a library may have added to it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return "connection failed"
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    # Reading the authorities takes tens of milliseconds: once a process.
+    return httpx.create_ssl_context(trust_env=False)

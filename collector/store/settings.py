@@ -1,0 +1,94 @@
+"""Settings of the store and of the endpoints that are told about incidents."""
+
+import base64
+import binascii
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from ...alerts import notify
+from ...alerts.ports import HAPPENINGS, Happening
+from ...settings import Section
+from ...vocabulary.faults import Severity
+
+SECRET_PREFIX = "whsec_"  # noqa: S105  what such secrets begin with, none itself
+
+
+def check_secret(text: str) -> None:
+    """Raise ValueError unless this is a signing secret: `whsec_` and base64 of 24 to 64 bytes."""
+    try:
+        key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not text.startswith(SECRET_PREFIX) or not 24 <= len(key) <= 64:
+        raise ValueError("write whsec_ followed by the base64 of 24 to 64 random bytes")
+
+
+def check_url(text: str) -> None:
+    """Raise ValueError unless this is an http or https address with a host."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    # Control characters and spaces never belong into a URL; clients disagree on what they mean.
+    if not usable or any(ord(letter) <= 0x20 or ord(letter) == 0x7F for letter in text):
+        raise ValueError("write an address such as https://host/path")
+
+
+class StoreSettings(Section):
+    """Where incidents are kept."""
+
+    url: str = Field(
+        default="",
+        description="SQLAlchemy URL; empty: an SQLite file rankscope.db in the data folder",
+    )
+    keep_days: float = Field(
+        default=30.0,
+        gt=0,
+        description="Days for which finished deliveries stay in the outbox's history",
+    )
+
+
+class WebhookSettings(Section):
+    """One endpoint that is told about incidents."""
+
+    url: SecretStr = Field(description="Address; a secret where its query or user part is one")
+    # Required: one made up at start would have to be shown in a log for anybody to use it.
+    secret: SecretStr = Field(description="Signing secret: whsec_ and base64 of 24 to 64 bytes")
+    name: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9_-]{0,64}$",
+        description="Id in the API; default: made from the address",
+    )
+    format: str = Field(default="standard", description="Form of the message")
+    events: tuple[Happening, ...] = Field(
+        default=HAPPENINGS, min_length=1, description="What it wants to hear of"
+    )
+    jobs: tuple[str, ...] = Field(
+        default=(), description="Patterns of job ids (* ? [..]); empty: every job"
+    )
+    severities: tuple[Severity, ...] = Field(
+        default=("critical", "warning"),
+        min_length=1,
+        description="Severities it wants; info never pages unless it is named here",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: SecretStr) -> SecretStr:
+        check_url(url.get_secret_value())
+        return url
+
+    @field_validator("format")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if why := notify.refusal(name):
+            raise ValueError(why)
+        return name
+
+    @field_validator("secret")
+    @classmethod
+    def _signing(cls, secret: SecretStr) -> SecretStr:
+        check_secret(secret.get_secret_value())
+        return secret

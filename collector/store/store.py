@@ -1,0 +1,245 @@
+"""The store's door: what the engine, the API and the deliverer ask of it, a transaction each.
+
+Safe to call from any thread. Whoever subscribes hears of each change after it is kept.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
+from . import costs, endpoints, incidents, mutes, outbox
+from .costs import Costs
+from .database import Database
+from .documents import Action
+from .endpoints import Registered
+from .incidents import Filter, Page, Recorded
+from .mutes import Mute, MuteKind
+from .outbox import Entry, State
+from .settings import WebhookSettings
+
+Listener = Callable[[Sequence[Recorded]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How the outbox stands: messages by state, and when the oldest pending one was written."""
+
+    messages: Mapping[State, int]
+    oldest_pending_at: float | None
+
+
+class Store:
+    """Incidents, what people did about them, who is told, and what is still to be told.
+
+    Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
+    RefusedError when two of the configured endpoints have the same name.
+    """
+
+    def __init__(
+        self, url: str, *, webhooks: Sequence[WebhookSettings] = (), now: float = 0.0
+    ) -> None:
+        self._database = Database(url)
+        self._listeners: tuple[Listener, ...] = ()
+        self._listening = threading.Lock()
+        with self._database.write() as db:
+            for identity in endpoints.synchronise(db, webhooks, now):
+                outbox.gone(db, identity, "the webhook left the settings", now)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def check(self) -> None:
+        """Raise UnusableError unless the database answers."""
+        self._database.check()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after every transaction that changed incidents; return how to stop it.
+
+        It is called in the thread that wrote, so it must be quick and must not raise.
+        """
+        with self._listening:
+            self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            with self._listening:
+                self._listeners = tuple(row for row in self._listeners if row is not listener)
+
+        return stop
+
+    # What judgement decided
+
+    def commit(self, changes: Sequence[IncidentChange], now: float) -> None:
+        """Keep changes and what is to be told about them in one transaction, each only once.
+
+        What is known already, or is older than what is known, is passed over. May be called again
+        with the same changes after an error.
+        """
+        if not changes:
+            return
+        with self._database.write() as db:
+            news = [row for change in changes if (row := incidents.record(db, change))]
+            self._enqueue(db, news, now)
+        self._tell(news)
+
+    def incidents(
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        permits: Callable[[Sequence[str]], bool] = lambda _jobs: True,
+    ) -> Page:
+        """Return documents, the newest onset first. Raises ValueError for a foreign cursor."""
+        with self._database.read() as db:
+            return incidents.page(
+                db, wanted or Filter(), limit=limit, cursor=cursor, permits=permits
+            )
+
+    def incident(self, identity: str) -> dict[str, Any] | None:
+        """Return an incident's document with what people did, None when there is none."""
+        with self._database.read() as db:
+            return incidents.find(db, identity)
+
+    # What people do
+
+    def act(self, incident: str, action: Action) -> dict[str, Any]:
+        """Keep what a person did and return the document after it. Raises UnknownIdError."""
+        with self._database.write() as db:
+            done = incidents.act(db, incident, action)
+            news = [done] if done else []
+            self._enqueue(db, news, action.at)
+            document = incidents.find(db, incident) or {}
+        self._tell(news)
+        return document
+
+    def mute(self, mute: Mute) -> Mute:
+        """Keep a silence or maintenance window and return it with its id."""
+        with self._database.write() as db:
+            return mutes.add(db, mute)
+
+    def mutes(self, kind: MuteKind) -> list[Mute]:
+        """Return all silences or maintenance windows, the newest first."""
+        with self._database.read() as db:
+            return mutes.every(db, kind)
+
+    def unmute(self, kind: MuteKind, identity: str) -> None:
+        """Delete a silence or maintenance window. Raises UnknownIdError."""
+        with self._database.write() as db:
+            mutes.remove(db, kind, identity)
+
+    # Who is told
+
+    def add_webhook(self, endpoint: Endpoint, now: float) -> Registered:
+        """Keep an endpoint. Raises RefusedError when there are too many."""
+        with self._database.write() as db:
+            endpoints.add(db, endpoint, now)
+            return endpoints.find(db, endpoint.id)
+
+    def webhooks(self) -> list[Registered]:
+        """Return all endpoints, the oldest first."""
+        with self._database.read() as db:
+            return endpoints.every(db)
+
+    def webhook(self, identity: str) -> Registered:
+        """Return an endpoint. Raises UnknownIdError."""
+        with self._database.read() as db:
+            return endpoints.find(db, identity)
+
+    def remove_webhook(self, identity: str, now: float) -> None:
+        """Delete an endpoint. Raises UnknownIdError, and RefusedError for a configured one."""
+        with self._database.write() as db:
+            endpoints.remove(db, identity, now)
+            outbox.gone(db, identity, "the webhook was deleted", now)
+
+    def deliveries(
+        self,
+        webhook: str,
+        *,
+        state: State | None = None,
+        limit: int = 50,
+        before: int | None = None,
+    ) -> list[Entry]:
+        """Return an endpoint's messages, the newest first. Raises UnknownIdError."""
+        with self._database.read() as db:
+            endpoints.find(db, webhook)
+            return outbox.history(db, webhook, state=state, limit=limit, before=before)
+
+    def replay(self, webhook: str, *, states: Sequence[State], since: float, now: float) -> int:
+        """Make messages due again, under their old webhook-ids. Raises UnknownIdError."""
+        with self._database.write() as db:
+            endpoints.find(db, webhook)
+            return outbox.replay(db, webhook, states=states, since=since, now=now)
+
+    # The outbox, for the deliverer
+
+    def waiting(self, now: float) -> list[str]:
+        """Return the ids of endpoints for which something is due."""
+        with self._database.read() as db:
+            return outbox.waiting(db, now)
+
+    def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
+        """Return the oldest due message whose incident has no older one pending there."""
+        with self._database.read() as db:
+            return outbox.next_delivery(db, endpoint, now)
+
+    def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+        """Mark a message as taken."""
+        with self._database.write() as db:
+            outbox.delivered(db, endpoint, delivery, outcome, now)
+
+    def failed(
+        self,
+        endpoint: str,
+        delivery: Delivery,
+        outcome: Outcome,
+        *,
+        due_at: float | None,
+        now: float,
+    ) -> None:
+        """Mark a failed attempt: due again at `due_at`, or given up (None)."""
+        with self._database.write() as db:
+            outbox.failed(db, endpoint, delivery, outcome, due_at=due_at, now=now)
+
+    def gone(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
+        """Disable an endpoint that said it is gone, and give up what waits for it."""
+        with self._database.write() as db:
+            outbox.failed(db, endpoint, delivery, outcome, due_at=None, now=now)
+            endpoints.disable(db, endpoint, "the receiver answered 410 Gone")
+            outbox.gone(db, endpoint, "the receiver answered 410 Gone", now)
+
+    def trim(self, *, before: float) -> int:
+        """Delete finished messages and fingerprints older than that; return how many messages."""
+        with self._database.write() as db:
+            incidents.forget(db, before=before)
+            return outbox.trim(db, before=before)
+
+    # What it all adds up to
+
+    def costs(self, *, since: float | None = None) -> list[Costs]:
+        """Return what every incident took and cost, for statistics."""
+        with self._database.read() as db:
+            return costs.every(db, since=since)
+
+    def queue(self) -> Queue:
+        """Return how the outbox stands."""
+        with self._database.read() as db:
+            return Queue(*outbox.standing(db))
+
+    def _enqueue(self, db: Connection, news: Sequence[Recorded], now: float) -> None:
+        news = [row for row in news if row.notify]
+        if not news:
+            return
+        to = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
+        held_by = mutes.active(db, now)
+        for row in news:
+            outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
+
+    def _tell(self, news: Sequence[Recorded]) -> None:
+        if news:
+            for listener in self._listeners:
+                listener(news)

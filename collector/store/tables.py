@@ -1,0 +1,141 @@
+"""The tables of the store. Times are seconds since the epoch, documents are JSON text.
+
+Migrations build them (`migrations/`); a test holds the two together. Nothing here is particular to
+SQLite, so that a PostgreSQL URL works too.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+incidents = Table(
+    "incidents",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("job", Text),
+    Column("status", String(16), nullable=False),  # with what people did, unlike the document's
+    Column("severity", String(16), nullable=False),
+    Column("fault", String(64), nullable=False),
+    Column("opened_at", Double, nullable=False),
+    Column("detected_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("acknowledged_at", Double),
+    Column("resolved_at", Double),
+    Column("gpu_seconds_lost", Double, nullable=False),
+    Column("machine_status", String(16), nullable=False),
+    Column("machine_updated_at", Double, nullable=False),
+    Column("document", Text, nullable=False),  # the machine's; people never edit it
+    Column("revision", Integer, nullable=False),
+    Index(None, "opened_at", "id"),
+    Index(None, "status", "updated_at"),
+    Index(None, "updated_at"),
+)
+"""One row an incident, as it is now."""
+
+incident_jobs = Table(
+    "incident_jobs",
+    metadata,
+    Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), primary_key=True),
+    Column("job", Text, primary_key=True),
+    Index(None, "job"),
+)
+"""Every job of an incident: more than one when a shared part broke."""
+
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("at", Double, nullable=False),
+)
+"""Every document an incident ever had, as a digest: what was committed is not committed again."""
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", String(16), nullable=False),  # ack, assign, resolve, feedback
+    Column("at", Double, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("details", Text, nullable=False),  # JSON object
+    Index(None, "incident", "number"),
+)
+"""What people did: an overlay over the machine's documents, in order."""
+
+mutes = Table(
+    "mutes",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("kind", String(16), nullable=False),  # silence, maintenance
+    Column("matchers", Text, nullable=False),  # JSON list
+    Column("starts_at", Double, nullable=False),
+    Column("ends_at", Double, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Index(None, "kind", "ends_at"),
+)
+"""Silences and maintenance windows: they hold deliveries back, never incidents."""
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("format", String(32), nullable=False),
+    Column("events", Text, nullable=False),  # JSON list
+    Column("jobs", Text, nullable=False),  # JSON list of patterns
+    Column("severities", Text, nullable=False),  # JSON list
+    Column("origin", String(16), nullable=False),  # settings, api
+    Column("enabled", Boolean, nullable=False),
+    Column("disabled_reason", Text),
+    Column("not_before", Double, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("deleted_at", Double),
+)
+"""Endpoints that are told. A deleted one stays as a row, for the history of its deliveries."""
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("webhook_id", String(64), nullable=False, unique=True),
+    Column("endpoint", ForeignKey("webhooks.id"), nullable=False),
+    Column("incident", String(64), nullable=False),
+    Column("type", String(32), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("due_at", Double, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("state", String(16), nullable=False),  # pending, delivered, dead, suppressed
+    Column("finished_at", Double),
+    Column("last_status", Integer),
+    Column("last_error", Text),
+    Index(None, "state", "endpoint", "due_at"),
+    Index(None, "endpoint", "incident", "number"),
+    Index(None, "state", "finished_at"),
+)
+"""Every message, in order of creation, and how it fared."""
