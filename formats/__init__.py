@@ -1,0 +1,1 @@
+"""Everything foreign: bytes to samples and events and back, without a socket or a clock."""

@@ -1,0 +1,39 @@
+"""OTLP requests to columns and events: the one door of the decoders."""
+
+from . import general, json_decode, logs
+from .columns import LogsBatch, MetricsBatch, SeriesTable
+from .streams import Streams
+
+
+class MetricsDecoder:
+    """Decodes metrics requests into columns of one series table; for one thread.
+
+    It remembers what senders repeat, within bounds, and gives the same result as without.
+    """
+
+    def __init__(self, table: SeriesTable) -> None:
+        self._table = table
+        self._streams = Streams(table)
+
+    def protobuf(self, body: bytes) -> MetricsBatch:
+        """Return the points of a protobuf request; raises UndecodableError."""
+        return self.general(body)
+
+    def general(self, body: bytes) -> MetricsBatch:
+        """Return the same by the path that takes any request; raises UndecodableError."""
+        self._streams.trim()
+        return general.decode(body, self._streams)
+
+    def json(self, body: bytes | str) -> MetricsBatch:
+        """Return the points of a JSON request; raises UndecodableError."""
+        return json_decode.decode_metrics(body, self._table)
+
+
+def logs_protobuf(body: bytes) -> LogsBatch:
+    """Return the events of a protobuf request; raises UndecodableError."""
+    return logs.decode(body)
+
+
+def logs_json(body: bytes | str) -> LogsBatch:
+    """Return the events of a JSON request; raises UndecodableError."""
+    return json_decode.decode_logs(body)
