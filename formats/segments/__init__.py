@@ -1,0 +1,23 @@
+"""The segment file that spool and journal share: records appended in order, read back in order.
+
+Standard library only; zstd through cramjam where it is asked for. One writer a folder, held by a
+lock. A record is kept once `sync` has returned. After a crash the last record may be cut off:
+that is expected, reported to the reader and never an error; damage anywhere else is.
+"""
+
+from .format import LockedError, Record, SegmentError
+from .reading import Position, read, segments, size
+from .retention import trim
+from .writing import SegmentWriter
+
+__all__ = [
+    "LockedError",
+    "Position",
+    "Record",
+    "SegmentError",
+    "SegmentWriter",
+    "read",
+    "segments",
+    "size",
+    "trim",
+]
