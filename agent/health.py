@@ -1,0 +1,93 @@
+"""What the agent counts about itself: one place, written by every thread, read by the page."""
+
+import threading
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, cast
+
+Labels = tuple[str, ...]
+_AGE = "_age_seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One health metric: its name in Prometheus form, and the labels its values carry."""
+
+    name: str
+    kind: Literal["gauge", "counter"]
+    help: str
+    labels: Labels = ()
+
+
+@cache
+def measures() -> Mapping[str, Measure]:
+    """Return every health metric by name, in the order of health.toml."""
+    text = resources.files(__package__).joinpath("health.toml").read_text(encoding="utf-8")
+    return {
+        row["name"]: Measure(
+            name=row["name"],
+            kind=cast("Literal['gauge', 'counter']", row["kind"]),
+            help=row["help"],
+            labels=tuple(row.get("labels", ())),
+        )
+        for row in tomllib.loads(text)["metric"]
+    }
+
+
+class Health:
+    """Counters and gauges; names are given without their prefix and `_total`.
+
+    A name that health.toml does not have, or a wrong number of labels, is a KeyError or ValueError
+    at the first use: a typo shows in the first test that comes by.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, dict[Labels, float]] = {
+            measure.name: {(): 0.0} if measure.kind == "counter" and not measure.labels else {}
+            for measure in measures().values()
+        }
+
+    def count(self, what: str, *labels: str, by: int = 1) -> None:
+        """Add to a counter."""
+        values = self._of(f"rankscope_agent_{what}_total", labels)
+        with self._lock:
+            values[labels] = values.get(labels, 0.0) + by
+
+    def show(self, what: str, value: float, *labels: str) -> None:
+        """Set a gauge."""
+        values = self._of(f"rankscope_agent_{what}", labels)
+        with self._lock:
+            values[labels] = value
+
+    def happened(self, what: str, at: float, *labels: str) -> None:
+        """Note when something last happened, for the gauge `<what>_age_seconds`."""
+        self.show(f"{what}_age_seconds", at, *labels)
+
+    def counted(self, what: str, *labels: str) -> float:
+        """Return what a counter stands at; without labels, the sum over all of them."""
+        values = self._values[f"rankscope_agent_{what}_total"]
+        with self._lock:
+            return values.get(labels, 0.0) if labels else sum(values.values())
+
+    def everything(self, now: float) -> list[tuple[Measure, dict[Labels, float]]]:
+        """Return a copy of all values, in the order of health.toml; ages are as of `now`."""
+        with self._lock:
+            return [
+                (
+                    measure,
+                    {
+                        labels: max(0.0, now - value) if name.endswith(_AGE) else value
+                        for labels, value in self._values[name].items()
+                    },
+                )
+                for name, measure in measures().items()
+            ]
+
+    def _of(self, name: str, labels: Labels) -> dict[Labels, float]:
+        if len(labels) != len(measures()[name].labels):
+            raise ValueError(f"{name} has the labels {measures()[name].labels}, not {labels}")
+        return self._values[name]

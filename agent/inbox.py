@@ -1,0 +1,125 @@
+"""The inbox: datagrams of probes from the Unix socket and from UDP, decoded, checked, counted.
+
+Senders are other people's processes: whatever comes in is either a datagram that every later part
+can take as it is, or a number in `datagrams_bad`.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..vocabulary import datagram
+from ..vocabulary.samples import Scalar
+from .health import Health
+
+_CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
+_ANCILLARY = socket.CMSG_SPACE(_CREDENTIALS.size)
+_FAR = 2**63 / 1e9
+"""Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One datagram and who really sent it.
+
+    `pid` is the sender as this host sees it, None where the kernel cannot say (UDP, or a process
+    outside our pid namespace); `origin` tells senders apart that have none.
+    """
+
+    datagram: datagram.Datagram
+    pid: int | None
+    origin: str
+
+
+class Inbox:
+    """Reads sockets that never block; counts what cannot be read."""
+
+    def __init__(self, *, health: Health) -> None:
+        self._health = health
+
+    def receive(self, source: socket.socket, *, limit: int = 256) -> Iterator[Received]:
+        """Yield what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
+
+        Raises nothing: a socket that fails yields nothing more this time and is counted.
+        """
+        unix = source.family == socket.AF_UNIX
+        transport = "unix" if unix else "udp"
+        for _ in range(limit):
+            try:
+                # One byte above the largest, so that a datagram cut short is seen as too large.
+                data, ancillary, _, address = source.recvmsg(datagram.LARGEST + 1, _ANCILLARY)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self._health.count("datagrams_bad", "socket")
+                return
+            try:
+                said = datagram.decode(data)
+            except datagram.DatagramError:
+                self._health.count("datagrams_bad", "form")
+                continue
+            except (OverflowError, RecursionError):
+                self._health.count("datagrams_bad", "number")
+                continue
+            reason = _flaw(said, plain=data.isascii() and b"\\u" not in data)
+            if reason:
+                self._health.count("datagrams_bad", reason)
+                continue
+            self._health.count("datagrams_received", transport)
+            pid = _sender(ancillary) if unix else None
+            yield Received(said, pid, f"{transport}:{'' if unix else address[0]}")
+
+
+def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+            pid: int = _CREDENTIALS.unpack_from(data)[0]
+            return pid or None  # 0: a process that our pid namespace does not hold
+    return None
+
+
+def _flaw(said: datagram.Datagram, *, plain: bool) -> str:
+    """Return why a well-formed datagram still cannot travel on, or "".
+
+    `plain` data cannot hold half of a surrogate pair, which UTF-8, and so OTLP, cannot write.
+    """
+    for sample in said.samples:
+        if not 0 <= sample.at < _FAR:
+            return "time"
+        if sample.attributes and not all(_fits(value) for _, value in sample.attributes):
+            return "number"
+    for event in said.events:
+        if not 0 <= event.at < _FAR:
+            return "time"
+        if not all(map(_fits, event.attributes.values())):
+            return "number"
+    if not all(map(_fits, (said.attempt, said.rank, said.pid))):
+        return "number"
+    return "" if plain or all(map(_writable, _texts(said))) else "text"
+
+
+def _fits(value: Scalar) -> bool:
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _texts(said: datagram.Datagram) -> Iterator[Scalar]:
+    yield said.job
+    for sample in said.samples:
+        yield sample.metric
+        for pair in sample.attributes:
+            yield from pair
+    for event in said.events:
+        yield event.name
+        yield from event.attributes.keys()
+        yield from event.attributes.values()
+
+
+def _writable(text: Scalar) -> bool:
+    if not isinstance(text, str):
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

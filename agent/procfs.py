@@ -1,0 +1,104 @@
+"""What /proc says about one process: plain readings, None where there is nothing to read.
+
+`proc` is an argument everywhere: a container mounts the host's elsewhere, tests bring their own.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+_SYS_PTRACE = 19  # CAP_SYS_PTRACE
+_GONE = (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """Fields of /proc/PID/stat, numbered from 1 as proc(5) does."""
+
+    command: str
+    fields: tuple[str, ...]
+
+    def __getitem__(self, number: int) -> str:
+        """Return a field by its number in proc(5), from 3 on."""
+        return self.fields[number - 3]
+
+
+def stat(pid: int, proc: Path = PROC) -> Stat | None:
+    """Return a process's stat, None when it is gone."""
+    text = read(f"{proc}/{pid}/stat")
+    if text is None:
+        return None
+    # The command may hold spaces and brackets of its own: only the last bracket closes it.
+    head, _, tail = text.rpartition(")")
+    return Stat(head.partition("(")[2], tuple(tail.split()))
+
+
+def start_ticks(pid: int, proc: Path = PROC) -> int | None:
+    """Return when a process started, in ticks since boot: with its pid, who it is."""
+    found = stat(pid, proc)
+    return int(found[22]) if found else None
+
+
+def state(pid: int, proc: Path = PROC) -> str | None:
+    """Return a process's state letter, None when it is gone."""
+    found = stat(pid, proc)
+    return found[3] if found else None
+
+
+def zombie_status(pid: int, proc: Path = PROC, *, trusted: bool) -> int | None:
+    """Return the wait status of a process that is a zombie, None when it is not or is not shown.
+
+    To those who may not trace the process the kernel shows 0, which then says nothing; `trusted`
+    tells that we may trace anyone, else it takes the same user.
+    """
+    found = stat(pid, proc)
+    if found is None or found[3] != "Z":
+        return None
+    status = int(found[52])
+    if status == 0 and not trusted and not _ours(pid, proc):
+        return None
+    return status
+
+
+def may_trace_anyone(proc: Path = PROC) -> bool:
+    """Tell whether this process holds CAP_SYS_PTRACE."""
+    effective = status_fields("self", proc).get("CapEff", "0")
+    return bool(int(effective, 16) >> _SYS_PTRACE & 1)
+
+
+def status_fields(pid: int | str, proc: Path = PROC) -> dict[str, str]:
+    """Return the lines of /proc/PID/status by name, empty when the process is gone."""
+    text = read(f"{proc}/{pid}/status") or ""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def read(path: str) -> str | None:
+    """Return a small file of the kernel's, None when it is gone or not ours to read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except _GONE:
+        return None
+    try:
+        data = os.read(fd, 65536)
+    except _GONE:
+        return None
+    finally:
+        os.close(fd)
+    return data.decode(errors="replace")
+
+
+def names(folder: str) -> list[str]:
+    """Return what a folder of the kernel's holds, nothing when it is gone."""
+    try:
+        return os.listdir(folder)  # noqa: PTH208  names, not a thousand Paths
+    except _GONE:
+        return []
+
+
+def _ours(pid: int, proc: Path) -> bool:
+    user = str(os.geteuid())
+    users = status_fields(pid, proc).get("Uid", "").split()
+    return bool(users) and set(users[:3]) == {user}

@@ -1,0 +1,57 @@
+"""The clock of the host: how far it is from its time source, as the kernel was last told."""
+
+import ctypes
+import os
+
+from ...vocabulary.samples import Sample
+
+_NANOSECONDS = 0x2000  # STA_NANO: offset counts nanoseconds, else microseconds
+_UNSYNCHRONISED = 0x0040  # STA_UNSYNC
+
+
+class _Timex(ctypes.Structure):
+    """struct timex of <sys/timex.h>, as far as it is read here, and room for the rest."""
+
+    _fields_ = (
+        ("modes", ctypes.c_uint),
+        ("offset", ctypes.c_long),
+        ("freq", ctypes.c_long),
+        ("maxerror", ctypes.c_long),
+        ("esterror", ctypes.c_long),
+        ("status", ctypes.c_int),
+        ("rest", ctypes.c_long * 32),
+    )
+
+
+class ClockOffset:
+    """Asks adjtimex without changing anything. A clock that nothing disciplines has no offset."""
+
+    name = "clock"
+
+    def __init__(self, *, period: float) -> None:
+        self.period = period
+        self._libc = ctypes.CDLL(None, use_errno=True)
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether the call is there; no time source is a reason too."""
+        try:
+            offset = self._offset()
+        except (OSError, AttributeError) as error:
+            return False, f"adjtimex: {error}"
+        if offset is None:
+            return False, "no time source disciplines this clock (is chronyd or ntpd running?)"
+        return True, ""
+
+    def read(self, now: float) -> list[Sample]:
+        """Return the offset in seconds, nothing while the clock is not synchronised."""
+        offset = self._offset()
+        return [] if offset is None else [Sample("system.clock.offset", offset, now)]
+
+    def _offset(self) -> float | None:
+        timex = _Timex()  # modes 0: read only
+        if self._libc.adjtimex(ctypes.byref(timex)) < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        if timex.status & _UNSYNCHRONISED:
+            return None
+        return float(timex.offset) / (1e9 if timex.status & _NANOSECONDS else 1e6)

@@ -1,0 +1,105 @@
+"""The CPU time of trainers and their workers: how much they use, and how long they wait for one."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...vocabulary.samples import Attributes, Sample, attributes
+from .. import procfs
+from ..trainers import Trainer
+from .workers import Workers
+
+_USER, _SYSTEM = 14, 15
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is remembered of one process between two readings."""
+
+    started: int
+    ticks: int
+    at: float
+    threads: dict[str, int] = field(default_factory=dict)
+    ended: int = 0
+
+
+class TrainerCpu:
+    """Reads stat for use and each thread's schedstat for waits."""
+
+    name = "trainer_cpu"
+
+    def __init__(self, *, period: float, workers: Workers, proc: Path = procfs.PROC) -> None:
+        self.period = period
+        self._workers = workers
+        self._proc = proc
+        self._seen: dict[int, _Seen] = {}
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether the kernel keeps account of waits."""
+        if os.access(f"{self._proc}/self/schedstat", os.R_OK):
+            return True, ""
+        return False, "the kernel keeps no schedstat (CONFIG_SCHED_INFO): no waits for a CPU"
+
+    def read(self, now: float) -> list[Sample]:
+        """Return CPUs in use since the last reading, and seconds waited so far, a process."""
+        samples: list[Sample] = []
+        seen: dict[int, _Seen] = {}
+        for pid, pairs in self._processes(now):
+            stat = procfs.stat(pid, self._proc)
+            if stat is None:
+                continue
+            started = int(stat[22])
+            ticks = int(stat[_USER]) + int(stat[_SYSTEM])
+            before = self._seen.get(pid)
+            if before is not None and before.started != started:
+                before = None  # another process under the same number
+            if before is not None and now > before.at:
+                used = (ticks - before.ticks) / procfs.TICKS / (now - before.at)
+                samples.append(Sample("process.cpu.utilization", max(0.0, used), now, pairs))
+            after = seen[pid] = before or _Seen(started, ticks, now)
+            after.ticks, after.at = ticks, now
+            samples.append(Sample("process.cpu.wait", self._waited(pid, after), now, pairs))
+        self._seen = seen
+        return samples
+
+    def _processes(self, now: float) -> Iterator[tuple[int, Attributes]]:
+        workers = self._workers.find(now)
+        for trainer in self._workers.trainers():
+            if trainer.pid is not None:
+                yield trainer.pid, described(trainer)
+        for worker in workers:
+            yield worker.pid, described(worker.trainer, worker=worker.pid)
+
+    def _waited(self, pid: int, seen: _Seen) -> float:
+        """Return seconds all threads waited, those that ended included as last seen.
+
+        The sum never falls: a thread's number that is taken over starts again from less, and what
+        its first owner waited stays.
+        """
+        folder = f"{self._proc}/{pid}/task"
+        threads: dict[str, int] = {}
+        for thread in procfs.names(folder):
+            text = procfs.read(f"{folder}/{thread}/schedstat")
+            if not text:
+                continue
+            waited = int(text.split()[1])
+            last = seen.threads.pop(thread, 0)
+            if waited < last:
+                seen.ended += last
+            threads[thread] = waited
+        seen.ended += sum(seen.threads.values())
+        seen.threads = threads
+        return (seen.ended + sum(threads.values())) / 1e9
+
+
+def described(trainer: Trainer, *, worker: int | None = None) -> Attributes:
+    """Return the attributes of a process: a trainer, or a worker of it."""
+    return attributes(
+        {
+            "pid": trainer.pid if worker is None else worker,
+            "container.pid": trainer.container_pid if worker is None else None,
+            "rank": trainer.rank,
+            "role": "trainer" if worker is None else "dataloader",
+        }
+    )

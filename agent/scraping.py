@@ -1,0 +1,116 @@
+"""The HTTP server of the page: small, bounded, and never in the way of the agent's own work."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+
+from . import exposition, listening
+
+_FRESH_SECONDS = 0.25
+"""Scrapes closer together than this share one rendering."""
+_AT_ONCE = 32
+_PATIENCE_SECONDS = 5.0
+
+
+class Scraping:
+    """Serves `/metrics` and `/healthz` from a thread of its own until closed.
+
+    Raises OSError when the address cannot be had.
+    """
+
+    def __init__(self, listen: str, *, page: exposition.Page, now: Callable[[], float]) -> None:
+        self._rendering = _Rendering(page, now)
+        rendering = self._rendering
+
+        class Handler(_Handler):
+            render = staticmethod(rendering.render)
+
+        self._server = _Server(listening.bound(listen, socket.SOCK_STREAM), Handler)
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.5,), name="scraping", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(2.0)
+
+
+class _Rendering:
+    def __init__(self, page: exposition.Page, now: Callable[[], float]) -> None:
+        self._page = page
+        self._now = now
+        self._lock = threading.Lock()
+        self._body = b""
+        self._until = 0.0
+
+    def render(self) -> bytes:
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._body = self._page.render(self._now())
+                self._until = time.monotonic() + _FRESH_SECONDS
+            return self._body
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "rankscope-agent"
+    sys_version = ""
+    timeout = _PATIENCE_SECONDS
+    render: Callable[[], bytes]
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            self._answer(200, exposition.CONTENT_TYPE, self.render())
+        elif path == "/healthz":
+            self._answer(200, "text/plain; charset=utf-8", b"ok\n")
+        else:
+            self._answer(404, "text/plain; charset=utf-8", b"/metrics is here\n")
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def _answer(self, code: int, kind: str, body: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing: a scrape is no news."""
+
+
+class _Server(ThreadingMixIn, HTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, opened: socket.socket, handler: type[_Handler]) -> None:
+        super().__init__(("", 0), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = opened
+        self.server_address = opened.getsockname()
+        self._slots = threading.Semaphore(_AT_ONCE)
+        self.server_activate()
+
+    def process_request(self, request: object, client_address: object) -> None:
+        if not self._slots.acquire(blocking=False):
+            self.shutdown_request(request)  # type: ignore[arg-type]
+            return
+        super().process_request(request, client_address)  # type: ignore[arg-type]
+
+    def process_request_thread(self, request: object, client_address: object) -> None:
+        try:
+            super().process_request_thread(request, client_address)  # type: ignore[arg-type]
+        finally:
+            self._slots.release()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that went away."""

@@ -1,0 +1,397 @@
+"""The agent as a whole: parts put together, one loop that never waits for any of them.
+
+The main thread reads datagrams, sees processes end, and gathers; readers, disk, network and the
+page have threads of their own. After the start nothing ends the loop but `stop`.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+
+from ..vocabulary.clock import Clock, SystemClock
+from ..vocabulary.samples import Event, Sample, Scalar, attributes
+from . import claims, exposition, listening, readers, scraping
+from .exits import Exit, ExitWatch
+from .health import Health
+from .inbox import Inbox, Received
+from .latest import Latest
+from .outgoing import Outgoing
+from .push import Post, Sender
+from .reading import Reading
+from .settings import AgentSettings
+from .spool import Spool, SpoolError
+from .trainers import Names, Trainer, Trainers
+
+_TICK_SECONDS = 1.0
+_DRAIN_SECONDS = 2.0
+_UDP_MEMORY_SECONDS = 60.0
+"""How long a sender without a pid that we can watch is remembered in silence."""
+
+_log = logging.getLogger(__name__)
+
+
+class StartError(Exception):
+    """The agent cannot start; the text says why and what to do."""
+
+
+class Agent:
+    """One agent. The constructor takes every socket and folder, or raises StartError."""
+
+    def __init__(
+        self, settings: AgentSettings, *, environ: Mapping[str, str], clock: Clock | None = None
+    ) -> None:
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._health = Health()
+        self._health.show("info", 1, metadata.version("rankscope"))
+        self._names = Names(
+            host=settings.node.host,
+            cluster=settings.node.cluster,
+            extra=attributes(settings.node.attributes),
+        )
+        self._trainers = Trainers(health=self._health)
+        self._latest = Latest(period_seconds=settings.readers.period_seconds)
+        self._inbox = Inbox(health=self._health)
+        self._selector = selectors.DefaultSelector()
+        self._exits = ExitWatch(selector=self._selector)
+        self._read: queue.SimpleQueue[tuple[readers.Reader, list[Sample], float]] = (
+            queue.SimpleQueue()
+        )
+        self._stopping = False
+        self._outgoing: Outgoing | None = None
+        self._sender: Sender | None = None
+        self._spool: Spool | None = None
+        self._scraping: scraping.Scraping | None = None
+        self._udp: socket.socket | None = None
+        self._waker, self._wakened = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self._claim = claims.claim(settings.probe.socket, environ)
+        except claims.ClaimError as error:
+            raise StartError(str(error)) from error
+        try:
+            self._open(environ)
+        except BaseException:
+            self.close()
+            raise
+        self._reading = Reading(
+            readers=self._chosen_readers(),
+            health=self._health,
+            now=self._clock.now,
+            deliver=self._delivered,
+        )
+
+    @property
+    def health(self) -> Health:
+        """Return what the agent counts about itself."""
+        return self._health
+
+    @property
+    def socket_path(self) -> str:
+        """Return where probes reach this agent."""
+        return str(self._claim.path)
+
+    @property
+    def port(self) -> int | None:
+        """Return the port of the page, None when there is none."""
+        return self._scraping.port if self._scraping else None
+
+    @property
+    def udp_port(self) -> int | None:
+        """Return the port for datagrams over UDP, None when there is none."""
+        return self._udp.getsockname()[1] if self._udp else None
+
+    def stop(self) -> None:
+        """End the loop soon; may be called from a signal handler or another thread."""
+        self._stopping = True
+        self._wake()
+
+    def run(self) -> None:
+        """Work until `stop`, then send what is at hand for two seconds at most."""
+        self._selector.register(self._waker, selectors.EVENT_READ)
+        for source in self._sources():
+            self._selector.register(source, selectors.EVENT_READ, source)
+        if self._outgoing and self._sender:
+            self._outgoing.start()
+            self._sender.start()
+        self._reading.start()
+        self._log_start()
+        flush_at = tick_at = time.monotonic()
+        try:
+            while not self._stopping:
+                wait = min(flush_at, tick_at) - time.monotonic()
+                if self._exits.waiting:
+                    wait = min(wait, 0.05)
+                try:
+                    someone_ended = self._turn(max(0.0, wait))
+                    now = time.monotonic()
+                    if now >= tick_at:
+                        tick_at = now + _TICK_SECONDS
+                        self._tick()
+                        someone_ended = True
+                    if someone_ended or self._exits.waiting:
+                        self._report_exits()
+                    if now >= flush_at:
+                        flush_at = now + self._settings.push.interval_seconds
+                        if self._outgoing:
+                            self._outgoing.flush()
+                except Exception:  # noqa: BLE001
+                    # Nothing kills the daemon: what cannot be done is counted, and the next turn
+                    # comes. The pause keeps a lasting failure from eating a CPU.
+                    self._health.count("internal_errors")
+                    _log.exception("an error of the agent's own; it goes on")
+                    time.sleep(0.1)
+        finally:
+            self._finish()
+
+    def close(self) -> None:
+        """Give back every socket, file and lock."""
+        self._exits.close()
+        self._selector.close()
+        if self._scraping:
+            self._scraping.close()
+        if self._udp:
+            self._udp.close()
+        if self._spool:
+            self._spool.close()
+        self._claim.release()
+        os.close(self._waker)
+        os.close(self._wakened)
+
+    def _open(self, environ: Mapping[str, str]) -> None:
+        settings = self._settings
+        if settings.probe.udp_listen:
+            try:
+                self._udp = listening.bound(settings.probe.udp_listen, socket.SOCK_DGRAM)
+            except OSError as error:
+                raise StartError(
+                    f"probe.udp_listen {settings.probe.udp_listen}: {error.strerror or error}"
+                ) from error
+            self._udp.setblocking(False)
+        if settings.push.endpoint:
+            try:
+                self._spool = Spool.open(
+                    settings.spool.folder,
+                    max_bytes=settings.spool.max_bytes,
+                    environ=environ,
+                    health=self._health,
+                )
+                post = Post(
+                    settings.push.endpoint,
+                    timeout=settings.push.timeout_seconds,
+                    token=settings.push.token.get_secret_value(),
+                    ca_file=settings.push.ca_file,
+                )
+            except SpoolError as error:
+                raise StartError(str(error)) from error
+            except OSError as error:
+                raise StartError(f"push.ca_file: {error.strerror or error}") from error
+            self._sender = Sender(
+                spool=self._spool, post=post, health=self._health, now=self._clock.now
+            )
+            self._outgoing = Outgoing(
+                spool=self._spool,
+                health=self._health,
+                now=self._clock.now,
+                spooled=self._sender.wake,
+            )
+        if settings.export.listen:
+            page = exposition.Page(
+                latest=self._latest,
+                health=self._health,
+                groups=settings.export.groups,
+                max_series=settings.export.max_series,
+            )
+            try:
+                self._scraping = scraping.Scraping(
+                    settings.export.listen, page=page, now=self._clock.now
+                )
+            except OSError as error:
+                raise StartError(
+                    f"export.listen {settings.export.listen}: {error.strerror or error}; "
+                    "choose another port, or an empty text for no page"
+                ) from error
+
+    def _chosen_readers(self) -> Sequence[readers.Reader]:
+        every = readers.everything(
+            period=self._settings.readers.period_seconds,
+            trainers=self._trainers.everyone,
+            adopt=self._trainers.adopt,
+        )
+        off = set(self._settings.readers.off)
+        unknown = off - {reader.name for reader in every}
+        if unknown:
+            self.close()
+            raise StartError(
+                f"readers.off: there is no reader {', '.join(sorted(unknown))}; "
+                f"there are {', '.join(reader.name for reader in every)}"
+            )
+        return [reader for reader in every if reader.name not in off]
+
+    def _sources(self) -> list[socket.socket]:
+        return [self._claim.socket, *([self._udp] if self._udp else [])]
+
+    def _turn(self, wait: float) -> bool:
+        """Wait for something to happen and take it; tell whether a process may have ended."""
+        ended = False
+        for key, _ in self._selector.select(wait):
+            if isinstance(key.data, socket.socket):
+                self._receive(key.data)
+            elif key.fd == self._waker:
+                os.read(self._waker, 4096)
+            else:
+                ended = True
+        self._take_readings()
+        return ended
+
+    def _receive(self, source: socket.socket) -> int:
+        count = 0
+        for received in self._inbox.receive(source):
+            count += 1
+            self._hear(received)
+        return count
+
+    def _hear(self, received: Received) -> None:
+        now = self._clock.now()
+        trainer, forgotten = self._trainers.hear(received, now)
+        if forgotten is not None:
+            self._forget(forgotten)
+        if trainer.pid is not None:
+            self._exits.watch(trainer.pid)
+        samples: Sequence[Sample] = received.datagram.samples
+        events: Sequence[Event] = received.datagram.events
+        if trainer.container_pid is not None:
+            samples = [_seen_from_host(sample, trainer) for sample in samples]
+            events = [
+                Event(one.name, one.at, dict(_host_pid(tuple(one.attributes.items()), trainer)))
+                for one in events
+            ]
+        resource = self._names.of(trainer)
+        self._latest.hear(trainer.key, resource, samples, now)
+        if self._outgoing:
+            self._outgoing.add(resource, samples)
+            self._outgoing.tell(resource, events)
+
+    def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
+        """Take a reading over from the reading thread."""
+        self._read.put((reader, samples, now))
+        self._wake()
+
+    def _take_readings(self) -> None:
+        while True:
+            try:
+                reader, samples, now = self._read.get_nowait()
+            except queue.Empty:
+                return
+            placed = []
+            for sample in samples:
+                owner = self._trainers.owner(sample)
+                resource = self._names.of(owner) if owner else self._names.node()
+                placed.append((resource, sample))
+                if self._outgoing:
+                    self._outgoing.add(resource, (sample,))
+            self._latest.read(reader.name, placed, period=reader.period, now=now)
+
+    def _report_exits(self) -> None:
+        # What an ended process said last still waits in the inbox: its phase decides how its end
+        # is read. It can say no more, so a few rounds empty what it left.
+        for source in self._sources():
+            for _ in range(8):
+                if not self._receive(source):
+                    break
+        by_pid = {trainer.pid: trainer for trainer in self._trainers.everyone()}
+        for ended in self._exits.ended(self._clock.now()):
+            trainer = by_pid.get(ended.pid)
+            if trainer is not None:
+                self._report(trainer, ended)
+                self._forget(trainer)
+
+    def _report(self, trainer: Trainer, ended: Exit) -> None:
+        code = ended.exit_code
+        if ended.status is None and trainer.phase == "shutdown":
+            code = 0  # nobody could tell, but it had said that it was done
+        told: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
+        if code is not None:
+            told["exit_code"] = code
+        if ended.signal is not None:
+            told["signal"] = ended.signal
+        self._health.count("exits")
+        if self._outgoing:
+            self._outgoing.flush()  # its last steps go first
+            event = Event("process.exit", self._clock.now(), told)
+            self._outgoing.tell(self._names.of(trainer), [event])
+
+    def _forget(self, trainer: Trainer) -> None:
+        self._trainers.forget(trainer)
+        self._latest.forget(trainer.key)
+        if trainer.pid is not None:
+            self._latest.forget_pid(trainer.pid)
+            self._exits.forget(trainer.pid)
+
+    def _tick(self) -> None:
+        self._reading.check()
+        for trainer in self._trainers.silent_since(self._clock.now() - _UDP_MEMORY_SECONDS):
+            self._forget(trainer)
+        self._health.show("trainers", len(self._trainers))
+        if self._spool:
+            self._health.show("spool_bytes", self._spool.size)
+            self._health.show("spool_records", self._spool.records)
+
+    def _finish(self) -> None:
+        until = time.monotonic() + _DRAIN_SECONDS
+        self._reading.stop()
+        if self._outgoing and self._sender:
+            self._outgoing.close(timeout=_DRAIN_SECONDS / 2)
+            self._sender.stop(timeout=max(0.0, until - time.monotonic()))
+        self.close()
+        _log.info("agent stopped")
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):  # full: it wakes anyway; closed: nobody is there
+            os.write(self._wakened, b"!")
+
+    def _log_start(self) -> None:
+        _log.info(
+            "agent of %s: probes at %s%s, page %s, pushing %s",
+            self._names.host,
+            self._claim.path,
+            f" and UDP {self._settings.probe.udp_listen}" if self._udp else "",
+            f"on port {self.port}" if self._scraping else "off",
+            f"to {self._settings.push.endpoint}" if self._sender else "off",
+        )
+
+
+def run(settings: AgentSettings) -> int:
+    """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
+    try:
+        agent = Agent(settings, environ=os.environ)
+    except StartError as error:
+        _log.error("%s", error)
+        return 1
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: agent.stop())
+    agent.run()
+    return 0
+
+
+def _seen_from_host(sample: Sample, trainer: Trainer) -> Sample:
+    pairs = _host_pid(sample.attributes, trainer)
+    return Sample(sample.metric, sample.value, sample.at, pairs)
+
+
+def _host_pid(
+    pairs: tuple[tuple[str, Scalar], ...], trainer: Trainer
+) -> tuple[tuple[str, Scalar], ...]:
+    """Put the host's pid in the place of the one a process has in its own namespace."""
+    return tuple(
+        (name, trainer.pid or value)
+        if name == "pid" and value == trainer.container_pid
+        else (name, value)
+        for name, value in pairs
+    )

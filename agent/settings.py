@@ -1,0 +1,147 @@
+"""What an operator may set for the agent: one section a part, every default usable."""
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from ..settings import Section
+from ..vocabulary.addresses import UDP_PORT
+from . import listening
+
+FOREIGN = (
+    "alerts",
+    "api",
+    "auth",
+    "engine",
+    "http",
+    "intake",
+    "journal",
+    "judgement",
+    "notify",
+    "replay",
+    "server",
+    "store",
+    "windows",
+)
+"""Sections of the collector: their variables may stand in the agent's environment too."""
+
+
+class Export(Section):
+    """The Prometheus page."""
+
+    listen: str = Field(":9470", description="HOST:PORT of /metrics; empty: no page")
+    dcgm_names: Literal["off", "old", "new", "both"] = Field(
+        "off", description="names of dcgm-exporter beside our own; this version knows only off"
+    )
+    groups: bool = Field(default=False, description="expose collectives, one series a group")
+    max_series: int = Field(2000, ge=1, le=200_000, description="most series on the page")
+
+    @field_validator("listen")
+    @classmethod
+    def _listens(cls, value: str) -> str:
+        if value:
+            listening.parse(value)
+        return value
+
+    @field_validator("dcgm_names")
+    @classmethod
+    def _only_off(cls, value: str) -> str:
+        if value != "off":
+            raise ValueError("this version cannot imitate dcgm-exporter yet: write off")
+        return value
+
+
+class Probe(Section):
+    """Where training processes reach the agent."""
+
+    socket: Path | None = Field(
+        None,
+        description="Unix socket; default /run/rankscope/probe.sock, else a folder of the user",
+    )
+    udp_listen: str = Field(
+        "", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
+    )
+
+    @field_validator("udp_listen")
+    @classmethod
+    def _listens(cls, value: str) -> str:
+        if value:
+            listening.parse(value)
+        return value
+
+
+class Push(Section):
+    """Where telemetry goes, as OTLP over HTTP."""
+
+    endpoint: str = Field(
+        "http://127.0.0.1:8470", description="URL of the collector; empty: nothing is pushed"
+    )
+    interval_seconds: float = Field(
+        1.0, ge=0.1, le=60, description="seconds between two pushes; events leave at once"
+    )
+    timeout_seconds: float = Field(10.0, ge=0.1, le=300, description="seconds one push may take")
+    token: SecretStr = Field(SecretStr(""), description="bearer token of role ingest")
+    ca_file: Path | None = Field(None, description="certificates to trust for https")
+
+    @field_validator("endpoint")
+    @classmethod
+    def _http(cls, value: str) -> str:
+        if not value:
+            return value
+        parts = urlsplit(value)
+        try:
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+            usable = usable and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable or parts.query or parts.fragment or parts.username:
+            raise ValueError("write http://HOST:PORT or https://HOST:PORT")
+        return value
+
+
+class Spool(Section):
+    """What waits on disk while the collector is away."""
+
+    folder: Path | None = Field(
+        None, description="default /var/lib/rankscope/spool, else a folder of the user"
+    )
+    max_bytes: int = Field(64 << 20, ge=64 << 10, description="bytes; beyond, the oldest goes")
+
+
+class Node(Section):
+    """What this host is called."""
+
+    host: str = Field(default_factory=socket.gethostname, description="host.name; default its own")
+    cluster: str | None = Field(None, description="rankscope.cluster")
+    attributes: Mapping[str, str] = Field(
+        default_factory=dict, description="more resource attributes, such as network.switch"
+    )
+
+    @field_validator("host")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("write the name of the host")
+        return value
+
+
+class Readers(Section):
+    """What is read from the node itself."""
+
+    period_seconds: float = Field(5.0, ge=0.2, le=300, description="seconds between two readings")
+    off: tuple[str, ...] = Field((), description="names of readers that shall not run")
+
+
+class AgentSettings(Section):
+    """The agent's settings file."""
+
+    export: Export = Export()
+    probe: Probe = Probe()
+    push: Push = Push()
+    spool: Spool = Spool()
+    node: Node = Field(default_factory=Node)
+    readers: Readers = Readers()

@@ -1,0 +1,143 @@
+"""The training processes of this node, known by what they said: who is which rank of which job."""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..vocabulary.samples import Attributes, Resource, Sample
+from .health import Health
+from .inbox import Received
+
+Key = tuple[str, int]
+"""What tells senders apart: the host's pid; else where words came from, and the pid they claim."""
+
+
+@dataclass(slots=True)
+class Trainer:
+    """One rank's process. `pid` is None where only the process itself says what it is."""
+
+    key: Key
+    job: str
+    attempt: int
+    rank: int
+    pid: int | None
+    container_pid: int | None
+    heard_at: float
+    phase: str = ""
+    expected: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What this host and its resources are called on the wire."""
+
+    host: str
+    cluster: str | None = None
+    extra: Attributes = ()
+
+    def node(self) -> Resource:
+        """Return the resource of what belongs to no job."""
+        return self._resource(None, 0)
+
+    def of(self, trainer: Trainer) -> Resource:
+        """Return the resource of a job's attempt on this host."""
+        return self._resource(trainer.job, trainer.attempt)
+
+    def _resource(self, job: str | None, attempt: int) -> Resource:
+        return Resource(
+            host=self.host,
+            job=job,
+            attempt=attempt,
+            cluster=self.cluster,
+            service="rankscope-agent",
+            extra=self.extra,
+        )
+
+
+class Trainers:
+    """The register of training processes, bounded; readers on other threads see copies."""
+
+    def __init__(self, *, health: Health, capacity: int = 1024) -> None:
+        self._health = health
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._known: dict[Key, Trainer] = {}
+        self._parents: dict[int, int] = {}
+
+    def hear(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
+        """Note a datagram; return its sender, and whom the register had to forget for it, if any.
+
+        The sender is a new object when the process was not known, or is another rank now.
+        """
+        said = received.datagram
+        key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
+        with self._lock:
+            trainer = self._known.get(key)
+            forgotten = None
+            if trainer is None or (trainer.job, trainer.attempt, trainer.rank) != (
+                said.job,
+                said.attempt,
+                said.rank,
+            ):
+                if trainer is None and len(self._known) >= self._capacity:
+                    forgotten = min(self._known.values(), key=lambda one: one.heard_at)
+                    del self._known[forgotten.key]
+                trainer = Trainer(
+                    key=key,
+                    job=said.job,
+                    attempt=said.attempt,
+                    rank=said.rank,
+                    pid=received.pid,
+                    container_pid=said.pid if received.pid not in (None, said.pid) else None,
+                    heard_at=now,
+                    expected=said.number,
+                    dropped=said.dropped,
+                )
+                self._known[key] = trainer
+        if said.number > trainer.expected:
+            self._health.count("datagrams_lost", by=said.number - trainer.expected)
+        if said.dropped > trainer.dropped:
+            self._health.count("probe_dropped", by=said.dropped - trainer.dropped)
+        # A smaller number is a datagram overtaken on its way, except 0: a probe attached anew.
+        trainer.expected = max(trainer.expected, said.number + 1) if said.number else 1
+        trainer.dropped = said.dropped
+        trainer.heard_at = now
+        for event in said.events:
+            if event.name == "training.phase":
+                trainer.phase = str(event.attributes.get("phase", ""))
+        return trainer, forgotten
+
+    def forget(self, trainer: Trainer) -> None:
+        """Take a process out, with the workers it was parent of."""
+        with self._lock:
+            self._known.pop(trainer.key, None)
+            for worker in [pid for pid, parent in self._parents.items() if parent == trainer.pid]:
+                del self._parents[worker]
+
+    def silent_since(self, at: float) -> list[Trainer]:
+        """Return those without a pid that were last heard before a time: nobody sees them exit."""
+        with self._lock:
+            return [one for one in self._known.values() if one.pid is None and one.heard_at < at]
+
+    def everyone(self) -> list[Trainer]:
+        """Return a list of all that are known now, by rank, newest attempts first."""
+        with self._lock:
+            return sorted(self._known.values(), key=lambda one: (one.job, one.rank, -one.attempt))
+
+    def adopt(self, parents: Iterable[tuple[int, int]]) -> None:
+        """Note all (worker, trainer) pids of now, so that workers' samples go with their job."""
+        with self._lock:
+            self._parents = dict(parents)
+
+    def owner(self, sample: Sample) -> Trainer | None:
+        """Return the training process a sample is about, by its `pid`, or None: the node's own."""
+        pid = next((value for name, value in sample.attributes if name == "pid"), None)
+        if not isinstance(pid, int):
+            return None
+        with self._lock:
+            return self._known.get(("", self._parents.get(pid, pid)))
+
+    def __len__(self) -> int:
+        """Return how many are known."""
+        return len(self._known)
