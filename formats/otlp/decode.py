@@ -2,7 +2,9 @@
 
 from . import general, json_decode, logs
 from .columns import LogsBatch, MetricsBatch, SeriesTable
+from .layout import Layouts
 from .streams import Streams
+from .walk import UnusualError
 
 
 class MetricsDecoder:
@@ -14,10 +16,18 @@ class MetricsDecoder:
     def __init__(self, table: SeriesTable) -> None:
         self._table = table
         self._streams = Streams(table)
+        self._layouts = Layouts(self._streams)
 
     def protobuf(self, body: bytes) -> MetricsBatch:
         """Return the points of a protobuf request; raises UndecodableError."""
-        return self.general(body)
+        self._streams.trim()
+        batch = self._layouts.decode(body)
+        if batch is not None:
+            return batch
+        try:
+            return self._layouts.learn(body)
+        except UnusualError:
+            return general.decode(body, self._streams)
 
     def general(self, body: bytes) -> MetricsBatch:
         """Return the same by the path that takes any request; raises UndecodableError."""

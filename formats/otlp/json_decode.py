@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...vocabulary.samples import Resource, attributes
+from ...vocabulary.samples import Attributes, Resource, attributes
 from . import resources, values
 from .columns import FULL, LogsBatch, MetricsBatch, SeriesTable
 from .errors import UndecodableError, within
@@ -18,19 +18,16 @@ from .streams import NO_RECORDED_VALUE
 
 _CUMULATIVE = (CUMULATIVE, "AGGREGATION_TEMPORALITY_CUMULATIVE")
 _UNKEPT = dict(zip(("histogram", "exponentialHistogram", "summary"), UNKEPT, strict=True))
+_KINDS = ("gauge", "sum", *_UNKEPT)
 
 Visit = Callable[[dict[str, Any], Resource], None]
 
 
 def decode_metrics(body: bytes | str, table: SeriesTable) -> MetricsBatch:
     """Return the points of an ExportMetricsServiceRequest; raises UndecodableError."""
-    points = Points()
-
-    def visit(metric: dict[str, Any], resource: Resource) -> None:
-        _metric(metric, resource, table, points)
-
-    _walk(body, ("resourceMetrics", "scopeMetrics", "metrics"), visit)
-    return points.batch()
+    metrics = _Metrics(table)
+    _walk(body, ("resourceMetrics", "scopeMetrics", "metrics"), metrics.visit)
+    return metrics.points.batch()
 
 
 def decode_logs(body: bytes | str) -> LogsBatch:
@@ -96,55 +93,69 @@ def _text(holder: dict[str, Any], key: str) -> str:
     return text
 
 
-def _metric(metric: dict[str, Any], resource: Resource, table: SeriesTable, points: Points) -> None:
-    name = _text(metric, "name")
-    for kind in ("gauge", "sum", *_UNKEPT):
-        if metric.get(kind) is None:
-            continue
+class _Metrics:
+    """The metrics of one request on their way into points.
+
+    Attributes repeat from point to point: each list is read once, told by its text.
+    """
+
+    def __init__(self, table: SeriesTable) -> None:
+        self._table = table
+        self._pairs: dict[str, Attributes] = {}
+        self.points = Points()
+
+    def visit(self, metric: dict[str, Any], resource: Resource) -> None:
+        name = _text(metric, "name")
+        kind = next((kind for kind in _KINDS if metric.get(kind) is not None), None)
+        if kind is None:
+            return
         with within(kind):
             data = values.an_object(metric[kind])
             with within("dataPoints"):
                 listed = values.objects(data.get("dataPoints"))
             if kind in _UNKEPT:
-                points.rejections.add(unkept(_UNKEPT[kind], name), len(listed))
+                self.points.rejections.add(unkept(_UNKEPT[kind], name), len(listed))
             elif kind == "sum" and data.get("aggregationTemporality") not in _CUMULATIVE:
-                points.rejections.add(NOT_CUMULATIVE, len(listed))
+                self.points.rejections.add(NOT_CUMULATIVE, len(listed))
             else:
+                known: dict[str, int] = {}
                 for index, point in enumerate(listed):
                     try:  # `within` would cost more than the point itself
-                        _point(point, resource, name, table, points)
+                        self._point(point, resource, name, known)
                     except UndecodableError as error:
                         raise error.inside(f"dataPoints[{index}]") from None
-        return
 
-
-def _point(
-    point: dict[str, Any], resource: Resource, name: str, table: SeriesTable, points: Points
-) -> None:
-    flags = point.get("flags")
-    if flags and values.whole(flags, "flags") & NO_RECORDED_VALUE:
-        return
-    try:
-        pairs = attributes(values.json_pairs(point.get("attributes")))
-    except UndecodableError as error:
-        raise error.inside("attributes") from None
-    series = table.intern(resource, name, pairs)
-    if point.get("asDouble") is not None:
-        value = values.number(point["asDouble"], "asDouble")
-    elif point.get("asInt") is not None:
-        value = float(values.whole(point["asInt"], "asInt"))
-    else:
-        points.rejections.add(NO_VALUE)
-        return
-    at = _ns(point, "timeUnixNano")
-    if at <= 0:
-        points.rejections.add(NO_TIME)
-    elif series == FULL:
-        points.rejections.add(NO_ROOM)
-    else:
-        points.series.append(series)
-        points.at.append(at)
-        points.value.append(value)
+    def _point(
+        self, point: dict[str, Any], resource: Resource, name: str, known: dict[str, int]
+    ) -> None:
+        flags = point.get("flags")
+        if flags and values.whole(flags, "flags") & NO_RECORDED_VALUE:
+            return
+        written = repr(point.get("attributes"))
+        series = known.get(written)
+        if series is None:
+            pairs = self._pairs.get(written)
+            if pairs is None:
+                with within("attributes"):
+                    pairs = attributes(values.json_pairs(point.get("attributes")))
+                self._pairs[written] = pairs
+            series = known[written] = self._table.intern(resource, name, pairs)
+        if point.get("asDouble") is not None:
+            value = values.number(point["asDouble"], "asDouble")
+        elif point.get("asInt") is not None:
+            value = float(values.whole(point["asInt"], "asInt"))
+        else:
+            self.points.rejections.add(NO_VALUE)
+            return
+        at = _ns(point, "timeUnixNano")
+        if at <= 0:
+            self.points.rejections.add(NO_TIME)
+        elif series == FULL:
+            self.points.rejections.add(NO_ROOM)
+        else:
+            self.points.series.append(series)
+            self.points.at.append(at)
+            self.points.value.append(value)
 
 
 def _ns(holder: dict[str, Any], key: str) -> int:
