@@ -1,0 +1,1 @@
+"""The laboratory: real jobs with injected faults, the cluster simulator, recordings of both."""

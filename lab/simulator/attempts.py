@@ -1,0 +1,68 @@
+"""The life of a job over a recording: one attempt after another, by restarts and crashes."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .conditions import Conditions
+from .curves import Curve
+from .placement import seat
+from .shape import Cluster, Job
+from .training import Attempt, Run
+
+
+def live(
+    job: Job,
+    *,
+    cluster: Cluster,
+    seconds: float,
+    skew: NDArray[np.float64],
+    conditions: Callable[[float], Conditions],
+    random: np.random.Generator,
+) -> list[Attempt]:
+    """Return the attempts of a job up to `seconds`; each restart moves ranks to other hosts."""
+    order = np.asarray(job.hosts or range(cluster.hosts), dtype=np.int64)
+    finish = job.ends_after or np.inf
+    stops = [at for at in (*job.restarts, finish) if at < seconds]
+    attempts: list[Attempt] = []
+    born, first_step = job.starts_after, job.first_step
+    while born < seconds:
+        number = len(attempts)
+        seats = seat(cluster, job, attempt=number, order=order)
+        ahead = [at for at in stops if at > born]
+        stop = ahead[0] if ahead else seconds
+        end = "cut" if not ahead else ("done" if stop == finish else "requeue")
+        run = Run(
+            job,
+            seats,
+            number=number,
+            born=born,
+            first_step=first_step,
+            gpus=cluster.gpus,
+            skew=skew,
+            curve=Curve(job, seats.world, random),
+            conditions=conditions,
+            random=random,
+        )
+        attempt = run.until(stop, end=end)
+        attempts.append(attempt)
+        if end == "done" and not attempt.crashed:
+            break
+        if attempt.crashed and not job.restarts_after_crash:
+            break
+        if not attempt.crashed and end == "cut":
+            break
+        gone = float(attempt.died.max()) if np.isfinite(attempt.died).all() else stop
+        born = gone + job.restart_seconds
+        first_step = _resume_from(job, attempt)
+        order = random.permutation(order)
+    return attempts
+
+
+def _resume_from(job: Job, attempt: Attempt) -> int:
+    """Return the step of the last checkpoint, or where the attempt began without one."""
+    if not job.checkpoint_every:
+        return attempt.next_step
+    saved = attempt.next_step // job.checkpoint_every * job.checkpoint_every
+    return max(saved, job.first_step)

@@ -1,0 +1,86 @@
+"""The state of the machines at one moment: what faults act on, and what physics and sensors see."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .shape import Cluster
+
+NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a process ended: the moment, what the kernel and its log said.
+
+    `role` is what its last log line counts as; `oom` tells that the kernel killed it for memory.
+    """
+
+    at: float
+    exit_code: int | None = None
+    signal: int | None = None
+    signature: str = ""
+    text: str = ""
+    role: str = "cascade"
+    oom: bool = False
+
+
+@dataclass(slots=True)
+class Conditions:
+    """Healthy until a fault says otherwise. H = hosts, S = device slots of the whole cluster.
+
+    cpu_share (H): the part of the CPU time they ask for that the job's processes get.
+    neighbours (H): share of the host's CPUs that other work keeps busy.
+    steal (H), throttled (S): share of the time in which the hypervisor has the CPU, or a quota
+    holds the rank's processes back. swollen (H): share of memory taken by what grows.
+    clock (S): device clock as a ratio to nominal. heat (S): degrees above normal.
+    drag (S): hidden factor on the device's time, >= 1. thermal (S): thermal protection is active.
+    network: factor on the time of collectives between hosts. congested: marks and pauses rise.
+    stopped (S): where in its step the process stops (share of its own work), NaN when it runs.
+    busy_stop (S): whether it burns its CPU while stopped. released: when stopped processes go on.
+    poison (S): what goes non-finite, `poison_once` in one step only. silent (H): the host is gone,
+    since `lost_at`. deaths: by slot.
+    """
+
+    cpu_share: NDArray[np.float64]
+    neighbours: NDArray[np.float64]
+    steal: NDArray[np.float64]
+    swollen: NDArray[np.float64]
+    silent: NDArray[np.bool_]
+    throttled: NDArray[np.float64]
+    quota_share: NDArray[np.float64]
+    clock: NDArray[np.float64]
+    heat: NDArray[np.float64]
+    drag: NDArray[np.float64]
+    thermal: NDArray[np.bool_]
+    stopped: NDArray[np.float64]
+    busy_stop: NDArray[np.bool_]
+    poison: NDArray[np.int64]
+    network: float = 1.0
+    congested: bool = False
+    released: float = np.inf
+    lost_at: float = np.inf
+    poison_once: bool = False
+    deaths: dict[int, Death] = field(default_factory=dict)
+
+
+def healthy(cluster: Cluster) -> Conditions:
+    """Return the conditions of a cluster in which nothing is wrong."""
+    hosts, slots = cluster.hosts, cluster.hosts * cluster.slots
+    return Conditions(
+        cpu_share=np.ones(hosts),
+        neighbours=np.zeros(hosts),
+        steal=np.zeros(hosts),
+        swollen=np.zeros(hosts),
+        silent=np.zeros(hosts, dtype=bool),
+        throttled=np.zeros(slots),
+        quota_share=np.ones(slots),
+        clock=np.ones(slots),
+        heat=np.zeros(slots),
+        drag=np.ones(slots),
+        thermal=np.zeros(slots, dtype=bool),
+        stopped=np.full(slots, np.nan),
+        busy_stop=np.zeros(slots, dtype=bool),
+        poison=np.zeros(slots, dtype=np.int64),
+    )

@@ -1,0 +1,135 @@
+"""What is said of an attempt as events: phases, non-finite values, ends of processes, logs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.samples import Event, Scalar
+from .series.resources import of_job, of_node
+from .shape import Cluster, Reporting
+from .training import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """An event, by true times in seconds: when it happened, when its host sends it."""
+
+    host: int
+    at: float
+    sent: float
+    event: Event
+
+
+class Sayings:
+    """Collects the events of a recording; `Event.at` is set when the host's clock is known."""
+
+    def __init__(self, *, cluster: Cluster, reporting: Reporting, seed: int) -> None:
+        """Start with none."""
+        self._cluster, self._reporting = cluster, reporting
+        self._random = np.random.default_rng([seed, 15])
+        self.found: list[Saying] = []
+
+    def of(self, attempt: Attempt) -> None:
+        """Add the events of an attempt."""
+        self._phases(attempt)
+        self._numerics(attempt)
+        self._ends(attempt)
+
+    def _say(
+        self,
+        attempt: Attempt,
+        host: int,
+        name: str,
+        at: float,
+        delay: float = 0.1,
+        *,
+        node: bool = False,
+        **pairs: Scalar | None,
+    ) -> None:
+        if not self._reporting.shows(name):
+            return
+        cluster = self._cluster.name
+        resource = of_node(host, cluster) if node else of_job(attempt, host, cluster)
+        known = {key: value for key, value in pairs.items() if value is not None}
+        sent = at + delay * float(self._random.uniform(0.3, 1.5))
+        self.found.append(Saying(host, at, sent, Event(name, at, known, resource)))
+
+    def _phases(self, attempt: Attempt) -> None:
+        for at, phase, step in attempt.phases:
+            for rank in range(attempt.seats.world):
+                moment = at + float(self._random.uniform(0, 0.02))
+                if moment < attempt.died[rank]:
+                    host = int(attempt.seats.host[rank])
+                    self._say(
+                        attempt, host, "training.phase", moment, rank=rank, phase=phase, step=step
+                    )
+
+    def _numerics(self, attempt: Attempt) -> None:
+        """Say each rank's first non-finite value of each kind, when the step ends."""
+        told: set[tuple[int, str]] = set()
+        for row, (step, values) in enumerate(
+            zip(attempt.steps.index, attempt.steps.values, strict=True)
+        ):
+            if not values.bad_reduced:
+                continue
+            for rank in range(attempt.seats.world):
+                kinds = []
+                if values.bad_loss[rank]:
+                    kinds.append("loss")
+                if values.bad_local[rank]:
+                    kinds.append("grad_local")
+                kinds.append("grad_reduced")
+                for what in kinds:
+                    if (rank, what) in told:
+                        continue
+                    told.add((rank, what))
+                    self._say(
+                        attempt,
+                        int(attempt.seats.host[rank]),
+                        "training.numeric",
+                        float(attempt.steps.end[row][rank]),
+                        rank=rank,
+                        step=step,
+                        what=what,
+                        value="NaN",
+                    )
+
+    def _ends(self, attempt: Attempt) -> None:
+        for rank, death in sorted(attempt.deaths.items()):
+            host, pid = int(attempt.seats.host[rank]), int(attempt.seats.pid[rank])
+            known = attempt.job.exit_codes_known
+            self._say(
+                attempt,
+                host,
+                "process.exit",
+                death.at,
+                0.7,
+                rank=rank,
+                pid=pid,
+                exit_code=death.exit_code if known else None,
+                signal=death.signal if known else None,
+            )
+            if death.signature:
+                self._say(
+                    attempt,
+                    host,
+                    "log.fault",
+                    death.at - 0.05,
+                    1.0,
+                    rank=rank,
+                    signature=death.signature,
+                    role=death.role,
+                    text=death.text,
+                )
+            if death.oom:
+                self._say(
+                    attempt,
+                    host,
+                    "host.oom_kill",
+                    death.at,
+                    1.0,
+                    node=True,
+                    rank=rank,
+                    pid=pid,
+                    cgroup="/kubepods/pod-train",
+                )

@@ -1,0 +1,88 @@
+"""The faults of the simulator: one file each, and the list.
+
+A fault is a frozen dataclass with its contract id, an onset (seconds from the start of the
+recording), settings with usable defaults, and three methods: `act` changes the conditions at a
+moment, `entity` says what is truly at fault, and `ranks` whose work it touches. Places (`host`,
+`slot`) that a scenario leaves open are drawn from the seed.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ....vocabulary.entities import Entity
+from ..conditions import Conditions
+from ..placement import Seats
+from ..shape import Cluster, Job, ScenarioError
+from . import (
+    cpu_contention,
+    crash,
+    host_lost,
+    host_oom,
+    nan_data,
+    nan_rank,
+    network_slow,
+    slow_gpu,
+    stuck_process,
+    thermal_throttle,
+)
+
+
+class Fault(Protocol):
+    """What the simulator asks of a fault."""
+
+    id: ClassVar[str]
+
+    @property
+    def onset(self) -> float:
+        """Return when it begins to act, in seconds from the start of the recording."""
+        ...
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Change the conditions as this fault does at this moment; nothing before its onset."""
+        ...
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> Entity:
+        """Return what is truly at fault."""
+        ...
+
+
+FAULTS: dict[str, type] = {
+    "cpu_contention": cpu_contention.CpuContention,
+    "stuck_process": stuck_process.StuckProcess,
+    "nan_rank": nan_rank.NanRank,
+    "crash": crash.Crash,
+    "thermal_throttle": thermal_throttle.ThermalThrottle,
+    "slow_gpu": slow_gpu.SlowGpu,
+    "host_oom": host_oom.HostOom,
+    "host_lost": host_lost.HostLost,
+    "nan_data": nan_data.NanData,
+    "network_slow": network_slow.NetworkSlow,
+}
+
+
+def build(
+    settings: Mapping[str, Any], *, cluster: Cluster, job: Job, random: np.random.Generator
+) -> Fault:
+    """Return the fault a scenario asks for; raises ScenarioError naming what it does not know."""
+    rest = dict(settings)
+    kind = rest.pop("kind", None)
+    if kind not in FAULTS:
+        raise ScenarioError(f"fault.kind {kind!r}: one of {', '.join(FAULTS)}")
+    fields = {item.name for item in dataclasses.fields(FAULTS[kind])}
+    if unknown := sorted(set(rest) - fields):
+        raise ScenarioError(f"fault {kind}: unknown {', '.join(unknown)}; it has {sorted(fields)}")
+    hosts = job.hosts or tuple(range(cluster.hosts))
+    slots = job.slots or tuple(range(cluster.slots))
+    host = int(random.choice(hosts))
+    place = int(random.choice(slots))
+    if "host" in fields:
+        rest.setdefault("host", host)
+    if "place" in fields:
+        rest.setdefault("place", place)
+    if "slots" in fields:
+        rest["slots"] = cluster.slots
+    fault: Fault = FAULTS[kind](**rest)
+    return fault

@@ -1,0 +1,223 @@
+"""A whole recording: everything the hosts say, as lines of OTLP JSON in order of arrival."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...formats.otlp import encode
+from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
+from ...vocabulary.entities import Entity
+from ...vocabulary.samples import Event, Resource, Sample
+from . import attempts as job_attempts
+from . import faults
+from .conditions import Conditions, healthy
+from .events import Saying, Sayings
+from .placement import host_name
+from .series import Series, gpus, hosts, steps
+from .series.ranks import Ranks
+from .shape import EPOCH, Scenario
+from .site import Site
+from .training import Attempt
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What really happened: the contract's fault id, what is at fault, since when (epoch s)."""
+
+    fault: str
+    entity: Entity
+    job: str
+    onset: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One simulated recording. `truth` is None when nothing went wrong.
+
+    `offsets` are the hosts' clock offsets (s), `lost` says since when a host sends nothing more.
+    """
+
+    scenario: Scenario
+    seed: int
+    truth: Truth | None
+    attempts: Sequence[Attempt]
+    series: Sequence[Series]
+    sayings: Sequence[Saying]
+    offsets: Array
+    lost: Mapping[int, float]
+
+    @property
+    def samples(self) -> int:
+        """Return how many samples the recording holds."""
+        return sum(len(row.at) for row in self.series)
+
+    def lines(self) -> Iterator[str]:
+        """Return the lines, in the order in which a collector would have received them."""
+        for delivery in self._deliveries():
+            offset = float(self.offsets[delivery.host])
+            if delivery.push is not None:
+                yield encode.metrics_json(delivery.push.groups(EPOCH + offset))
+            elif delivery.saying is not None:
+                yield encode.logs_json([_dated(delivery.saying, offset)])
+
+    def batches(self, table: SeriesTable) -> Iterator[tuple[float, MetricsBatch | list[Event]]]:
+        """Return the same content in the same order, decoded already: (arrival, what arrives).
+
+        Much faster than lines, for work on many recordings; arrivals are epoch seconds.
+        """
+        ids: dict[int, int] = {}
+        for delivery in self._deliveries():
+            offset = float(self.offsets[delivery.host])
+            if delivery.push is not None:
+                columns = delivery.push.columns(table, ids, EPOCH + offset)
+                yield EPOCH + delivery.at, MetricsBatch(columns)
+            elif delivery.saying is not None:
+                yield EPOCH + delivery.at, _dated(delivery.saying, offset)[1]
+
+    def _deliveries(self) -> list["_Delivery"]:
+        """Return everything that arrives, in order of arrival."""
+        by_host: list[list[Series]] = [[] for _ in range(self.scenario.cluster.hosts)]
+        for row in self.series:
+            by_host[row.host].append(row)
+        found = [push for host, rows in enumerate(by_host) for push in self._pushes(host, rows)]
+        found.extend(
+            _Delivery(self._late(said.host, said.sent), said.host, None, said)
+            for said in self.sayings
+        )
+        found.sort(key=lambda delivery: (delivery.at, delivery.host))
+        return found
+
+    def _pushes(self, host: int, rows: list[Series]) -> Iterator["_Delivery"]:
+        """Return the deliveries of a host that carry anything."""
+        if not rows:
+            return
+        every = self.scenario.reporting.push
+        random = np.random.default_rng([self.seed, 16, host])
+        count = int(np.ceil(self.scenario.seconds / every)) + 1
+        moments = (np.arange(count) + random.random()) * every
+        until = np.stack([np.searchsorted(row.at, moments, side="right") for row in rows])
+        fresh = np.diff(until, axis=1, prepend=0)
+        for number, moment in enumerate(moments.tolist()):
+            if moment > self.lost.get(host, np.inf):
+                return
+            speaking = np.flatnonzero(fresh[:, number])
+            if len(speaking):
+                ends = until[speaking, number]
+                begins = ends - fresh[speaking, number]
+                parts = zip(speaking.tolist(), begins.tolist(), ends.tolist(), strict=True)
+                push = _Push([(rows[row], begin, end) for row, begin, end in parts])
+                arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
+                yield _Delivery(arrival, host, push, None)
+
+    def _late(self, host: int, at: float) -> float:
+        """Return when something sent at this time arrives."""
+        for which, begin, end in self.scenario.reporting.late:
+            if which == host and begin <= at < end:
+                return end + (at - begin) / (end - begin)
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """One delivery of metrics: parts of series."""
+
+    parts: list[tuple[Series, int, int]]
+
+    def columns(self, table: SeriesTable, ids: dict[int, int], epoch: float) -> Columns:
+        """Return the samples as columns; `ids` remembers the series by their identity here."""
+        series = []
+        for row, _, _ in self.parts:
+            if id(row) not in ids:
+                ids[id(row)] = table.intern(row.resource, row.metric, row.attributes)
+            series.append(ids[id(row)])
+        lengths = [last - first for _, first, last in self.parts]
+        return Columns(
+            np.repeat(np.array(series, dtype=np.int32), lengths),
+            np.concatenate([row.at[first:last] for row, first, last in self.parts]) + epoch,
+            np.concatenate([row.value[first:last] for row, first, last in self.parts]),
+        )
+
+    def groups(self, epoch: float) -> list[tuple[Resource, list[Sample]]]:
+        """Return the samples by resource, dated by the host's clock."""
+        found: dict[Resource, list[Sample]] = {}
+        for row, first, last in self.parts:
+            samples = found.setdefault(row.resource, [])
+            at = (row.at[first:last] + epoch).tolist()
+            value = row.value[first:last].tolist()
+            metric, named = row.metric, row.attributes
+            samples.extend(Sample(metric, v, t, named) for v, t in zip(value, at, strict=True))
+        return list(found.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivery:
+    """Something that arrives: a push of metrics, or an event."""
+
+    at: float
+    host: int
+    push: _Push | None
+    saying: Saying | None
+
+
+def _dated(saying: Saying, offset: float) -> tuple[Resource, list[Event]]:
+    event = replace(saying.event, at=EPOCH + saying.at + offset)
+    return event.resource, [event]
+
+
+def simulate(scenario: Scenario, seed: int) -> Recording:
+    """Return the recording of a scenario; the same seed gives the same recording."""
+    cluster, reporting = scenario.cluster, scenario.reporting
+    random = np.random.default_rng([seed, 1])
+    skew = np.exp(random.normal(0, 1, cluster.hosts * cluster.slots))
+    phases = random.uniform(0, 5.0, cluster.hosts)
+    offsets = (
+        random.normal(0, reporting.clock, cluster.hosts)
+        if reporting.clock
+        else np.zeros(cluster.hosts)
+    )
+    for name, offset in reporting.clock_off.items():
+        offsets[[host_name(host) for host in range(cluster.hosts)].index(name)] = offset
+    fault = (
+        faults.build(scenario.fault, cluster=cluster, job=scenario.jobs[0], random=random)
+        if scenario.fault
+        else None
+    )
+
+    def conditions(at: float) -> Conditions:
+        state = healthy(cluster)
+        if fault is not None:
+            fault.act(state, at)
+        return state
+
+    site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
+    found: list[Attempt] = []
+    series: list[Series] = []
+    sayings = Sayings(cluster=cluster, reporting=reporting, seed=seed)
+    for number, job in enumerate(scenario.jobs):
+        for attempt in job_attempts.live(
+            job,
+            cluster=cluster,
+            seconds=scenario.seconds,
+            skew=skew**job.skew,
+            conditions=conditions,
+            random=np.random.default_rng([seed, 2, number]),
+        ):
+            found.append(attempt)
+            sayings.of(attempt)
+            series += steps.series(attempt, site)
+            series += Ranks(attempt, site).series()
+    series += hosts.series(found, site)
+    series += gpus.Devices(found, site).series()
+    last = conditions(scenario.seconds)
+    lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
+    truth = None
+    if fault is not None:
+        first = scenario.jobs[0]
+        there = [row for row in found if row.job is first and row.born <= fault.onset]
+        entity = fault.entity(cluster, there[-1].seats, first.name)
+        truth = Truth(fault.id, entity, first.name, EPOCH + fault.onset)
+    return Recording(scenario, seed, truth, found, series, sayings.found, offsets, lost)

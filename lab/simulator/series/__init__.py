@@ -1,0 +1,23 @@
+"""What sensors report of an attempt and of the machines, as series: times and values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....vocabulary.samples import Attributes, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series. `at` is the true time, in seconds from the start of the recording, ascending.
+
+    `host` is the index of the host that reports it: its clock and deliveries apply.
+    """
+
+    host: int
+    resource: Resource
+    metric: str
+    attributes: Attributes
+    at: NDArray[np.float64]
+    value: NDArray[np.float64]

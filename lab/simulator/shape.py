@@ -1,0 +1,124 @@
+"""What a scenario is made of: the cluster, its jobs, how it reports, and the fault if any."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+EPOCH = 1_772_438_400.0
+"""Seconds since the epoch at which every recording starts: 2026-03-02 08:00 UTC. Fixed, so that
+one scenario and seed always give the same bytes."""
+
+
+class ScenarioError(ValueError):
+    """A scenario that makes no sense; the text names it and the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """How telemetry leaves the hosts. All times in seconds.
+
+    `push` is the interval of a host's deliveries, `rank` that of per-rank readings, `node` that of
+    host and device readings. `clock` is the standard deviation of the hosts' clock offsets and
+    `clock_off` gives single hosts a fixed one. `late` (host, from, to) holds a host's deliveries
+    back in that stretch: they come all at once at its end, as after a network outage.
+    `hidden` metrics and events never leave; a trailing `*` stands for any ending. `attributed`
+    tells whether device readings carry the rank and job, as our agent's do, or only the device,
+    as a foreign exporter's would.
+    """
+
+    push: float = 1.0
+    rank: float = 5.0
+    node: float = 5.0
+    clock: float = 0.005
+    clock_off: Mapping[str, float] = field(default_factory=dict)
+    late: tuple[tuple[int, float, float], ...] = ()
+    hidden: tuple[str, ...] = ()
+    attributed: bool = True
+    collective_statistics: bool = False
+
+    def shows(self, name: str) -> bool:
+        """Tell whether a metric or event of this name is reported at all."""
+        return not any(
+            name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+            for pattern in self.hidden
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each."""
+
+    hosts: int = 2
+    slots: int = 2
+    cores: int = 16
+    gpus: bool = True
+    name: str = "lab"
+    hosts_per_switch: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One training job. Durations are shares of `step_seconds`, the healthy step.
+
+    `hosts` and `slots` are the places it takes (empty: all). `tp` and `pp` split the model; the
+    rest of the ranks is data-parallel. `cpu_bound` is the CPU time a rank needs to keep its device
+    fed, as a share of the device's time (>= 1: the CPU is what limits; without devices it does).
+    `noise` is the spread of a rank's own time from step to step, `skew` the lasting spread between
+    devices. `hiccups` is the chance, per rank and step, of a stray delay (collector pauses,
+    interrupts). `variable_length` is the spread of the tokens per rank and step. `spins` tells
+    whether a rank that waits in a collective burns its CPU.
+    """
+
+    name: str = "train-7b"
+    hosts: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
+    tp: int = 1
+    pp: int = 1
+    framework: str = "torch"
+    step_seconds: float = 1.0
+    data: float = 0.01
+    compute: float = 0.74
+    collective: float = 0.2
+    optimizer: float = 0.05
+    cpu_bound: float = 0.6
+    noise: float = 0.015
+    skew: float = 0.01
+    hiccups: float = 0.001
+    variable_length: float = 0.0
+    tokens: int = 16384
+    starts_after: float = 0.0
+    init_seconds: float = 8.0
+    compile_seconds: float = 6.0
+    warm_up_steps: int = 3
+    first_step: int = 0
+    eval_every: int = 0
+    eval_seconds: float = 20.0
+    checkpoint_every: int = 0
+    checkpoint_seconds: float = 8.0
+    checkpoint_by: str = "all"
+    step_holds_pauses: bool = False
+    ends_after: float = 0.0
+    restarts: tuple[float, ...] = ()
+    restart_seconds: float = 30.0
+    restarts_after_crash: bool = False
+    collective_timeout: float = 1800.0
+    teardown_seconds: float = 3.0
+    spins: bool = True
+    loss_scope: str = "local"
+    guards_numerics: bool = False
+    workers: int = 0
+    exit_codes_known: bool = True
+    buckets: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One recording: what runs for how long, and what goes wrong (`fault`: kind and settings)."""
+
+    name: str
+    text: str
+    seconds: float
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    reporting: Reporting
+    fault: Mapping[str, Any] | None = None

@@ -1,0 +1,145 @@
+"""Recordings are real OTLP, in the vocabulary's words, and the same for the same seed."""
+
+import gzip
+import itertools
+import json
+
+import pytest
+
+from rankscope.formats.otlp import decode
+from rankscope.formats.otlp.columns import SeriesTable
+from rankscope.lab import recordings
+from rankscope.lab.simulator import faults, recording, scenarios
+from rankscope.lab.simulator.shape import ScenarioError
+from rankscope.vocabulary import events, metrics
+from rankscope.vocabulary import faults as fault_ids
+
+SHORT = [name for name, row in scenarios.catalogue().items() if row.seconds <= 400]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_every_scenario_says_only_what_the_vocabulary_knows(name):
+    found = recording.simulate(scenarios.named(name), 3)
+    for row in found.series:
+        metric = metrics.catalogue()[row.metric]
+        given = {key for key, _ in row.attributes}
+        assert given <= {*metric.attributes, *metric.optional, "source", "quality"} | (
+            {"rank"} if row.metric.startswith("hw.gpu") else set()
+        ), row
+        for key, value in row.attributes:
+            assert key not in metric.values or value in metric.values[key]
+        assert len(row.at) == len(row.value) > 0
+    for said in found.sayings:
+        event = events.catalogue()[said.event.name]
+        assert set(said.event.attributes) <= set(event.attributes)
+        for key, values in event.values.items():
+            assert said.event.attributes.get(key) in values
+
+
+@pytest.mark.parametrize("name", ["cpu_contention", "crash", "nan_rank_recovers"])
+def test_lines_decode_to_what_was_simulated(name):
+    found = recording.simulate(scenarios.named(name), 5)
+    table = SeriesTable()
+    decoder = decode.MetricsDecoder(table)
+    points = said = 0
+    for line in found.lines():
+        if line.startswith('{"resourceLogs"'):
+            batch = decode.logs_json(line)
+            said += len(batch.events)
+        else:
+            batch = decoder.json(line)
+            points += len(batch.columns)
+        assert batch.rejected == 0, batch.reason
+    assert points > 0.98 * found.samples
+    assert said == len(found.sayings)
+
+
+def test_batches_carry_the_same_as_lines():
+    found = recording.simulate(scenarios.named("crash"), 5)
+    written, direct = SeriesTable(), SeriesTable()
+    decoder = decode.MetricsDecoder(written)
+    for line, (_, batch) in zip(found.lines(), found.batches(direct), strict=True):
+        if isinstance(batch, list):
+            (event,) = decode.logs_json(line).events
+            assert event.name == batch[0].name
+            assert event.at == pytest.approx(batch[0].at, abs=1e-6)
+            assert dict(event.attributes) == dict(batch[0].attributes)
+            continue
+        columns = decoder.json(line).columns
+        rows = sorted(
+            (str(written[s]), round(a, 5), v)
+            for s, a, v in zip(columns.series, columns.at, columns.value, strict=True)
+        )
+        other = batch.columns
+        assert rows == sorted(
+            (str(direct[s]), round(a, 5), v)
+            for s, a, v in zip(other.series, other.at, other.value, strict=True)
+        )
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
+    contents = []
+    for number, seed in enumerate((7, 7, 8)):
+        out = tmp_path / f"{number}.jsonl.gz"
+        recordings.write(
+            recording.simulate(scenarios.named("cpu_contention"), seed), out, progress=None
+        )
+        contents.append(out.read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0] != contents[2]
+    lines = gzip.decompress(contents[0]).decode().splitlines()
+    assert all(json.loads(line) for line in lines)
+
+
+def test_lines_come_in_order_of_arrival_not_of_host():
+    found = recording.simulate(scenarios.named("quiet"), 2)
+    hosts = [
+        json.loads(line)["resourceMetrics"][0]["resource"]["attributes"][1]["value"]["stringValue"]
+        for line in found.lines()
+        if line.startswith('{"resourceMetrics"')
+    ]
+    changes = sum(a != b for a, b in itertools.pairwise(hosts))
+    assert changes > len(hosts) // 2
+
+
+def test_a_host_that_was_cut_off_delivers_everything_afterwards():
+    found = recording.simulate(scenarios.named("quiet_late_agent"), 2)
+    arrivals = []
+    for at, batch in found.batches(SeriesTable()):
+        if not isinstance(batch, list):
+            arrivals.append((at - recording.EPOCH, batch.columns.at.max() - recording.EPOCH))
+    late = [(at, newest) for at, newest in arrivals if at - newest > 20]
+    assert late
+    assert all(195 <= at < 197 for at, _ in late)
+    samples = sum(
+        len(b.columns) for _, b in found.batches(SeriesTable()) if not isinstance(b, list)
+    )
+    assert samples > 0.98 * found.samples
+
+
+def test_every_fault_of_the_list_has_a_contract_id_and_a_scenario():
+    used = {row.fault["kind"] for row in scenarios.catalogue().values() if row.fault}
+    assert used == set(faults.FAULTS)
+    for kind in faults.FAULTS.values():
+        assert kind.id in fault_ids.catalogue()
+
+
+@pytest.mark.parametrize("name", [n for n, row in scenarios.catalogue().items() if row.fault])
+def test_the_truth_points_at_an_entity_the_contract_allows(name):
+    found = recording.simulate(scenarios.named(name), 11)
+    assert found.truth.entity.type in fault_ids.catalogue()[found.truth.fault].entities
+    assert found.truth.entity.ranks
+
+
+def test_an_unknown_scenario_setting_or_fault_is_named():
+    with pytest.raises(ScenarioError, match="cpu_contention"):
+        scenarios.named("cpu_contetion")
+    row = {"name": "x", "text": "", "seconds": 10}
+    with pytest.raises(ScenarioError, match="scenario x, job: unknown stepseconds"):
+        scenarios.read({**row, "job": [{"stepseconds": 1}]})
+    with pytest.raises(ScenarioError, match="unknown hotness"):
+        recording.simulate(
+            scenarios.read({**row, "fault": {"kind": "crash", "onset": 5, "hotness": 1}}), 0
+        )
+    with pytest.raises(ScenarioError, match=r"fault.kind 'crsh'"):
+        recording.simulate(scenarios.read({**row, "fault": {"kind": "crsh", "onset": 5}}), 0)
