@@ -1,7 +1,7 @@
 // Evidence as a table: what was seen, what was expected, and what each line adds to the score.
 
 import { h, list } from "./dom.js";
-import { clock, metric, place, quantity, utc, weight } from "./units.js";
+import { clock, place, quantity, unitOf, utc, weight } from "./units.js";
 
 const SIGNS = { supports: "+", contradicts: "−", missing: "?" };
 const WORDS = { supports: "speaks for it", contradicts: "speaks against it", missing: "expected, not seen" };
@@ -25,7 +25,7 @@ function group(line) {
 }
 
 function row(line, most) {
-  const unit = metric(line.signal).unit;
+  const unit = unitOf(line.signal);
   const [from, to] = list(line.window);
   const seen = from ? `${utc(from)} to ${utc(to)}` : null;
   return h("tr", { "data-relation": line.relation },

@@ -4,7 +4,7 @@ import { get, items } from "./api.js";
 import { h, list, show } from "./dom.js";
 import { plot } from "./plot.js";
 import { read } from "./series.js";
-import { clock, digits, duration, epoch, metric, place, quantity, title, utc } from "./units.js";
+import { clock, digits, duration, epoch, metric, place, quantity, title, unitOf, utc } from "./units.js";
 
 const PLOTTED = ["training.step.duration", "training.compute.duration", "training.comm.duration"];
 const STRETCH = 600; // seconds of the plot
@@ -84,7 +84,7 @@ export function jobPage(id) {
       onclick: () => { chosen = one; draw(job).catch(() => {}); },
     }, one)));
     show(figures, h("h2", {}, "Every rank, last ten minutes"), choices, series.length
-      ? plot({ name: chosen, series, culprits: new Set(), onset: NaN, unit: answer.unit ?? metric(chosen).unit })
+      ? plot({ name: chosen, series, culprits: new Set(), onset: NaN, unit: unitOf(chosen) ?? answer.unit })
       : h("p", { class: "muted" }, "No rank reports this signal."));
   }
 

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { h, list, show } from "./dom.js";
 import { plot } from "./plot.js";
 import { read } from "./series.js";
-import { epoch, metric } from "./units.js";
+import { epoch, metric, unitOf } from "./units.js";
 
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
 const LONGEST = 3600; // seconds; beyond that a plot of every step says nothing
@@ -29,10 +29,7 @@ export function plotPanel(signal) {
       const text = JSON.stringify([name, series, incident.opened_at]);
       if (text === shown) return undefined;
       shown = text;
-      const unit = answer.unit ?? metric(name).unit;
-      const figure = plot({
-        name, series, culprits, onset: epoch(incident.opened_at), unit: metric(name).kind === "counter" ? rated(unit) : unit,
-      });
+      const figure = plot({ name, series, culprits, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
       return show(root, h("h2", {}, culprits.size ? "Against its peers" : "Every rank"), tabs(names, name, incident), figure);
     }
     shown = "";
@@ -64,10 +61,6 @@ function span(incident) {
   const end = Number.isFinite(resolved) ? resolved + 15 : Math.max(Date.now() / 1000, epoch(incident.updated_at));
   const before = Math.max(60, Math.min(600, (end - opened) / 2));
   return { from: opened - before, to: Math.min(end, opened + LONGEST) };
-}
-
-function rated(unit) {
-  return unit === "By" ? "By/s" : unit === "s" ? "s/s" : "/s";
 }
 
 function quiet(error) {

@@ -30,7 +30,7 @@ export function plot({ series, culprits, onset, unit, name }) {
     width = now;
     frame.replaceChildren(draw(drawing, width));
   }).observe(frame);
-  return h("figure", { class: "plot" }, legend(accused, peers), frame, reading, h("figcaption", {}, sentence));
+  return h("figure", { class: "plot" }, h("figcaption", {}, sentence), legend(accused, peers), frame, reading);
 }
 
 function summary(name, accused, peers, from, to, unit) {
@@ -41,7 +41,8 @@ function summary(name, accused, peers, from, to, unit) {
   if (!accused.length) return `${name}: ${peers.length} ranks, median ${quantity(theirs, unit)}.`;
   const ours = broken ? "not a number" : `median ${quantity(own, unit)}`;
   const ratio = own / theirs;
-  const times = !broken && theirs > 0 && Number.isFinite(ratio) ? `, ${digits(ratio)} times as much` : "";
+  const apart = ratio > 1.1 || ratio < 0.9;
+  const times = !broken && theirs > 0 && apart ? `, ${digits(ratio)} times as much` : "";
   const against = peers.length ? ` against ${quantity(theirs, unit)} on ${peers.length} peer${peers.length > 1 ? "s" : ""}${times}` : "; no peer reports it";
   return `Since the onset, ${name} of ${who}: ${ours}${against}.`;
 }
@@ -69,8 +70,8 @@ function finite(one) {
 function legend(accused, peers) {
   return h("div", { class: "legend fine" },
     accused.length > 0 && h("span", { class: "key culprit" }, rankText(accused.map((one) => one.rank))),
-    peers.length > 0 && h("span", { class: "key peer" }, `${peers.length} peer${peers.length > 1 ? "s" : ""}`),
-    peers.length > 1 && h("span", { class: "key median" }, "peers' median and middle half"));
+    peers.length > 0 && h("span", { class: "key peer" }, `${peers.length} ${accused.length ? "peer" : "rank"}${peers.length > 1 ? "s" : ""}`),
+    peers.length > 1 && h("span", { class: "key median" }, "their median and middle half"));
 }
 
 function draw(drawing, width) {

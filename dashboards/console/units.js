@@ -96,6 +96,13 @@ export function quantity(value, unit) {
   return `${digits(value)} ${unit}`;
 }
 
+/** Return the unit in which a metric is judged and drawn: counters as what they gain a second. */
+export function unitOf(name) {
+  const { unit, kind } = metric(name);
+  if (kind !== "counter") return unit;
+  return unit === "By" ? "By/s" : unit === "s" ? "s/s" : "/s";
+}
+
 /** Return a signed score in log-odds. */
 export function weight(value) {
   if (!Number.isFinite(value)) return NONE;
