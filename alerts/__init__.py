@@ -1,1 +1,1 @@
-"""From findings to incidents, from incidents to causes, from both to whom they concern."""
+"""Findings to incidents to causes to notices."""

@@ -85,6 +85,7 @@ class StepGrid:
         if not len(rows):
             return
         self.heard[rows] = now
+        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody told
         step_plane = self.plane_ids.get(self.STEP, -1)
         tells = planes == step_plane
         if tells.any():

@@ -1,0 +1,123 @@
+"""The catalogue of causes, read from catalogue.toml: what each fault predicts, and what to do."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, cast
+
+from ...vocabulary.ids import Fault
+
+At = Literal["self", "ranks", "host", "job"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A finding that a fault predicts (or that contradicts it), where, and its weights in nats."""
+
+    finding: str
+    at: At
+    present: float
+    absent: float = 0.0
+    essential: bool = False
+    any: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """An action or a check, with {host} {rank} {pid} {id} to be filled in."""
+
+    text: str
+    command: str
+    when: Literal["now", "investigate"] = "investigate"
+    separates: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One entry of the catalogue."""
+
+    fault: Fault
+    share: float
+    symptoms: tuple[str, ...]
+    covers: tuple[str, ...]
+    predicts: tuple[Prediction, ...]
+    contradicts: tuple[Prediction, ...]
+    actions: tuple[Advice, ...]
+    checks: tuple[Advice, ...]
+    runbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The engine's own constants, in nats where nothing else is said."""
+
+    unknown_share: float
+    needed: float
+    missing: float
+    family_cap: float
+    cover: float
+    early: float
+    late: float
+    late_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every cause in order, the engine's constants, and the version that incidents name."""
+
+    version: str
+    weights: Weights
+    causes: tuple[Cause, ...]
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the catalogue that ships with this version."""
+    text = resources.files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8")
+    return parse(text)
+
+
+def parse(text: str) -> Catalogue:
+    """Return the catalogue in a TOML text."""
+    body = tomllib.loads(text)
+    return Catalogue(
+        version=body["version"],
+        weights=Weights(**body["weights"]),
+        causes=tuple(_cause(row) for row in body["cause"]),
+    )
+
+
+def _cause(row: Mapping[str, Any]) -> Cause:
+    return Cause(
+        fault=Fault(row["fault"]),
+        share=float(row["share"]),
+        symptoms=tuple(row["symptoms"]),
+        covers=tuple(row.get("covers", ())),
+        predicts=tuple(_prediction(part) for part in row["predicts"]),
+        contradicts=tuple(_prediction(part) for part in row["contradicts"]),
+        actions=tuple(_advice(part) for part in row["actions"]),
+        checks=tuple(_advice(part) for part in row["checks"]),
+        runbook=row["runbook"],
+    )
+
+
+def _prediction(row: Mapping[str, Any]) -> Prediction:
+    return Prediction(
+        finding=row["finding"],
+        at=cast("At", row["at"]),
+        present=float(row["present"]),
+        absent=float(row.get("absent", 0.0)),
+        essential=bool(row.get("essential", False)),
+        any=row.get("any", ""),
+    )
+
+
+def _advice(row: Mapping[str, Any]) -> Advice:
+    return Advice(
+        text=row["text"],
+        command=row["command"],
+        when=row.get("when", "investigate"),
+        separates=tuple(Fault(fault) for fault in row.get("separates", ())),
+    )

@@ -1,0 +1,162 @@
+"""The one pipeline of live and replay: batches and events in, incident changes out.
+
+`now` is always passed in. One thread owns a pipeline; the same calls in the same order give the
+same incidents, to the byte.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..alerts.causes.engine import explain
+from ..alerts.causes.places import Places
+from ..alerts.correlate import Cases
+from ..alerts.lifecycle import Change, Scene, is_symptom
+from ..detectors.catalogue import detectors
+from ..detectors.contract import Detector
+from ..detectors.own_time import step_ends
+from ..detectors.window import JobWindow
+from ..formats.otlp.columns import MetricsBatch, SeriesTable
+from ..vocabulary.findings import Finding
+from ..vocabulary.ids import IncidentId
+from ..vocabulary.incidents import Incident
+from ..vocabulary.samples import Event
+from .windows import Windows
+from .windows.attempt import Attempt
+
+IDLE_SECONDS = 900.0
+"""A job that nobody has heard of for so long, and without an open case, is not judged."""
+
+FORGET_EVERY = 600
+
+_log = logging.getLogger(__name__)
+
+
+class Pipeline:
+    """Windows, detectors, cases."""
+
+    def __init__(self, *, judges: Sequence[Detector] | None = None) -> None:
+        self.table = SeriesTable()
+        self.windows = Windows(self.table)
+        self.cases = Cases()
+        self.detector_failures: dict[str, int] = {}
+        self._detectors = tuple(judges) if judges is not None else detectors()
+        self._findings: dict[str, tuple[Finding, ...]] = {}
+
+    @property
+    def incidents(self) -> Mapping[IncidentId, Incident]:
+        """Return every incident by id, as the machine sees it."""
+        return self.cases.incidents
+
+    def metrics(self, batch: MetricsBatch, now: float) -> None:
+        """Take a decoded batch, heard at `now`."""
+        self.windows.metrics(batch, now)
+
+    def events(self, events: Sequence[Event], now: float) -> None:
+        """Take events, heard at `now`."""
+        self.windows.events(events, now)
+
+    def judge(self, now: float) -> list[Change]:
+        """Judge every job at a whole second; return what changed."""
+        changes: list[Change] = []
+        for attempt in self.windows.current():
+            idle = now - attempt.heard > IDLE_SECONDS
+            if idle and not self.cases.has_open(attempt.job):
+                continue
+            window = self.windows.window(attempt, now)
+            findings = self._found(window)
+            self._findings[attempt.job] = findings
+            places = _places(window)
+            changes += self.cases.update(
+                attempt.job,
+                attempt.number,
+                findings,
+                lambda chosen, there=places: explain(chosen, there),  # type: ignore[misc]
+                _scene(window, attempt),
+                now,
+            )
+        if int(now) % FORGET_EVERY == 0:
+            self.windows.forget(now)
+        return changes
+
+    def explain(self, job: str, start: float, end: float) -> dict[str, Any] | None:
+        """Return the root cause of what happened to a job in [start, end], None if nothing did.
+
+        Looks at what the windows still hold, as if `end` were now.
+        """
+        attempt = self.windows.attempt_of(job)
+        if attempt is None:
+            return None
+        window = self.windows.window(attempt, end, until=end)
+        findings = [f for f in self._found(window) if f.onset[1] >= start or f.window[1] >= start]
+        if not any(is_symptom(finding) for finding in findings):
+            return None
+        return explain(findings, _places(window)).document()
+
+    def scores(self) -> list[tuple[str, str, int, float]]:
+        """Return (job, detector, rank, score) of the ranks that stood out last."""
+        return [
+            (job, finding.detector, int(finding.entity.id), finding.score)
+            for job, findings in sorted(self._findings.items())
+            for finding in findings
+            if finding.entity.type == "rank"
+        ]
+
+    def _found(self, window: JobWindow) -> tuple[Finding, ...]:
+        findings: list[Finding] = []
+        for detector in self._detectors:
+            try:
+                findings += detector.judge(window)
+            except Exception:
+                # The edge of one detector: its defect is counted and told, the others go on.
+                count = self.detector_failures.get(detector.name, 0)
+                self.detector_failures[detector.name] = count + 1
+                if count == 0:
+                    _log.exception("detector %s failed on job %s", detector.name, window.job)
+        return tuple(findings)
+
+
+def _scene(window: JobWindow, attempt: Attempt) -> Scene:
+    ends = step_ends(window.steps)
+    ends = ends[np.isfinite(ends)]
+    return Scene(
+        ranks=window.world_size,
+        nodes=max(len(window.hosts), 1),
+        cluster=window.cluster,
+        attempt=attempt.number,
+        last_step_at=float(ends[-1]) if len(ends) else float("-inf"),
+        silent_seconds=window.now - attempt.heard,
+    )
+
+
+def _places(window: JobWindow) -> Places:
+    rows = range(len(window.ranks))
+    hosts = {window.hosts[n]: window.host_entity(n) for n in range(len(window.hosts))}
+    observed = {name.partition("|")[0] for name in window.steps.planes}
+    for readings in (window.rank_readings, window.host_readings):
+        names = readings.names() if hasattr(readings, "names") else readings
+        observed |= {name.partition("|")[0] for name in names}
+    if window.steps.at.size:
+        observed.add("training.step")
+    for group in window.groups:
+        for name, told in (("enqueued", group.enqueued), ("completed", group.completed)):
+            if np.isfinite(told).any():
+                observed.add(f"collective.{name}")
+    observed |= {event.name for event in window.events}
+    return Places(
+        job=window.entity,
+        hosts=hosts,
+        rank_hosts={
+            int(window.ranks[row]): host for row in rows if (host := window.host_name(row))
+        },
+        devices={
+            int(window.ranks[row]): device for row in rows if (device := window.gpu_entity(row))
+        },
+        pids={
+            int(window.ranks[row]): int(window.pids[row]) for row in rows if window.pids[row] > 0
+        },
+        observed=frozenset(observed),
+        clock_skew=window.clock_skew,
+    )

@@ -1,0 +1,23 @@
+"""The detector contract: one method, no state. The list of detectors is in catalogue.py."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..vocabulary.findings import Finding
+from .window import JobWindow
+
+
+class Detector(Protocol):
+    """Something that judges one job attempt at one moment.
+
+    The same window gives the same findings, to the digit; order of ranks and a constant factor on
+    every duration change nothing. Missing metrics mean no finding, never an exception.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    """The kinds of findings it may return, all of them in vocabulary/findings.toml."""
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return what stands out at `window.now`."""
+        ...

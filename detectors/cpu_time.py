@@ -1,0 +1,175 @@
+"""Hosts on which the job's processes do not get the CPU time they need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..vocabulary.findings import Finding
+from .window import Floats, JobWindow, Readings
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """One sign of missing CPU time: where it is read, and from which value on it counts."""
+
+    kind: str
+    metric: str
+    counter: bool
+    per_rank: bool
+    least: float
+    factor: float
+    words: str
+
+
+_SIGNS = (
+    _Sign("host.cpu_wait", "process.cpu.wait", True, True, 0.08, 2.5,
+          "its ranks wait {seen:.0%} of the time for a CPU although they could run"),
+    _Sign("host.cpu_throttled", "container.cpu.throttled", True, True, 0.05, 2.5,
+          "a CPU quota stops its containers {seen:.0%} of the time"),
+    _Sign("host.cpu_steal", "system.cpu.steal", True, False, 0.10, 2.5,
+          "the hypervisor takes {seen:.2g} CPUs from it"),
+    _Sign("host.cpu_busy", "system.cpu.utilization", False, False, 0.90, 1.25,
+          "its CPUs are {seen:.0%} in use"),
+)  # fmt: skip
+
+
+class CpuTime:
+    """Compare each host's run-queue wait, quota, steal and load with its peers and its own past.
+
+    A sign counts when the newest `seconds` are above its absolute least value and a factor above
+    what is usual: the median of the other hosts of the job, or the host's own earlier readings,
+    whichever is known; where both are, exceeding either is enough for wait, quota and steal, while
+    load must exceed both (a job that loads every host alike is normal life).
+
+    Parameters
+    ----------
+    seconds : the newest stretch judged; at least two readings of a counter must lie in it.
+    past : how far back the host's own habit is learnt from.
+
+    Fails where the kernel gives no schedstat (no wait) and the contention is short-lived against
+    the reporting period.
+
+    Source: Linux Documentation/scheduler/sched-stats (run delay), cgroup-v2 cpu.stat.
+    """
+
+    name = "cpu_time"
+    kinds = tuple(sign.kind for sign in _SIGNS)
+
+    def __init__(self, *, seconds: float = 20.0, past: float = 600.0) -> None:
+        self.seconds = seconds
+        self.past = past
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host and sign."""
+        findings: list[Finding] = []
+        for sign in _SIGNS:
+            findings += self._sign(window, sign)
+        return findings
+
+    def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
+        readings, owner = _readings(window, sign)
+        if readings is None or not readings.at.shape[1] or not np.isfinite(readings.at).any():
+            return []
+        newest = float(np.nanmax(readings.at))
+        # Slow reporters are given a window that holds at least three of their readings.
+        seconds = max(self.seconds, 3.2 * _period(readings))
+        seen = _by_host(window, sign, _value(readings, sign, newest - seconds, newest), owner)
+        before = newest - seconds
+        past = _by_host(window, sign, _value(readings, sign, before - self.past, before), owner)
+        findings = []
+        for host, value in enumerate(seen):
+            if not np.isfinite(value) or value < sign.least:
+                continue
+            others = np.delete(seen, host)
+            others = others[np.isfinite(others)]
+            peers = float(np.median(others)) if len(others) else np.nan
+            usual = [bar for bar in (peers, float(past[host])) if np.isfinite(bar)]
+            above = [value >= max(sign.factor * bar, bar + sign.least / 2) for bar in usual]
+            if sign.kind == "host.cpu_busy":
+                above = [value >= sign.factor * bar for bar in usual]
+            counts = any(above) if sign.kind != "host.cpu_busy" else bool(above) and all(above)
+            if not counts and usual:
+                continue
+            expected = min(usual) if usual else sign.least
+            onset = self._onset(readings, owner, host, sign, (expected + value) / 2, newest)
+            entity = window.host_entity(host)
+            findings.append(
+                Finding(
+                    kind=sign.kind,
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=entity,
+                    onset=onset,
+                    magnitude=float(value),
+                    score=float(min(value / sign.least, 10.0))
+                    if sign.kind != "host.cpu_busy"
+                    else 1.5,
+                    detector=self.name,
+                    signal=sign.metric,
+                    window=(before, newest),
+                    observed=float(value),
+                    expected=float(expected),
+                    text=f"host {entity.id}: {sign.words.format(seen=value)} (usual: {expected:.2g})",
+                )
+            )
+        return findings
+
+    def _onset(
+        self,
+        readings: Readings,
+        owner: np.ndarray,
+        host: int,
+        sign: _Sign,
+        limit: float,
+        newest: float,
+    ) -> tuple[float, float]:
+        """Return the interval between the last usual reading and the first one above the limit."""
+        first = newest
+        for row in np.flatnonzero(owner == host):
+            order = np.argsort(readings.at[row], kind="stable")
+            at, value = readings.at[row][order], readings.value[row][order]
+            told = np.isfinite(at)
+            at, value = at[told], value[told]
+            if sign.counter:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    value = np.diff(value) / np.diff(at)
+                at = at[1:]
+            low = np.flatnonzero(~(value > limit))
+            since = int(low[-1]) + 1 if len(low) else 0
+            if since < len(at):
+                first = min(first, float(at[since]))
+        return first - max(_period(readings), 1.0), first
+
+
+def _readings(window: JobWindow, sign: _Sign) -> tuple[Readings | None, np.ndarray]:
+    """Return the readings and the host of each of their rows."""
+    if sign.per_rank:
+        found = window.rank_readings.get(sign.metric)
+        if found is not None:
+            return found, window.host_of
+    return window.host_readings.get(sign.metric), np.arange(len(window.hosts))
+
+
+def _value(readings: Readings, sign: _Sign, start: float, end: float) -> Floats:
+    return readings.rate(start, end) if sign.counter else readings.mean(start, end)
+
+
+def _by_host(window: JobWindow, sign: _Sign, values: Floats, owner: np.ndarray) -> Floats:
+    """Return [hosts]: the median of a host's ranks, or the host's own value.
+
+    One rank with a busy helper thread is no sign for the host; half of them is.
+    """
+    seen = np.full(len(window.hosts), np.nan)
+    for host in range(len(window.hosts)):
+        mine = values[(owner == host) & np.isfinite(values)]
+        if len(mine):
+            seen[host] = float(np.median(mine)) if sign.per_rank else float(mine.max())
+    return seen
+
+
+def _period(readings: Readings) -> float:
+    at = np.sort(readings.at, axis=1)
+    gaps = np.diff(at, axis=1)
+    gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+    return float(np.median(gaps)) if len(gaps) else 5.0

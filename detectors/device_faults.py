@@ -1,0 +1,114 @@
+"""Fault codes that devices report, and devices whose clocks are held down."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..vocabulary.findings import Finding
+from .window import JobWindow
+
+_HARMFUL = ("thermal_hw", "thermal_sw", "power_brake", "slowdown_hw")
+
+
+class DeviceFaults:
+    """Report `gpu.fault` events of the job's devices, and clocks held down against the peers.
+
+    A power cap at full load, idle clocks and application clock settings are normal life; only the
+    reasons in the list count, and only while active in most of the newest readings. Without
+    reasons, an SM clock 10 % below the median of the job's other devices counts.
+
+    Parameters
+    ----------
+    seconds : the newest stretch judged.
+    least : how far below its peers a clock must run (0.1 = 10 %).
+
+    Fails where all devices of the job are held down alike.
+
+    Source: NVML clock event reasons (nvml.h), facts on node telemetry 4.3.
+    """
+
+    name = "device_faults"
+    kinds = ("gpu.fault_event", "gpu.throttled")
+
+    def __init__(self, *, seconds: float = 20.0, least: float = 0.1) -> None:
+        self.seconds = seconds
+        self.least = least
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a fault event and a held-down device."""
+        return [*self._events(window), *self._throttled(window)]
+
+    def _events(self, window: JobWindow) -> list[Finding]:
+        findings = []
+        for event in window.events:
+            if event.name != "gpu.fault":
+                continue
+            rank = event.attributes.get("rank")
+            row = window.row_of(rank) if isinstance(rank, int) else None
+            entity = window.gpu_entity(row) if row is not None else None
+            if entity is None:
+                continue
+            code = str(event.attributes.get("code", ""))
+            findings.append(
+                Finding(
+                    kind="gpu.fault_event",
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=entity,
+                    onset=(event.at, event.at),
+                    magnitude=1.0,
+                    score=3.0,
+                    detector=self.name,
+                    signal="gpu.fault",
+                    window=(event.at, event.at),
+                    observed=code,
+                    expected=None,
+                    text=f"{entity} reported {code} {event.attributes.get('text', '')}".strip(),
+                )
+            )
+        return findings
+
+    def _throttled(self, window: JobWindow) -> list[Finding]:
+        active: dict[int, tuple[str, float, float, float]] = {}
+        for reason in _HARMFUL:
+            readings = window.rank_readings.get(f"hw.gpu.throttle|{reason}")
+            if readings is None or not np.isfinite(readings.at).any():
+                continue
+            newest = float(np.nanmax(readings.at))
+            share = readings.mean(newest - self.seconds, newest)
+            for row in np.flatnonzero(np.nan_to_num(share) >= 0.5):
+                active.setdefault(int(row), (reason, float(share[row]), newest, 0.0))
+        clock = window.rank_readings.get("hw.frequency|sm")
+        if clock is not None and np.isfinite(clock.at).any():
+            newest = float(np.nanmax(clock.at))
+            speed = clock.mean(newest - self.seconds, newest)
+            usual = float(np.nanmedian(speed)) if np.isfinite(speed).sum() > 2 else np.nan
+            for row in np.flatnonzero(np.nan_to_num(speed, nan=np.inf) < (1 - self.least) * usual):
+                active.setdefault(int(row), ("low clock", float(speed[row]), newest, usual))
+        findings = []
+        for row, (reason, seen, newest, usual) in sorted(active.items()):
+            entity = window.gpu_entity(row)
+            if entity is None:
+                continue
+            findings.append(
+                Finding(
+                    kind="gpu.throttled",
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=entity,
+                    onset=(newest - self.seconds, newest),
+                    magnitude=seen,
+                    score=2.0,
+                    detector=self.name,
+                    signal="hw.frequency" if usual else "hw.gpu.throttle",
+                    window=(newest - self.seconds, newest),
+                    observed=seen,
+                    expected=usual,
+                    text=(
+                        f"{entity}: SM clock {seen / 1e6:.0f} MHz, peers {usual / 1e6:.0f} MHz"
+                        if usual
+                        else f"{entity}: clocks held down, {reason}, {seen:.0%} of the time"
+                    ),
+                )
+            )
+        return findings

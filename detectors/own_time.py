@@ -1,0 +1,114 @@
+"""A rank's own share of a step, freed of what is normal: its role, its tokens, its own habit.
+
+In a synchronous job every rank's step takes as long as the slowest one's, so step time accuses
+nobody. What a rank did itself (its compute time, or the step less the wait inside collectives)
+does. Used by the detectors of slow steps and of stragglers.
+
+References: What-if analysis of stragglers (OSDI'25) for sequence length as the main cause of
+uneven compute; ResiHP (2026) for predicting from tokens before blaming anybody.
+"""
+
+import numpy as np
+
+from .window import Floats, Ints, JobWindow, Steps
+
+COMPUTE = "training.compute.duration"
+COMM = "training.comm.duration"
+STEP = "training.step.duration"
+TOKENS = "training.tokens"
+
+HEALTHY_QUANTILE = 0.3
+"""The peers' healthy reference: below the median, so that half of a small job may be affected."""
+
+
+def own_time(steps: Steps) -> Floats | None:
+    """Return [ranks, steps], each rank's own seconds in a step; None when nobody tells."""
+    if steps.has(COMPUTE):
+        return steps.plane(COMPUTE)
+    if steps.has(COMM) and steps.has(STEP):
+        return np.maximum(steps.plane(STEP) - steps.plane(COMM), 0.0)
+    return None
+
+
+def per_token(own: Floats, steps: Steps) -> Floats:
+    """Return own time over what the rank's tokens predict, where tokens vary and explain it.
+
+    A straight line own = a + b * tokens is fitted over the window; it is used only where it
+    explains a good part of the variance, and never predicts less than a fifth of the median.
+    """
+    if not steps.has(TOKENS):
+        return own
+    tokens = steps.plane(TOKENS)
+    both = np.isfinite(own) & np.isfinite(tokens)
+    if both.sum() < 20:
+        return own
+    x, y = tokens[both], own[both]
+    spread = x.std()
+    if spread <= 0.01 * abs(x.mean()):
+        return own
+    slope = ((x - x.mean()) * (y - y.mean())).mean() / spread**2
+    if slope <= 0 or (slope * spread) ** 2 < 0.25 * y.var():
+        return own
+    predicted = y.mean() + slope * (tokens - x.mean())
+    middle = float(np.median(y))
+    return own * middle / np.maximum(predicted, 0.2 * middle)
+
+
+def against_peers(own: Floats, role_of: Ints) -> Floats:
+    """Return [ranks, steps], own time over the healthy reference of ranks with the same role."""
+    ratio = np.full(own.shape, np.nan)
+    for role in np.unique(role_of):
+        rows = np.flatnonzero(role_of == role)
+        if len(rows) < 2:
+            continue
+        reference = low_quantile(own[rows])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio[rows] = np.where(reference > 0, own[rows] / reference, np.nan)
+    return ratio
+
+
+def low_quantile(values: Floats) -> Floats:
+    """Return [steps], the healthy quantile over ranks; NaN where fewer than two told."""
+    told = np.isfinite(values).sum(axis=0)
+    ordered = np.sort(values, axis=0)
+    place = np.maximum(np.ceil(HEALTHY_QUANTILE * told).astype(int) - 1, 0)
+    picked = ordered[place, np.arange(values.shape[1])]
+    return np.where(told >= 2, picked, np.nan)
+
+
+def median(values: Floats, axis: int) -> Floats:
+    """Return the median over an axis, NaN (and no warning) where everything is NaN."""
+    told = np.isfinite(values).any(axis=axis)
+    filled = np.where(np.expand_dims(told, axis), values, 0.0)
+    return np.where(told, np.nanmedian(filled, axis=axis), np.nan)
+
+
+def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
+    """Return how many of the newest steps cover `seconds`, at least `fewest`."""
+    ends = step_ends(window.steps)
+    if not len(ends):
+        return fewest
+    covered = int((ends > ends[-1] - seconds).sum())
+    return max(covered, fewest)
+
+
+def step_ends(steps: Steps) -> Floats:
+    """Return [steps], when each step ended on the last of its ranks."""
+    if not steps.at.size:
+        return np.zeros(0)
+    told = np.isfinite(steps.at).any(axis=0)
+    ends = np.max(np.where(np.isfinite(steps.at), steps.at, -np.inf), axis=0)
+    return np.where(told, ends, np.nan)
+
+
+def complete(steps: Steps) -> Steps:
+    """Return the steps without the newest ones that part of the ranks has yet to tell."""
+    if not steps.at.size:
+        return steps
+    told = np.isfinite(steps.at).mean(axis=0)
+    usual = float(np.median(told[-20:]))
+    count = len(told)
+    while count and told[count - 1] < usual:
+        count -= 1
+    planes = {name: plane[:, :count] for name, plane in steps.planes.items()}
+    return Steps(steps.index[:count], steps.at[:, :count], planes)

@@ -1,0 +1,81 @@
+"""Hosts that fell silent while others of their job go on speaking."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..vocabulary.findings import Finding
+from .window import JobWindow
+
+
+class SilentHosts:
+    """Report a host of the job that has said nothing for long while another host still speaks.
+
+    Silence is measured by the clock that telemetry is heard with, against the host's own habit of
+    speaking. Everything silent together is the end of the data and no finding; neither is a host
+    whose ranks all ended in order.
+
+    Parameters
+    ----------
+    least : seconds of silence that count at the earliest.
+    periods : how many of the host's usual reporting periods must pass.
+
+    Fails to tell a dead host from a dead agent or network: the next check does.
+    """
+
+    name = "silent_hosts"
+    kinds = ("host.silent",)
+
+    def __init__(self, *, least: float = 10.0, periods: float = 3.0) -> None:
+        self.least = least
+        self.periods = periods
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a silent host."""
+        if len(window.hosts) < 2:
+            return []
+        silence = window.now - window.host_heard
+        cadence = np.where(np.isfinite(window.host_cadence), window.host_cadence, 5.0)
+        limit = np.maximum(self.least, self.periods * cadence)
+        speaking = silence <= np.maximum(1.5 * cadence, 2.0)
+        ended = _ended(window)
+        findings = []
+        for host in np.flatnonzero((silence > limit) & np.isfinite(silence)):
+            others = np.delete(speaking, host)
+            ranks = set(window.ranks[window.host_of == host].tolist())
+            if not others.any() or ranks <= ended:
+                continue
+            heard = float(window.host_heard[host])
+            entity = window.host_entity(int(host))
+            findings.append(
+                Finding(
+                    kind="host.silent",
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=entity,
+                    onset=(heard, heard + float(cadence[host])),
+                    magnitude=float(silence[host]),
+                    score=float(silence[host] / limit[host]),
+                    detector=self.name,
+                    signal="training.progress.age",
+                    window=(heard, window.now),
+                    observed=float(silence[host]),
+                    expected=float(cadence[host]),
+                    text=f"host {entity.id} has said nothing for {silence[host]:.0f} s",
+                )
+            )
+        return findings
+
+
+def _ended(window: JobWindow) -> set[int]:
+    """Return the ranks that ended in order."""
+    ended = set()
+    for event in window.events:
+        rank = event.attributes.get("rank")
+        if not isinstance(rank, int):
+            continue
+        shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        normal = event.name == "process.exit" and event.attributes.get("exit_code") in (0, "0")
+        if shutdown or normal:
+            ended.add(rank)
+    return ended

@@ -1,0 +1,155 @@
+"""Steps that take longer than this job's own healthy steps, or than its ranks' work allows."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..vocabulary.findings import Finding
+from . import own_time
+from .window import Floats, JobWindow, Steps
+
+
+class SlowSteps:
+    """Compare the newest steps with the job's healthy ones, and with its ranks' healthy work.
+
+    Two routes, either is enough. History: the median duration of the newest steps against the
+    healthy block of the window (the fastest tenth of its blocks of steps), lifted by tokens where
+    they explain durations. Peers: the part of a step that the slowest rank's excess over the
+    healthy quantile of its peers makes up; this one needs no healthy past.
+
+    Parameters
+    ----------
+    least : the smallest ratio worth a finding.
+    sigmas : how many robust standard errors the newest median must stand above the healthy one.
+    seconds, fewest : how much of the newest past is looked at, in time and in steps.
+    warm_up : steps at the start of an attempt that say nothing about health.
+
+    Fails where every rank was slow from the first step by the same factor (nothing to compare
+    with), and for slowness in bursts shorter than half of `seconds`.
+
+    Reference: Greyhound (ATC'25) for step-time change points with verification.
+    """
+
+    name = "slow_steps"
+    kinds = ("job.slow",)
+
+    def __init__(
+        self,
+        *,
+        least: float = 1.08,
+        sigmas: float = 5.0,
+        seconds: float = 10.0,
+        fewest: int = 5,
+        warm_up: int = 5,
+    ) -> None:
+        self.least = least
+        self.sigmas = sigmas
+        self.seconds = seconds
+        self.fewest = fewest
+        self.warm_up = warm_up
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return at most one finding, on the job."""
+        steps = own_time.complete(window.steps)
+        if len(steps.index) < self.fewest + self.warm_up:
+            return []
+        duration = durations(steps)
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
+        found = self._by_history(steps, duration, count)
+        if found is None:
+            return []
+        healthy, recent, first, noise = found
+        ratio = recent / healthy
+        at = own_time.step_ends(steps)
+        onset = float(at[first])
+        before = float(at[max(first - 1, 0)])
+        excess = (ratio - 1) / (self.least - 1)
+        return [
+            Finding(
+                kind="job.slow",
+                job=window.job,
+                attempt=window.attempt,
+                entity=window.entity,
+                onset=(before, onset),
+                magnitude=ratio,
+                score=float(min(excess, (recent - healthy) / max(noise, 1e-12) / self.sigmas)),
+                detector=self.name,
+                signal=own_time.STEP,
+                window=(float(at[-count]), float(at[-1])),
+                observed=recent,
+                expected=healthy,
+                text=(
+                    f"steps take {recent:.3g} s instead of {healthy:.3g} s "
+                    f"({100 * (ratio - 1):.0f} % longer) since step {int(steps.index[first])}"
+                ),
+            )
+        ]
+
+    def _by_history(
+        self, steps: Steps, duration: Floats, count: int
+    ) -> tuple[float, float, int, float] | None:
+        """Return (healthy, recent, first slow column, noise) or None."""
+        start = self.warm_up if steps.index[0] <= steps.index[-1] - len(steps.index) + 1 else 0
+        told = np.flatnonzero(np.isfinite(duration))
+        told = told[told >= start]
+        if len(told) < 2 * self.fewest:
+            return None
+        newest = told[-count:]
+        past = told[:-count] if len(told) > count + self.fewest else told[: self.fewest]
+        healthy = _healthy(duration[past], self.fewest)
+        spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
+        noise = 1.2533 * spread / math.sqrt(len(newest)) + 0.003 * healthy
+        recent = float(np.median(duration[newest]))
+        if recent < self.least * healthy or recent - healthy < self.sigmas * noise:
+            return None
+        limit = (healthy + recent) / 2
+        if (duration[newest] > limit).mean() < 0.6:
+            return None
+        return healthy, recent, _onset(duration, told, limit), noise
+
+
+def durations(steps: Steps) -> Floats:
+    """Return [steps], the job's step time: the median over ranks, by tokens where they explain it.
+
+    Where nobody tells durations, the gaps between step ends stand in for them.
+    """
+    if steps.has(own_time.STEP):
+        job = own_time.median(steps.plane(own_time.STEP), axis=0)
+    else:
+        ends = own_time.step_ends(steps)
+        gaps = np.diff(ends, prepend=np.nan) / np.maximum(np.diff(steps.index, prepend=0), 1)
+        job = np.where(gaps > 0, gaps, np.nan)
+    if not steps.has(own_time.TOKENS):
+        return job
+    # The step waits for the rank with the most tokens.
+    tokens = steps.plane(own_time.TOKENS)
+    most = np.where(
+        np.isfinite(tokens).any(axis=0), np.nanmax(np.nan_to_num(tokens), axis=0), np.nan
+    )
+    single = Steps(steps.index, steps.at[:1], {own_time.TOKENS: most[None, :]})
+    return own_time.per_token(job[None, :], single)[0]
+
+
+def _healthy(duration: Floats, block: int) -> float:
+    """Return the healthy step time: the fastest tenth of the medians of blocks of steps."""
+    size = max(block, len(duration) // 64)
+    whole = len(duration) // size * size
+    if whole < 2 * size:
+        return float(np.median(duration))
+    blocks = np.median(duration[:whole].reshape(-1, size), axis=1)
+    return float(np.quantile(blocks, 0.1))
+
+
+def _onset(duration: Floats, told: np.ndarray, limit: float) -> int:
+    """Return the first column of the newest run of slow steps; two fast steps in a row end it."""
+    slow = duration[told] > limit
+    first, fast = len(told) - 1, 0
+    for place in range(len(told) - 1, -1, -1):
+        if slow[place]:
+            first, fast = place, 0
+        else:
+            fast += 1
+            if fast >= 3:
+                break
+    return int(told[first])

@@ -1,0 +1,247 @@
+"""Ranks whose own work takes longer than their peers', and ranks that their peers wait for."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..vocabulary.findings import Finding
+from . import own_time
+from .window import Floats, Ints, JobWindow, Steps
+
+
+class Stragglers:
+    """Name the ranks that a synchronous job waits for.
+
+    Own time (see own_time.py) of the newest steps over the healthy quantile of peers with the same
+    parallel role, freed of the rank's own habit (its ratio early in the attempt): a finding needs
+    an effect, persistence over the newest steps, and a distance from the spread of the peers. A
+    rank that was slow from the first step needs a larger effect, since no habit is known of it.
+    Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
+
+    Parameters
+    ----------
+    least : smallest excess over peers (0.08 = 8 %) when the rank's habit is known.
+    least_from_start : smallest excess when it is not.
+    sigmas : robust distance from the peers' spread.
+    persistence : share of the newest steps in which half the effect must show.
+    seconds, fewest : how much of the newest past is looked at, in time and in steps.
+    habit : steps after the warm-up that a rank's habit is learnt from.
+
+    Fails where more than two thirds of a role's ranks are affected alike, and where a role has
+    one rank only.
+
+    References: NVRx straggler scores; Alibaba cluster-trace (a stable skew is no straggler);
+    the least-wait rule, MegaScale (NSDI'24).
+    """
+
+    name = "stragglers"
+    kinds = ("job.slow", "rank.slow_compute", "rank.waits_least")
+
+    def __init__(
+        self,
+        *,
+        least: float = 0.08,
+        least_from_start: float = 0.25,
+        sigmas: float = 4.0,
+        persistence: float = 0.7,
+        seconds: float = 10.0,
+        fewest: int = 5,
+        warm_up: int = 5,
+        habit: int = 100,
+    ) -> None:
+        self.least = least
+        self.least_from_start = least_from_start
+        self.sigmas = sigmas
+        self.persistence = persistence
+        self.seconds = seconds
+        self.fewest = fewest
+        self.warm_up = warm_up
+        self.habit = habit
+
+    def judge(self, window: JobWindow) -> Sequence[Finding]:
+        """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
+        steps = own_time.complete(window.steps)
+        own = own_time.own_time(steps)
+        if own is None or len(window.ranks) < 2 or len(steps.index) < self.fewest + self.warm_up:
+            return []
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
+        count = min(count, len(steps.index) - self.warm_up)
+        ratio = own_time.against_peers(own_time.per_token(own, steps), window.role_of)
+        excess, persistent, distance, known = self._excess(ratio, count)
+        needed = np.where(known, self.least, self.least_from_start)
+        with np.errstate(invalid="ignore"):
+            slow = (excess >= needed) & (distance >= self.sigmas) & (persistent >= self.persistence)
+        # A rank that was slow all along and still is far beyond its peers counts as well.
+        plain = own_time.median(ratio[:, -count:], axis=1) - 1
+        with np.errstate(invalid="ignore"):
+            slow |= (plain >= 2 * self.least_from_start) & (persistent >= self.persistence)
+        rows = np.flatnonzero(slow)
+        if not len(rows):
+            return []
+        effect = np.where(np.nan_to_num(excess) >= needed, np.nan_to_num(excess), plain)
+        findings = [
+            self._rank(
+                window, steps, own, ratio, row, float(effect[row]), float(needed[row]), count
+            )
+            for row in rows
+        ]
+        findings += self._waits(window, steps, rows, count)
+        slowed = self._job(window, steps, own, ratio, rows, count)
+        return [*slowed, *findings]
+
+    def _excess(self, ratio: Floats, count: int) -> tuple[Floats, Floats, Floats, np.ndarray]:
+        """Return [ranks] excess over habit, persistence, distance in sigmas, habit known?"""
+        recent = ratio[:, -count:]
+        middle = own_time.median(recent, axis=1)
+        early = ratio[:, self.warm_up : -count][:, : self.habit]
+        told = np.isfinite(early).sum(axis=1)
+        known = told >= 2 * self.fewest
+        usual = own_time.median(early, axis=1) if early.shape[1] else np.full(len(ratio), np.nan)
+        usual = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
+        excess = middle / usual - 1
+        with np.errstate(invalid="ignore"):
+            persistent = (recent / usual[:, None] - 1 > self.least / 2).mean(axis=1)
+        within = own_time.median(np.abs(recent - middle[:, None]), axis=1)
+        error = 1.2533 * 1.4826 * within / np.sqrt(max(count, 1))
+        # The spread of the healthy half of the ranks, so that the affected do not hide themselves.
+        healthy = np.sort(excess[np.isfinite(excess)])
+        healthy = healthy[: max(len(healthy) // 2, 1)]
+        spread = (
+            1.4826 * float(np.median(np.abs(healthy - np.median(healthy)))) if len(healthy) else 0
+        )
+        centre = float(np.median(healthy)) if len(healthy) else 0.0
+        distance = (excess - centre) / np.sqrt(error**2 + spread**2 + 0.01**2)
+        return excess, persistent, distance, known
+
+    def _rank(
+        self,
+        window: JobWindow,
+        steps: Steps,
+        own: Floats,
+        ratio: Floats,
+        row: int,
+        effect: float,
+        needed: float,
+        count: int,
+    ) -> Finding:
+        first = self._first(ratio, row, effect)
+        at = steps.at[row]
+        onset = float(at[first])
+        before = float(at[max(first - 1, 0)])
+        expected = own_time.low_quantile(own[window.role_of == window.role_of[row]])
+        seen = float(np.nanmedian(own[row, -count:]))
+        healthy = float(np.nanmedian(expected[-count:]))
+        return Finding(
+            kind="rank.slow_compute",
+            job=window.job,
+            attempt=window.attempt,
+            entity=window.rank_entity(row),
+            onset=(min(before, onset), onset),
+            magnitude=1 + effect,
+            score=effect / needed,
+            detector=self.name,
+            signal=own_time.COMPUTE if steps.has(own_time.COMPUTE) else own_time.STEP,
+            window=(float(np.nanmin(at[-count:])), float(np.nanmax(at[-count:]))),
+            observed=seen,
+            expected=healthy,
+            text=(
+                f"rank {int(window.ranks[row])} needs {seen:.3g} s for its own work in a step, its "
+                f"peers {healthy:.3g} s ({100 * effect:.0f} % more)"
+            ),
+        )
+
+    def _first(self, ratio: Floats, row: int, effect: float) -> int:
+        """Return the first column of the newest run in which the rank shows half its effect."""
+        told = np.flatnonzero(np.isfinite(ratio[row]))
+        usual = float(np.nanmedian(ratio[row, -self.fewest :])) / (1 + effect)
+        limit = usual * (1 + effect / 2)
+        first, fast = int(told[-1]), 0
+        for column in told[::-1]:
+            if ratio[row, column] > limit:
+                first, fast = int(column), 0
+            else:
+                fast += 1
+                if fast >= 3:
+                    break
+        return first
+
+    def _waits(self, window: JobWindow, steps: Steps, rows: Ints, count: int) -> list[Finding]:
+        if not steps.has(own_time.COMM):
+            return []
+        wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+        step = (
+            float(np.nanmedian(steps.plane(own_time.STEP)[:, -count:]))
+            if steps.has(own_time.STEP)
+            else float(np.nanmax(wait))
+        )
+        others = np.setdiff1d(np.arange(len(wait)), rows)
+        if not len(others) or not np.isfinite(wait[others]).any() or not step > 0:
+            return []
+        theirs = float(np.nanmedian(wait[others]))
+        findings = []
+        for row in rows:
+            gap = (theirs - wait[row]) / step
+            if not gap >= 0.05:
+                continue
+            at = steps.at[row, -count:]
+            findings.append(
+                Finding(
+                    kind="rank.waits_least",
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=window.rank_entity(int(row)),
+                    onset=(float(np.nanmin(at)), float(np.nanmax(at))),
+                    magnitude=theirs - float(wait[row]),
+                    score=gap / 0.05,
+                    detector=self.name,
+                    signal=own_time.COMM,
+                    window=(float(np.nanmin(at)), float(np.nanmax(at))),
+                    observed=float(wait[row]),
+                    expected=theirs,
+                    text=(
+                        f"rank {int(window.ranks[row])} waits {float(wait[row]):.3g} s in "
+                        f"collectives, its peers {theirs:.3g} s: they wait for it"
+                    ),
+                )
+            )
+        return findings
+
+    def _job(
+        self, window: JobWindow, steps: Steps, own: Floats, ratio: Floats, rows: Ints, count: int
+    ) -> list[Finding]:
+        """Return the symptom: how much shorter steps would be without the slow ranks' excess."""
+        recent = own[:, -count:]
+        with np.errstate(invalid="ignore"):
+            lost = np.nanmedian(np.nanmax(recent[rows] * (1 - 1 / ratio[rows, -count:]), axis=0))
+        step = (
+            float(np.nanmedian(steps.plane(own_time.STEP)[:, -count:]))
+            if steps.has(own_time.STEP)
+            else float(np.nanmedian(np.nanmax(recent, axis=0)))
+        )
+        lost = min(float(lost), 0.95 * step)
+        share = lost / step if step > 0 else 0.0
+        if share < self.least / 2:
+            return []
+        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in rows)
+        at = own_time.step_ends(steps)
+        onset = float(at[slow_from])
+        return [
+            Finding(
+                kind="job.slow",
+                job=window.job,
+                attempt=window.attempt,
+                entity=window.entity,
+                onset=(float(at[max(slow_from - 1, 0)]), onset),
+                magnitude=1 / (1 - share),
+                score=max(share / self.least, 1.0),
+                detector=self.name,
+                signal=own_time.STEP,
+                window=(float(at[-count]), float(at[-1])),
+                observed=step,
+                expected=step - lost,
+                text=(
+                    f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
+                    f"take {step - lost:.3g} s"
+                ),
+            )
+        ]
