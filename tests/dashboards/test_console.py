@@ -180,7 +180,7 @@ def test_hostile_text_stays_text(browser: Any, serve: Any, documents: Any):
     browser.open(f"{collector.address}/#/incidents")
     assert HOSTILE in rows(browser)[0][0]
     browser.open(f"{collector.address}/#/incidents/{incident['id']}")
-    assert HOSTILE == text(browser, "h1")
+    assert HOSTILE == text(browser, "h1.summary-line")
     browser.wait("document.querySelector('figure svg path.culprit')")
     assert browser.run("document.querySelector('main').innerText").count("<script>") > 8
     assert 0 == browser.run("document.querySelectorAll('main script, main img').length")
