@@ -4,25 +4,30 @@ import atexit
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import ModuleType
 
-from ..vocabulary.samples import Scalar
 from .collectives import Collectives
-from .identity import Identity, identify
+from .crashes import Crashes
+from .flight import Flight
+from .identity import identify
+from .importing import when_imported
 from .line import Line
+from .pauses import Pauses
+from .places import Places
 from .pulse import Pulse
 from .sender import Sender
 from .silent import SilentWatch
 from .timeline import Timeline
+from .torch_guest import TorchGuest
 from .watch import Watch
 
 _OFF = {"0", "off", "false", "no"}
 
-_here: tuple[int, Watch] | None = None
-"""The pid and the watch of this process: a second attach gets the same one, a fork starts anew."""
+_here: tuple[int, Watch, TorchGuest] | None = None
+"""The pid, watch and guest of this process: a second attach gets the same, a fork starts anew."""
 
 
-def attach(  # noqa: PLR0917  the contract's own order
+def attach(
     model: object = None,
     optimizer: object = None,
     job: str | None = None,
@@ -50,68 +55,66 @@ def attach(  # noqa: PLR0917  the contract's own order
         return SilentWatch()
     try:
         if _here is not None and _here[0] == os.getpid():
+            _here[2].meet(model, optimizer)
             return _here[1]
-        who = identify(
-            environ,
-            job=job,
-            attempt=attempt,
-            rank=rank,
-            local_rank=local_rank,
-            world_size=world_size,
+        places = Places(
+            identify(
+                environ,
+                job=job,
+                attempt=attempt,
+                rank=rank,
+                local_rank=local_rank,
+                world_size=world_size,
+            ),
+            {"framework": framework, "dp": dp, "tp": tp, "pp": pp, "ep": ep},
         )
-        places = {"framework": framework, "dp": dp, "tp": tp, "pp": pp, "ep": ep}
-        watch = _assemble(who, environ, places, model, optimizer)
+        watch, guest = _assemble(places, environ)
+        guest.meet(model, optimizer)
     except Exception as error:  # noqa: BLE001  the edge of the job: better blind than in the way
         print(f"rankscope: the probe stays out: {error}", file=sys.stderr)  # noqa: T201
         return SilentWatch()
-    _here = (os.getpid(), watch)
+    _here = (os.getpid(), watch, guest)
     return watch
 
 
-def _assemble(
-    who: Identity,
-    environ: Mapping[str, str],
-    places: Mapping[str, Scalar | None],
-    model: object,
-    optimizer: object,
-) -> Watch:
-    line = Line(environ)
+def _assemble(places: Places, environ: Mapping[str, str]) -> tuple[Watch, TorchGuest]:
     timeline = Timeline()
-    collectives = Collectives(timeline)
-    known = {name: value for name, value in places.items() if value is not None}
-
-    def identity() -> Identity:
-        return who
-
-    def place() -> dict[str, Scalar]:
-        return {"framework": "torch" if "torch" in sys.modules else "python", **known}
-
-    pulse = Pulse(identity=identity, place=place, sources=(collectives,))
-    sender = Sender(line=line, identity=identity, pulse=pulse)
-    undo: list[Callable[[], Any]] = []
+    collectives = Collectives(timeline, places.identity)
+    pulse = Pulse(places=places, sources=(collectives, Flight()))
+    sender = Sender(line=Line(environ), identity=places.identity, pulse=pulse)
+    undo: list[Callable[[], object]] = []
 
     def detach() -> None:
         global _here  # noqa: PLW0603  one watch a process
+        _here = None
         while undo:
             undo.pop()()
-        _here = None
 
     watch = Watch(
-        timeline=timeline,
-        sender=sender,
-        pulse=pulse,
-        collectives=collectives,
-        identity=identity,
-        detach=detach,
+        timeline=timeline, sender=sender, pulse=pulse, collectives=collectives, detach=detach
     )
+    pulse.phases = watch.phases
+    guest = TorchGuest(watch=watch, timeline=timeline, places=places)
+    crashes = Crashes(watch.say, sender.flush)
+    pauses = Pauses(timeline)
 
     def farewell() -> None:
-        watch.phase("shutdown")
+        if not crashes.seen:
+            watch.phase("shutdown")
         sender.close()
 
+    def torch_is_here(module: ModuleType) -> None:
+        guest.enter(module)
+
+    sender.start()
     undo.append(farewell)
+    watch.phase("init")
+    crashes.install()
+    undo.append(crashes.remove)
+    pauses.install()
+    undo.append(pauses.remove)
+    undo.append(guest.leave)
+    undo.append(when_imported("torch", torch_is_here))
     atexit.register(watch.detach)
     undo.append(lambda: atexit.unregister(watch.detach))
-    sender.start()
-    watch.phase("init")
-    return watch
+    return watch, guest

@@ -6,9 +6,12 @@ another framework) has no Flight Recorder to ask.
 
 import statistics
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from ..vocabulary.samples import Sample, Scalar, attributes
+from . import groups
+from .identity import Identity
 from .timeline import Timeline
 
 _KEPT = 4096
@@ -18,19 +21,28 @@ _KEPT = 4096
 class Collectives:
     """Counts by group, and what the interval since the last report saw by group and op."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, identity: Callable[[], Identity]) -> None:
         self.timeline = timeline
         self.enqueued: dict[str, int] = {}
         self.completed: dict[str, int] = {}
         self.interval: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        self._identity = identity
+        self._infos = groups.Infos()
+        self._world: groups.Group | None = None
 
-    def span(self, op: str, group: str, size_bytes: int) -> "Span":
-        """Return a context manager around one collective."""
+    def span(self, op: str, group: str | None, size_bytes: int) -> "Span":
+        """Return a context manager around one collective; `group` None is the group of all."""
+        if group is None:
+            size = self._identity().world_size
+            if self._world is None or len(self._world.ranks) != size:
+                self._world = groups.world(size)
+            group = self._world.name
         return Span(self, op, group, size_bytes)
 
     def samples(self, at: float, rank: int) -> list[Sample]:
         """Return the counters, and the interval's figures; begins the next interval."""
-        found: list[Sample] = []
+        known = () if self._world is None else (self._world,)
+        found = self._infos.due(known, at, rank)
         for metric, counts in (
             ("collective.enqueued", self.enqueued),
             ("collective.started", self.enqueued),

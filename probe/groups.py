@@ -1,8 +1,12 @@
 """Communication groups: one name that every member arrives at by itself, and who is in them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from ..vocabulary.samples import Sample, Scalar, attributes
+
+_INFO_PERIOD_SECONDS = 600.0
 
 _KINDS = (
     ("EXPERT", "ep"),
@@ -75,3 +79,31 @@ def spell_ranks(ranks: Sequence[int]) -> str:
         parts.append(str(ranks[start]))
         start += 1
     return ",".join(parts)
+
+
+class Infos:
+    """Tells once, and every ten minutes again, what the groups are of which this rank is lowest."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        self._told: set[str] = set()
+
+    def due(self, known: Iterable[Group], at: float, rank: int) -> list[Sample]:
+        """Return `collective.group.info` for each group not told of lately."""
+        if not 0 <= self._due - at <= _INFO_PERIOD_SECONDS:
+            self._told.clear()
+            self._due = at + _INFO_PERIOD_SECONDS
+        found: list[Sample] = []
+        for group in tuple(known):
+            if group.name in self._told or not group.ranks or group.ranks[0] != rank:
+                continue
+            self._told.add(group.name)
+            said: dict[str, Scalar] = {
+                "group": group.name,
+                "kind": group.kind,
+                "desc": group.desc,
+                "size": len(group.ranks),
+                "ranks": spell_ranks(group.ranks),
+            }
+            found.append(Sample("collective.group.info", 1.0, at, attributes(said)))
+        return found

@@ -17,7 +17,11 @@ _REQUEUE = 100
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks. `said` holds the names of the fields that the caller gave by hand."""
+    """Who speaks. `said` holds the names of the fields that the caller gave by hand.
+
+    `launched` is False when neither caller nor launcher told the rank: 0 is then a guess, which
+    torch's process group may still correct.
+    """
 
     job: str
     attempt: int
@@ -25,6 +29,7 @@ class Identity:
     local_rank: int
     world_size: int
     said: frozenset[str] = frozenset()
+    launched: bool = True
 
 
 def identify(
@@ -59,6 +64,7 @@ def identify(
         local_rank=number(local_rank, "local_rank", 0),
         world_size=max(number(world_size, "world_size", 1), the_rank + 1),
         said=frozenset(name for name, value in given.items() if _whole(value) is not None),
+        launched=here is not None or _whole(rank) is not None,
     )
 
 

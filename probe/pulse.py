@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
-from .identity import Identity
+from .phases import Phases
+from .places import Places
 from .stacks import stack_text
 
 PERIOD_SECONDS = 5.0
@@ -38,21 +39,21 @@ class Pulse:
     def __init__(
         self,
         *,
-        identity: Callable[[], Identity],
-        place: Callable[[], dict[str, Scalar]],
+        places: Places,
         sources: tuple[Source, ...],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._identity = identity
-        self._place = place
+        self._places = places
         self._sources = sources
-        self._next = 0.0
         self._steady = steady
         self._last_step = steady()
         self._stepped = False
         self._durations: deque[float] = deque(maxlen=64)
         self._main = threading.main_thread().ident
         self._stack_due = 0.0
+        self._next = 0.0
+        self.phases: Phases | None = None
+        self.failures = 0
 
     def step_ended(self, duration: float) -> None:
         """Note the end of a step, in the training thread."""
@@ -60,37 +61,33 @@ class Pulse:
         self._stepped = True
         self._durations.append(duration)
 
+    def settled(self) -> bool:
+        """Return whether it is known who speaks; asked before anything is sent."""
+        self._places.refresh()
+        return self._places.settled(stepped=self._stepped)
+
     def __call__(self, now: float) -> tuple[list[Sample], list[Event]] | None:
         """Return what is due at `now`, or None between two pulses."""
+        if self.phases is not None:
+            self.phases.look(now)
         events = self._stack(now)
-        if not events and 0 <= self._next - now <= PERIOD_SECONDS:
-            return None
         samples: list[Sample] = []
         if not 0 < self._next - now <= PERIOD_SECONDS:
             self._next = now + PERIOD_SECONDS
             samples = self._alive(now)
-        return samples, events
+        return (samples, events) if samples or events else None
 
     def _alive(self, now: float) -> list[Sample]:
-        who = self._identity()
-        pairs: dict[str, Scalar] = {
-            "rank": who.rank,
-            "local_rank": who.local_rank,
-            "world_size": who.world_size,
-            "pid": os.getpid(),
-            **self._place(),
-        }
+        rank = self._places.identity().rank
         samples = [
-            Sample("training.rank.info", 1.0, now, attributes(pairs)),
-            Sample(
-                "training.progress.age",
-                self.age(),
-                now,
-                attributes({"rank": who.rank}),
-            ),
+            Sample("training.rank.info", 1.0, now, attributes(self._places.attributes())),
+            Sample("training.progress.age", self.age(), now, attributes({"rank": rank})),
         ]
         for source in self._sources:
-            samples += source.samples(now, who.rank)
+            try:
+                samples += source.samples(now, rank)
+            except Exception:  # noqa: BLE001  one source, not the sign of life
+                self.failures += 1
         return samples
 
     def age(self) -> float:
@@ -115,7 +112,7 @@ class Pulse:
         if frame is None:
             return []
         said: dict[str, Scalar] = {
-            "rank": self._identity().rank,
+            "rank": self._places.identity().rank,
             "pid": os.getpid(),
             "text": stack_text(frame),
         }

@@ -43,6 +43,18 @@ class Message(Protocol):
         ...
 
 
+class Beat(Protocol):
+    """What is said without being asked."""
+
+    def settled(self) -> bool:
+        """Return whether it is known who speaks."""
+        ...
+
+    def __call__(self, now: float) -> Parts | None:
+        """Return what is due now, or None."""
+        ...
+
+
 class Sender:
     """Hands messages over to the agent from a daemon thread.
 
@@ -56,7 +68,7 @@ class Sender:
         *,
         line: Line,
         identity: Callable[[], Identity],
-        pulse: Callable[[float], Parts | None],
+        pulse: "Beat",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._line = line
@@ -115,6 +127,8 @@ class Sender:
     def _round(self, *, last: bool = False) -> None:
         try:
             now = self._clock()
+            if not self._pulse.settled() and not last:
+                return
             due = None if last else self._pulse(now)
             if due is not None and self._line.open(now):
                 self._send(*due)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
+from ..vocabulary.samples import Event, Sample, Scalar, attributes
 
 _HOLD_SECONDS = 2.0
 """How long a record waits for its device values, and at least two steps of its own length."""
@@ -23,10 +23,10 @@ class Late(Protocol):
 
 @dataclass(slots=True)
 class StepRecord:
-    """One step. Seconds; `comm` holds only when `comm_known`; a spent time of 0 was not seen.
+    """One step; filled by the training thread, said by the sender's.
 
-    `loss` holds one value a micro-batch. `said` holds values that the loop recorded by hand or a
-    hook measured: (metric, value, further attributes).
+    Durations are seconds; `comm` and `data` hold only where `..._known`, the others where above 0.
+    `compute` None means: what is left of the step when everything that was seen is taken out.
     """
 
     at: float = 0.0
@@ -42,50 +42,66 @@ class StepRecord:
     optimizer: float = 0.0
     checkpoint: float = 0.0
     gc: float = 0.0
-    loss: list[float] = field(default_factory=list)
-    loss_scope: str | None = "local"
-    said: list[tuple[str, float, dict[str, Scalar]]] = field(default_factory=list)
+    loss_sum: float = 0.0
+    loss_count: int = 0
+    said: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     late: Late | None = None
+
+    def say(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
+        """Keep a value of the step; a later one of the same metric takes its place."""
+        self.said[metric, of] = (value, scope)
 
     def ready(self, now: float) -> bool:
         """Return whether the device values are here, or have been waited for long enough."""
+        late = self.late
+        if late is None or late.done:
+            return True
         hold = min(max(_HOLD_SECONDS, 2 * self.duration), _HOLD_LONGEST_SECONDS)
-        return self.late is None or self.late.done or not 0 <= now - self.at < hold
+        return not 0 <= now - self.at < hold
 
     def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
         """Return the samples of the step, and an event for each kind of non-finite value."""
         if self.late is not None and self.late.done:
             self.late.fill(self)
-        plain = attributes({"rank": rank})
-        samples = [
-            Sample("training.step", float(self.step), self.at, plain),
-            Sample("training.step.duration", self.duration, self.at, plain),
-        ]
-        samples += self._times(plain, rank)
+        if self.loss_count and ("training.loss", "") not in self.said:
+            self.say("training.loss", self.loss_sum / self.loss_count, scope="local")
+        bad = self._non_finite()
+        for what, (count, _value) in bad.items():
+            if count > 0:
+                self.say("training.nonfinite", count, of=what)
+        samples = self._times(rank)
+        for (metric, of), (value, scope) in self.said.items():
+            pairs: dict[str, Scalar | None] = {
+                "rank": rank,
+                "scope": scope or None,
+                "of": of or None,
+            }
+            samples.append(Sample(metric, value, self.at, attributes(pairs)))
         events: list[Event] = []
-        for metric, value, more in self._values():
-            samples.append(Sample(metric, value, self.at, attributes({"rank": rank, **more})))
-        for what, value in self._broken():
+        for what, (_count, value) in bad.items():
             said: dict[str, Scalar] = {
                 "rank": rank,
                 "step": self.step,
                 "what": what,
-                "value": spelled(value),
+                "value": repr(value),  # nan, inf, -inf: as text every JSON can carry it
             }
             events.append(Event("training.numeric", self.at, said))
         return samples, events
 
-    def _times(self, plain: Attributes, rank: int) -> list[Sample]:
+    def _times(self, rank: int) -> list[Sample]:
+        plain = attributes({"rank": rank})
         quality = "exact" if self.exact else "estimated"
         graded = attributes({"rank": rank, "quality": quality})
-        found: list[Sample] = []
+        found = [
+            Sample("training.step", float(self.step), self.at, plain),
+            Sample("training.step.duration", self.duration, self.at, plain),
+        ]
         if self.data_known:
             found.append(Sample("training.data.duration", self.data, self.at, plain))
         if self.comm_known:
             found.append(Sample("training.comm.duration", self.comm, self.at, graded))
         compute = self.compute
         if compute is None and self.own_known:
-            # What is left of the step when every wait and every pause that was seen is taken out.
             spent = self.data + self.comm + self.optimizer + self.checkpoint
             compute = max(0.0, self.duration - spent)
         if compute is not None:
@@ -96,31 +112,18 @@ class StepRecord:
                 found.append(Sample(f"training.{name}.duration", seconds, self.at, plain))
         return found
 
-    def _values(self) -> list[tuple[str, float, dict[str, Scalar]]]:
-        values = list(self.said)
-        said = {metric for metric, _value, _more in values}
-        if self.loss and "training.loss" not in said:
-            mean = sum(self.loss) / len(self.loss)
-            more: dict[str, Scalar] = {"scope": self.loss_scope} if self.loss_scope else {}
-            values.append(("training.loss", mean, more))
-        for metric, value, _more in tuple(values):
-            if metric == "training.loss" and not math.isfinite(value):
-                values.append(("training.nonfinite", 1.0, {"of": "loss"}))
-        return values
-
-    def _broken(self) -> list[tuple[str, float]]:
-        found: dict[str, float] = {}
-        for metric, value, more in self._values():
-            if math.isfinite(value):
+    def _non_finite(self) -> dict[str, tuple[float, float]]:
+        """Return what was not finite: loss, grad_local or grad_reduced, how many, and the value."""
+        found: dict[str, tuple[float, float]] = {}
+        for (metric, of), (value, scope) in self.said.items():
+            if metric == "training.nonfinite":
+                found.setdefault(of, (value, math.nan))
+            elif math.isfinite(value):
                 continue
-            if metric == "training.loss":
-                found.setdefault("loss", value)
+            elif metric == "training.loss":
+                found["loss"] = (1.0, value)
             elif metric == "training.grad_norm":
-                local = more.get("scope") == "local"
-                found.setdefault("grad_local" if local else "grad_reduced", value)
-        return list(found.items())
-
-
-def spelled(value: float) -> str:
-    """Return `nan`, `inf`, `-inf` or the number: text, which every JSON can carry."""
-    return repr(float(value))
+                what = "grad_local" if scope == "local" else "grad_reduced"
+                count = self.said.get(("training.nonfinite", what), (0.0, ""))[0]
+                found[what] = (count, value)
+        return found

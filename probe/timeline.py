@@ -14,7 +14,17 @@ from .step_record import StepRecord
 class Timeline:
     """Steps one after the other, end to end. `wall` is seconds since the epoch."""
 
-    __slots__ = ("began", "explicit", "index", "open", "steps", "thread", "wall")
+    __slots__ = (
+        "began",
+        "explicit",
+        "index",
+        "open",
+        "saving",
+        "steps",
+        "thread",
+        "waiting",
+        "wall",
+    )
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self.wall = wall
@@ -22,6 +32,8 @@ class Timeline:
         self.steps = 0
         self.index = -1
         self.explicit = False
+        self.waiting = False
+        self.saving = False
         self.thread = threading.get_ident()
         self.open = StepRecord()
 

@@ -1,56 +1,32 @@
 """What `attach` returns: the calls a training loop may make, each of which never raises."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+import math
+import os
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ..vocabulary.samples import Event, Sample, Scalar
-from . import groups
+from ..vocabulary.samples import Scalar
 from .collectives import Collectives
-from .identity import Identity
+from .loops import CheckpointSpan, Data, StepSpan
+from .notice import Notice
+from .phases import Phases
 from .pulse import Pulse
 from .sender import Sender
-from .step_record import StepRecord
 from .timeline import Timeline
+from .values import NotANumberError, is_tensor, number
 
 T = TypeVar("T")
 
-_RECORDED = {
-    "loss": "training.loss",
-    "grad_norm": "training.grad_norm",
-    "learning_rate": "training.learning_rate",
-    "tokens": "training.tokens",
-    "loss_scale": "training.loss_scale",
-}
-_SCOPED = {"loss", "grad_norm"}
 _SCOPES = {"local", "global"}
-
-
-class Notice:
-    """An event on its way to the agent."""
-
-    __slots__ = ("at", "event")
-
-    def __init__(self, event: Event) -> None:
-        self.event = event
-        self.at = event.at
-
-    def ready(self, now: float) -> bool:  # noqa: ARG002  an event is complete when it happens
-        """Return True."""
-        return True
-
-    def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
-        """Return the event, with the rank as it is known when it is sent."""
-        said = {"rank": rank, **self.event.attributes}
-        return [], [Event(self.event.name, self.at, said)]
+_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 class Watch:
     """Watches one training process. Every call is cheap, none raises, none waits.
 
-    `failures` counts what went wrong inside the probe and was kept from the job.
+    `failures` counts what went wrong inside the probe and was kept from the job. In a forked
+    child (a data loader's worker) every call is nothing: the child is another process.
     """
 
     def __init__(
@@ -60,18 +36,20 @@ class Watch:
         sender: Sender,
         pulse: Pulse,
         collectives: Collectives,
-        identity: Callable[[], Identity],
         detach: Callable[[], None],
     ) -> None:
         self._timeline = timeline
         self._sender = sender
         self._pulse = pulse
         self._collectives = collectives
-        self._identity = identity
         self._detach = detach
-        self._step = _Step(self)
-        self._checkpoint = _Checkpoint(self)
-        self._phase = ""
+        self.phases = Phases(self._say_phase)
+        self._step = StepSpan(self, timeline)
+        self._checkpoint = CheckpointSpan(timeline, self.phases)
+        self._pid = os.getpid()
+        self.closers: list[Callable[[], None]] = []
+        self.keep: Callable[[str, object, str], bool] | None = None
+        self.alarm: Callable[[], None] = _no_alarm
         self.failures = 0
 
     def step(self, index: int | None = None) -> AbstractContextManager[None]:
@@ -81,7 +59,7 @@ class Watch:
 
     def data(self, loader: Iterable[T]) -> Iterable[T]:
         """Return the loader, with the wait for each batch timed. Its length stays its length."""
-        return _Data(self._timeline, loader)
+        return Data(self._timeline, loader)
 
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager around the writing or reading of a checkpoint."""
@@ -92,11 +70,11 @@ class Watch:
     ) -> AbstractContextManager[None]:
         """Return a context manager around one collective; `group` None: all ranks."""
         try:
-            name = group or groups.world(self._identity().world_size).name
-            return self._collectives.span(str(op), str(name), int(size_bytes or 0))
+            name = None if group is None else str(group)
+            return self._collectives.span(str(op), name, int(size_bytes or 0))
         except Exception:  # noqa: BLE001  the edge of the job
             self.failures += 1
-            return nullcontext()
+            return _NOTHING
 
     def record(
         self,
@@ -113,142 +91,69 @@ class Watch:
         `scope` says whether loss and grad_norm are this rank's (`local`) or were reduced over
         ranks (`global`). Whatever is no number is ignored and counted in `failures`.
         """
-        given = {
-            "loss": loss,
-            "grad_norm": grad_norm,
-            "learning_rate": learning_rate,
-            "tokens": tokens,
-            "loss_scale": loss_scale,
-        }
-        for name, value in given.items():
-            if value is None:
-                continue
-            try:
-                more: dict[str, Scalar] = {}
-                if name in _SCOPED and scope in _SCOPES:
-                    more["scope"] = str(scope)
-                self._timeline.open.said.append((_RECORDED[name], float(value), more))  # type: ignore[arg-type]
-            except Exception:  # noqa: BLE001  the edge of the job: anything may be handed in
-                self.failures += 1
+        said = str(scope) if isinstance(scope, str) and scope in _SCOPES else ""
+        for metric, value, scope_said in (
+            ("training.loss", loss, said),
+            ("training.grad_norm", grad_norm, said),
+            ("training.learning_rate", learning_rate, ""),
+            ("training.tokens", tokens, ""),
+            ("training.loss_scale", loss_scale, ""),
+        ):
+            if value is not None:
+                try:
+                    self._keep(metric, value, scope_said)
+                except Exception:  # noqa: BLE001  the edge of the job: anything may be handed in
+                    self.failures += 1
 
-    def detach(self) -> None:
-        """Say that the run ended cleanly, send what is left, and take every hook away."""
+    def end_step(self, index: int | None = None) -> None:
+        """End the step in progress: for hooks and framework callbacks; loops use `step`."""
         try:
-            self._detach()
+            if os.getpid() != self._pid:
+                return
+            for close in self.closers:
+                try:
+                    close()
+                except Exception:  # noqa: BLE001  one reading, not the step
+                    self.failures += 1
+            record = self._timeline.close(index)
+            self._pulse.step_ended(record.duration)
+            self._sender.put(record)
+            if self.phases.current != "train":
+                self.phases.enter("train")
         except Exception:  # noqa: BLE001  the edge of the job
             self.failures += 1
 
-    def end_step(self, index: int | None = None) -> None:
-        """End the step in progress: for the hooks and the framework callbacks."""
-        record: StepRecord = self._timeline.close(index)
-        self._pulse.step_ended(record.duration)
-        self._sender.put(record)
-        if self._phase != "train":
-            self.phase("train")
-
     def phase(self, name: str) -> None:
-        """Say that this rank entered a phase: init, train, eval, checkpoint or shutdown."""
-        if name == self._phase:
-            return
-        self._phase = name
-        self.say("training.phase", phase=name, step=self._timeline.index + 1)
+        """Say that this rank enters a phase: init, train, eval, checkpoint or shutdown."""
+        self.phases.enter(name)
 
-    def say(self, event: str, **attributes: Scalar) -> None:
+    def say(self, event: str, at: float | None = None, **attributes: Scalar) -> None:
         """Send an event of this rank."""
-        self._sender.put(Notice(Event(event, self._timeline.wall(), attributes)))
+        when = self._timeline.wall() if at is None else at
+        self._sender.put(Notice(event, when, attributes))
 
-
-class _Step:
-    """The step context; one object for all steps."""
-
-    __slots__ = ("_watch", "index")
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self.index: int | None = None
-
-    def __enter__(self) -> None:
-        timeline = self._watch._timeline  # noqa: SLF001  two halves of one thing
-        if not timeline.explicit:
-            timeline.explicit = True
-            if timeline.steps == 0:
-                timeline.begin_first()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            return
+    def detach(self) -> None:
+        """Say that the run ended, send what is left, and take every hook away."""
         try:
-            self._watch.end_step(self.index)
+            if os.getpid() == self._pid:
+                self._detach()
         except Exception:  # noqa: BLE001  the edge of the job
-            self._watch.failures += 1
+            self.failures += 1
+
+    def _keep(self, metric: str, value: object, scope: str) -> None:
+        try:
+            found = number(value)
+        except NotANumberError:
+            if not is_tensor(value) or self.keep is None or not self.keep(metric, value, scope):
+                self.failures += 1
+            return
+        self._timeline.open.say(metric, found, scope=scope)
+        if not math.isfinite(found):
+            self.alarm()
+
+    def _say_phase(self, name: str, at: float) -> None:
+        self.say("training.phase", at, phase=name, step=self._timeline.index + 1)
 
 
-class _Checkpoint:
-    """The checkpoint context; nesting counts once."""
-
-    __slots__ = ("_began", "_depth", "_watch")
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._depth = 0
-        self._began = 0.0
-
-    def __enter__(self) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._began = time.perf_counter()
-            self._watch.phase("checkpoint")
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            watch = self._watch
-            watch._timeline.open.checkpoint += time.perf_counter() - self._began  # noqa: SLF001
-            watch.phase("train" if watch._timeline.steps else "init")  # noqa: SLF001
-
-
-class _Data(Iterable[T]):
-    """A loader whose batches are waited for with a watch in hand."""
-
-    def __init__(self, timeline: Timeline, loader: Iterable[T]) -> None:
-        self._timeline = timeline
-        self._loader = loader
-
-    def __iter__(self) -> Iterator[T]:
-        return _Batches(self._timeline, iter(self._loader))
-
-    def __len__(self) -> int:
-        return len(self._loader)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_loader":  # while being copied, before it has one
-            raise AttributeError(name)
-        return getattr(self._loader, name)
-
-
-class _Batches(Iterator[T]):
-    """The iterator behind `_Data`."""
-
-    __slots__ = ("_batches", "_timeline")
-
-    def __init__(self, timeline: Timeline, batches: Iterator[T]) -> None:
-        self._timeline = timeline
-        self._batches = batches
-
-    def __next__(self) -> T:
-        began = time.perf_counter()
-        batch = next(self._batches)
-        step = self._timeline.open
-        step.data += time.perf_counter() - began
-        step.data_known = True
-        return batch
+def _no_alarm() -> None:
+    """Do nothing: without torch there are no checks to make more often."""

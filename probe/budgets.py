@@ -1,0 +1,40 @@
+"""How often a check that costs something may run: a share of the wall time, whatever it costs."""
+
+import time
+from collections.abc import Callable
+
+SHARE = 0.002
+"""0.2 % of the time, the promise about checks on gradients."""
+
+
+class Budget:
+    """Lets a check run so rarely that its cost stays below a share of the time.
+
+    A check that took c seconds is due again c / share seconds later. After `insist` it is due at
+    every step for a while: when something went wrong, knowing more is worth more.
+    """
+
+    __slots__ = ("_clock", "_insisted", "_next", "_share")
+
+    def __init__(
+        self, share: float = SHARE, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._share = share
+        self._clock = clock
+        self._next = 0.0
+        self._insisted = 0
+
+    def due(self) -> bool:
+        """Return whether the check may run now; uses up one of the insisted ones."""
+        if self._insisted > 0:
+            self._insisted -= 1
+            return True
+        return self._clock() >= self._next
+
+    def spent(self, seconds: float) -> None:
+        """Note what a check took; may be called again for a part that is known later."""
+        self._next = max(self._next, self._clock()) + seconds / self._share
+
+    def insist(self, times: int) -> None:
+        """Let the next checks run whatever they cost."""
+        self._insisted = max(self._insisted, times)

@@ -1,0 +1,106 @@
+"""The backward pass: where this rank's own work ends and the wait for its peers begins; the loss.
+
+Replaces `torch.autograd.backward`, which Tensor.backward calls: torch has no hook on a whole
+backward pass. Inside, a hook on the loss asks the autograd engine for a callback. The engine runs
+callbacks once the local graph is done, in the order in which they were asked for; data-parallel
+wrappers (DDP, FSDP) ask later for the one that waits for their reductions. So ours marks the end
+of the local work, and what follows until backward returns is the wait.
+"""
+
+import math
+import time
+from typing import Any
+
+from ..devices import BATCH_LOSS
+from ..patches import Function
+from .seat import Seat
+
+
+def install(seat: Seat) -> None:
+    """Time every outermost backward pass, and keep its loss."""
+    torch = seat.torch
+    engine = getattr(torch.autograd.Variable, "_execution_engine", None)
+    queue = getattr(engine, "queue_callback", None)
+    local_end = 0.0
+
+    def local_done() -> None:
+        nonlocal local_end
+        try:
+            if seat.device is not None:
+                seat.device.mark("local")
+            local_end = time.perf_counter()
+        except Exception:  # noqa: BLE001  the edge of the job
+            seat.failed()
+
+    def begun(_grad: Any) -> None:
+        try:
+            if queue is not None:
+                queue(local_done)
+        except Exception:  # noqa: BLE001  the edge of the job
+            seat.failed()
+
+    def prepare(tensors: Any) -> Any:
+        nonlocal local_end
+        local_end = 0.0
+        seat.in_backward = True
+        loss = tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
+        if type(loss) is not torch.Tensor:
+            return None
+        _keep_loss(seat, loss)
+        if seat.phases.current == "eval":
+            seat.phases.enter("train")
+        if loss.requires_grad and seat.distributed():
+            return loss.register_hook(begun)
+        return None
+
+    def finish(handle: Any) -> None:
+        seat.in_backward = False
+        step = seat.open
+        step.own_known = True
+        if handle is not None:
+            handle.remove()
+        if local_end:
+            step.comm += time.perf_counter() - local_end
+            step.comm_known = True
+            if seat.device is not None:
+                seat.device.mark("reduced")
+
+    def timed(original: Function) -> Function:
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            # Re-entrant checkpointing calls backward inside backward: only the outermost counts.
+            if seat.in_backward or seat.away():
+                return original(tensors, *args, **kwargs)
+            handle = None
+            try:
+                handle = prepare(tensors)
+            except Exception:  # noqa: BLE001  the edge of the job
+                seat.failed()
+            try:
+                return original(tensors, *args, **kwargs)
+            finally:
+                try:
+                    finish(handle)
+                except Exception:  # noqa: BLE001  the edge of the job
+                    seat.failed()
+
+        return backward
+
+    seat.patches.replace(torch.autograd, "backward", timed)
+
+
+def _keep_loss(seat: Seat, loss: Any) -> None:
+    """Keep the loss of this micro-batch, as it was before a GradScaler multiplied it."""
+    source, seat.unscaled = seat.unscaled, None
+    value = loss if source is None else source
+    if value.numel() != 1:
+        return
+    if value.device.type == "cpu":
+        found = value.detach().item()
+        if isinstance(found, float):
+            seat.open.loss_sum += found
+            seat.open.loss_count += 1
+            if not math.isfinite(found):
+                seat.alarm()
+    elif (reader := seat.reader(value)) is not None:
+        reader.poll()
+        reader.keep(BATCH_LOSS, value)

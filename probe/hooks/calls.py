@@ -1,0 +1,71 @@
+"""Collectives that the loop calls itself through torch.distributed, on CPU tensors.
+
+Replaces the module's functions where they are looked up: torch has no hook on them, and a rank
+that waits in one must not be taken for a rank that works. On a device such a call returns at
+once and the wait happens in a stream, so calls on device tensors are passed through untimed.
+"""
+
+import threading
+import time
+from typing import Any
+
+from ..patches import BowOutError, Function
+from .seat import Seat
+
+_NAMES = (
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "broadcast_object_list",
+    "gather",
+    "gather_object",
+    "monitored_barrier",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+)
+
+
+def install(seat: Seat) -> None:
+    """Time each synchronous collective; one inside another counts once."""
+    dist = getattr(seat.torch, "distributed", None)
+    names = [name for name in _NAMES if callable(getattr(dist, name, None))]
+    if not names:
+        raise BowOutError("torch.distributed has no collectives")
+    inside = False
+
+    def timed(original: Function) -> Function:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal inside
+            if seat.away() or inside or kwargs.get("async_op"):
+                return original(*args, **kwargs)
+            if threading.get_ident() != seat.timeline.thread:
+                return original(*args, **kwargs)
+            if any(_on_device(each) for each in (*args, *kwargs.values())):
+                return original(*args, **kwargs)
+            inside = True
+            began = time.perf_counter()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                inside = False
+                step = seat.open
+                step.comm += time.perf_counter() - began
+                step.comm_known = True
+
+        return call
+
+    for name in names:
+        seat.patches.replace(dist, name, timed)
+
+
+def _on_device(given: Any) -> bool:
+    first = given[0] if isinstance(given, list) and given else given
+    return getattr(getattr(first, "device", None), "type", "cpu") != "cpu"

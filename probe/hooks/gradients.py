@@ -1,0 +1,119 @@
+"""Gradients: their norm before the update, and whether this rank's own were finite.
+
+Sampled so that the checks stay below 0.2 % of the time (`budgets`), at every step for a while
+after a value that was not finite. After a reduction every rank has the same NaN; only the local
+check, on one small parameter near the input whose gradient comes last, can tell whose it was. A
+NaN that arises in another layer and does not flow back to that one is not seen by it.
+"""
+
+import math
+import time
+from typing import Any
+
+from .seat import Seat
+
+_NEAR_INPUT = 8
+"""Parameters looked at for a small one: the first ones are nearest to the input."""
+
+
+def check_norm(seat: Seat, optimizer: Any) -> None:
+    """Compute the norm of all gradients of an optimizer, when it is due and nobody else has."""
+    # A fused optimizer unscales inside its own update: its gradients are still multiplied.
+    if seat.clipped or getattr(optimizer, "grad_scale", None) is not None:
+        return
+    if not seat.norm_budget.due():
+        return
+    began = time.perf_counter()
+    torch = seat.torch
+    grads = [
+        grad
+        for group in optimizer.param_groups
+        for grad in (parameter.grad for parameter in group["params"])
+        if type(grad) is torch.Tensor and grad.layout is torch.strided
+    ]
+    if grads and all(grad.device == grads[0].device for grad in grads):
+        reader = seat.reader(grads[0])
+        if reader is not None:
+            reader.mark("checking")
+        with torch.no_grad():
+            half = grads[0].dtype in (torch.float16, torch.bfloat16)
+            norms = torch._foreach_norm(grads, 2.0, *([torch.float32] if half else []))  # noqa: SLF001
+            keep_norm(seat, torch.linalg.vector_norm(torch.stack(norms)), grads)
+        if reader is not None:
+            reader.mark("checked")
+            seat.norm_budget.spent(reader.check_seconds)
+            reader.check_seconds = 0.0
+    seat.norm_budget.spent(time.perf_counter() - began)
+
+
+def keep_norm(seat: Seat, norm: Any, grads: list[Any] | None = None) -> None:
+    """Keep a norm for this step; where it is not finite, count the elements that are not."""
+    if not isinstance(norm, seat.torch.Tensor):
+        return
+    if type(norm) is not seat.torch.Tensor:
+        return  # a distributed tensor: reading it would start a collective
+    scope = "global" if seat.replicated else "" if seat.distributed() else "local"
+    if norm.device.type == "cpu":
+        value = float(norm.detach().item())
+        seat.open.say("training.grad_norm", value, scope=scope)
+        if not math.isfinite(value):
+            seat.alarm()
+            count = sum(_non_finite(seat, grad) for grad in grads or ())
+            of = "grad_local" if scope == "local" else "grad_reduced"
+            seat.open.say("training.nonfinite", float(count), of=of)
+    elif (reader := seat.reader(norm)) is not None:
+        reader.keep("training.grad_norm", norm, scope=scope)
+
+
+def watch_local(seat: Seat, optimizer: Any) -> None:
+    """Hang a hook on one small early parameter: its gradient before any reduction."""
+    torch = seat.torch
+
+    def look(grad: Any) -> None:
+        try:
+            if not seat.away() and seat.local_budget.due():
+                _look(seat, grad)
+        except Exception:  # noqa: BLE001  the edge of the job
+            seat.failed()
+
+    parameter = _small_early(seat, optimizer)
+    if parameter is None:
+        return
+    # Said to be unserializable, it is left out silently when the parameter is saved or copied.
+    hook = torch.utils.hooks.unserializable_hook(look)
+    seat.undo.append(parameter.register_hook(hook).remove)
+
+
+def _small_early(seat: Seat, optimizer: Any) -> Any:
+    model = seat.model
+    if model is not None:
+        parameters = list(model.parameters())
+    else:
+        parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    early = [
+        each
+        for each in parameters[:_NEAR_INPUT]
+        if each.requires_grad and each.is_leaf and each.is_floating_point() and each.numel()
+    ]
+    return min(early, key=lambda each: each.numel(), default=None)
+
+
+def _look(seat: Seat, grad: Any) -> None:
+    if type(grad) is not seat.torch.Tensor or grad.layout is not seat.torch.strided:
+        return
+    began = time.perf_counter()
+    with seat.torch.no_grad():
+        if grad.device.type == "cpu":
+            count = _non_finite(seat, grad)
+            if count:
+                seat.open.say("training.nonfinite", float(count), of="grad_local")
+                seat.alarm()
+        elif (reader := seat.reader(grad)) is not None:
+            largest = seat.torch.linalg.vector_norm(grad, math.inf)
+            reader.keep("training.nonfinite", largest, of="grad_local")
+    seat.local_budget.spent(time.perf_counter() - began)
+
+
+def _non_finite(seat: Seat, grad: Any) -> int:
+    """Return how many elements of a CPU tensor are NaN or infinite."""
+    return int(grad.numel() - int(seat.torch.isfinite(grad).sum().item()))

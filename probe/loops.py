@@ -1,0 +1,123 @@
+"""The context managers and the iterator that a training loop puts around its parts."""
+
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from .phases import Phases
+from .timeline import Timeline
+
+T = TypeVar("T")
+
+
+class Steps(Protocol):
+    """Ends steps, and counts what went wrong inside the probe."""
+
+    failures: int
+
+    def end_step(self, index: int | None = None) -> None:
+        """End the step in progress."""
+        ...
+
+
+class StepSpan:
+    """Around one step; one object for all steps. A step that raises does not count."""
+
+    __slots__ = ("_steps", "_timeline", "index")
+
+    def __init__(self, steps: Steps, timeline: Timeline) -> None:
+        self._steps = steps
+        self._timeline = timeline
+        self.index: int | None = None
+
+    def __enter__(self) -> None:
+        timeline = self._timeline
+        if not timeline.explicit:
+            timeline.explicit = True
+            if timeline.steps == 0:
+                timeline.begin_first()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._steps.end_step(self.index)
+
+
+class CheckpointSpan:
+    """Around the writing or reading of a checkpoint; one inside another counts once."""
+
+    __slots__ = ("_began", "_depth", "_phases", "_timeline")
+
+    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+        self._timeline = timeline
+        self._phases = phases
+        self._depth = 0
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._timeline.saving = True
+            self._began = time.perf_counter()
+            self._phases.enter("checkpoint")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            timeline = self._timeline
+            timeline.saving = False
+            timeline.open.checkpoint += time.perf_counter() - self._began
+            self._phases.enter("train" if timeline.steps else "init")
+
+
+class Data(Iterable[T]):
+    """A loader whose batches are waited for with a watch in hand; else it is the loader."""
+
+    def __init__(self, timeline: Timeline, loader: Iterable[T]) -> None:
+        self._timeline = timeline
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[T]:
+        return Batches(self._timeline, iter(self._loader))
+
+    def __len__(self) -> int:
+        return len(self._loader)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # while being copied, before it has one
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+
+class Batches(Iterator[T]):
+    """The iterator behind Data."""
+
+    __slots__ = ("_batches", "_timeline")
+
+    def __init__(self, timeline: Timeline, batches: Iterator[T]) -> None:
+        self._timeline = timeline
+        self._batches = batches
+
+    def __next__(self) -> T:
+        timeline = self._timeline
+        if timeline.waiting:
+            return next(self._batches)
+        timeline.waiting = True
+        began = time.perf_counter()
+        try:
+            return next(self._batches)
+        finally:
+            timeline.waiting = False
+            step = timeline.open
+            step.data += time.perf_counter() - began
+            step.data_known = True

@@ -1,0 +1,32 @@
+"""The time Python's garbage collector takes out of a step."""
+
+import gc
+import time
+from typing import Any
+
+from .timeline import Timeline
+
+
+class Pauses:
+    """Adds every collection to the step in progress: it halts all threads, whoever caused it."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._began = 0.0
+
+    def install(self) -> None:
+        """Ask the collector to tell when it begins and ends."""
+        gc.callbacks.append(self._seen)
+
+    def remove(self) -> None:
+        """Ask no longer."""
+        if self._seen in gc.callbacks:
+            gc.callbacks.remove(self._seen)
+
+    def _seen(self, phase: str, _info: dict[str, Any]) -> None:
+        # Nothing here can fail, and an exception here would only be printed by the collector.
+        if phase == "start":
+            self._began = time.perf_counter()
+        elif self._began:
+            self._timeline.open.gc += time.perf_counter() - self._began
+            self._began = 0.0
