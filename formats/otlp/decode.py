@@ -24,15 +24,16 @@ class MetricsDecoder:
         batch = self._layouts.decode(body)
         if batch is not None:
             return batch
+        request = general.parse(body)
         try:
             return self._layouts.learn(body)
         except UnusualError:
-            return general.decode(body, self._streams)
+            return general.read(request, self._streams)
 
     def general(self, body: bytes) -> MetricsBatch:
         """Return the same by the path that takes any request; raises UndecodableError."""
         self._streams.trim()
-        return general.decode(body, self._streams)
+        return general.read(general.parse(body), self._streams)
 
     def json(self, body: bytes | str) -> MetricsBatch:
         """Return the points of a JSON request; raises UndecodableError."""

@@ -29,3 +29,7 @@ def within(place: str) -> Iterator[None]:
         yield
     except UndecodableError as error:
         raise error.inside(place) from None
+
+
+class OversizedError(UndecodableError):
+    """A body that would be larger than allowed once decompressed; nothing of it was."""

@@ -56,12 +56,16 @@ def seconds(ns: NDArray[np.uint64]) -> NDArray[np.float64]:
     return whole.astype(np.float64) + (ns - whole * np.uint64(NS)) / 1e9
 
 
-def decode(body: bytes, streams: Streams) -> MetricsBatch:
-    """Return the points of an ExportMetricsServiceRequest; raises UndecodableError."""
+def parse(body: bytes) -> ExportMetricsServiceRequest:
+    """Return the message in these bytes; raises UndecodableError."""
     try:
-        request = ExportMetricsServiceRequest.FromString(body)
+        return ExportMetricsServiceRequest.FromString(body)
     except DecodeError:  # whose text holds no place, only the message's name
         raise UndecodableError("not an ExportMetricsServiceRequest in protobuf") from None
+
+
+def read(request: ExportMetricsServiceRequest, streams: Streams) -> MetricsBatch:
+    """Return the points of a request, which is altered on the way."""
     points = Points()
     for of_resource in request.resource_metrics:
         resource = of_resource.resource.SerializeToString()

@@ -129,7 +129,8 @@ class Layouts:
     def learn(self, body: bytes) -> MetricsBatch:
         """Return the points of a body after a walk over it, and remember its layout.
 
-        Raises UnusualError where the body has to take the general path.
+        The body must have been parsed before. Raises UnusualError where it has to take the
+        general path.
         """
         walk = Walk(body, self._streams, self._heads)
         shape = Shape(walk, body)

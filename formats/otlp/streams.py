@@ -66,26 +66,19 @@ class Streams:
             self.size = 0
 
     def of(self, encoded: bytes, name: str) -> Stream:
-        """Return the stream of a metric's name and a resource's bytes.
-
-        Raises DecodeError where these are no resource.
-        """
-        resource, streams = self.resource(encoded)
-        stream = streams.get(name)
-        if stream is None:
-            stream = streams[name] = Stream(self, resource, name)
-            self.size += 1
-        return stream
-
-    def resource(self, encoded: bytes) -> tuple[Resource, dict[str, Stream]]:
-        """Return a resource and its streams by name; raises DecodeError for other bytes."""
+        """Return the stream of a metric's name and a resource's bytes."""
         known = self._resources.get(encoded)
         if known is None:
             message = ResourceMessage.FromString(encoded)
             known = resources.resource(values.pairs(message.attributes)), {}
             self._resources[encoded] = known
             self.size += 1
-        return known
+        resource, streams = known
+        stream = streams.get(name)
+        if stream is None:
+            stream = streams[name] = Stream(self, resource, name)
+            self.size += 1
+        return stream
 
 
 def blank(point: NumberDataPoint) -> bytes:

@@ -3,10 +3,10 @@
 "Usual" is what every protobuf library writes: fields in the order of their numbers, gauges and
 sums, points of [start time] time value attributes. Anything else raises UnusualError and is left to
 `general`, which takes any request; what is walked here comes out exactly as it would there.
+
+The bytes must have been parsed as a request before: what is passed over here is not checked again.
 """
 
-from google.protobuf.message import DecodeError
-from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
 
 from ..wire import WireError, read_varint
@@ -49,7 +49,7 @@ class Walk:
         self.rejections = Rejections()
         try:
             self._request()
-        except (WireError, DecodeError, IndexError) as error:
+        except (WireError, IndexError) as error:
             raise UnusualError(str(error)) from None
 
     def _block(self, at: int, end: int) -> tuple[int, int]:
@@ -75,7 +75,6 @@ class Walk:
         if at < end and body[at] == _ONE:
             start, at = self._block(at + 1, end)
             resource = body[start:at]
-        self._streams.resource(resource)  # checked here, though it may hold no points
         while at < end and body[at] == _TWO:
             start, at = self._block(at + 1, end)
             self._scope_metrics(start, at, resource)
@@ -84,8 +83,7 @@ class Walk:
     def _scope_metrics(self, at: int, end: int, resource: bytes) -> None:
         body = self._body
         if at < end and body[at] == _ONE:
-            start, at = self._block(at + 1, end)
-            self._heads.check_scope(body[start:at])
+            at = self._block(at + 1, end)[1]
         while at < end and body[at] == _TWO:
             start, at = self._block(at + 1, end)
             self._metric(start, at, resource)
@@ -95,9 +93,8 @@ class Walk:
         if at < end:
             if self._body[at] != _THREE:
                 raise UnusualError(f"an unknown field at {at}")
-            start, at = self._block(at + 1, end)
-            if at != end or not self._body[start:at].isascii():
-                raise UnusualError(f"not only a plain schema url before {end}")
+            if self._block(at + 1, end)[1] != end:
+                raise UnusualError(f"more than a schema url before {end}")
 
     def _metric(self, at: int, end: int, resource: bytes) -> None:
         body, first = self._body, at
@@ -170,32 +167,22 @@ class Walk:
 
 
 class Heads:
-    """The heads of metrics and the scopes seen, so that each is parsed and checked once."""
+    """The heads of metrics seen, so that each is parsed once."""
 
-    __slots__ = ("_limit", "_names", "_scopes")
+    __slots__ = ("_limit", "_names")
 
     def __init__(self, *, limit: int = 100_000) -> None:
         self._limit = limit
         self._names: dict[bytes, str] = {}
-        self._scopes: set[bytes] = {b""}
 
     def name(self, head: bytes) -> str:
-        """Return the name in the bytes before a metric's data; raises DecodeError."""
+        """Return the name in the bytes before a metric's data."""
         name = self._names.get(head)
         if name is None:
-            name = Metric.FromString(head).name
             if len(self._names) >= self._limit:
                 self._names.clear()
-            self._names[head] = name
+            name = self._names[head] = Metric.FromString(head).name
         return name
-
-    def check_scope(self, scope: bytes) -> None:
-        """Raise DecodeError where these bytes are no scope."""
-        if scope not in self._scopes:
-            InstrumentationScope.FromString(scope)
-            if len(self._scopes) >= self._limit:
-                self._scopes.clear()
-            self._scopes.add(scope)
 
 
 def _learn(stream: Stream, tail: bytes) -> int:
