@@ -1,0 +1,93 @@
+"""`rankscope replay PATH`: recorded telemetry through the live pipeline, and what it gives."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...collector.replay import Progress
+
+HELP = "run a journal or OTLP JSON lines through the pipeline again, in their own time"
+EXTRA: str | None = "collector"
+
+_PROGRESS_SECONDS = 0.5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument(
+        "path",
+        type=Path,
+        help="a journal folder, or a file or folder of OTLP JSON lines (*.jsonl, *.jsonl.gz)",
+    )
+    parser.add_argument("--json", action="store_true", help="one incident document a line")
+    parser.add_argument("--config", type=Path, help="the collector's settings file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay and print the final state of every incident."""
+    from ...collector.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.recordings import RecordingError  # noqa: PLC0415
+    from ...collector.replay import Replay, as_line  # noqa: PLC0415
+    from . import collector  # noqa: PLC0415
+
+    collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
+    told = _Told()
+    replay = Replay(
+        pipeline=Pipeline(),
+        warn=told.warn,
+        failed=told.failed,
+        progress=told.progress,
+    )
+    try:
+        documents = replay.run(arguments.path)
+    except RecordingError as error:
+        told.clear()
+        print(f"rankscope replay: {error}", file=sys.stderr)
+        return 1
+    told.clear()
+    for document in documents:
+        print(as_line(document) if arguments.json else _report(document))
+    if not documents and not arguments.json:
+        print("no incident")
+    return 1 if told.defects else 0
+
+
+def _report(document: dict[str, Any]) -> str:
+    from .. import report  # noqa: PLC0415
+
+    return report.incident_report(document)
+
+
+class _Told:
+    """What a person sees on standard error while it runs."""
+
+    def __init__(self) -> None:
+        self.defects = 0
+        self._watched = sys.stderr.isatty()
+        self._shown_at = 0.0
+
+    def warn(self, text: str) -> None:
+        """Say what was left out."""
+        self.clear()
+        print(f"rankscope replay: {text}", file=sys.stderr)
+
+    def failed(self, stage: str, error: Exception) -> None:
+        """Say that there is a defect; the live collector passes it over in the same way."""
+        self.defects += 1
+        self.warn(f"a defect in {stage}: {type(error).__name__}: {error}")
+
+    def progress(self, progress: "Progress") -> None:
+        """Show how far it came, now and then, where somebody looks."""
+        if not self._watched or time.monotonic() - self._shown_at < _PROGRESS_SECONDS:
+            return
+        self._shown_at = time.monotonic()
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(progress.now))
+        print(f"\r{progress.records} records, {at} UTC", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the progress line away."""
+        if self._watched and self._shown_at:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

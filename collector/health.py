@@ -1,0 +1,109 @@
+"""The collector's own health as Prometheus metrics, `rankscope_collector_<thing>_<what>_<unit>`.
+
+One object a process, handed to whoever counts; it holds its own registry, so that two collectors
+in one test process do not add up.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_REASONS = 50
+"""Bound on distinct reasons as label values; what comes later counts as "other"."""
+
+
+class Health:
+    """Counters and gauges of intake, journal and judgement."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._reasons: set[str] = set()
+        self.payloads = Counter(
+            "rankscope_collector_payloads",
+            "Payloads accepted, by kind.",
+            ["kind"],
+            registry=self.registry,
+        )
+        self.samples = Counter(
+            "rankscope_collector_samples", "Samples accepted.", registry=self.registry
+        )
+        self.events = Counter(
+            "rankscope_collector_events", "Events accepted.", registry=self.registry
+        )
+        self._rejected = Counter(
+            "rankscope_collector_rejected_items",
+            "Samples and events left out of accepted payloads, by reason.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.refused = Counter(
+            "rankscope_collector_refused_requests",
+            "Requests answered with an error, by status.",
+            ["status"],
+            registry=self.registry,
+        )
+        self.undecodable = Counter(
+            "rankscope_collector_undecodable_payloads",
+            "Payloads that are not what their content type says.",
+            registry=self.registry,
+        )
+        self.disconnects = Counter(
+            "rankscope_collector_client_disconnects",
+            "Requests whose sender went away before the body was complete.",
+            registry=self.registry,
+        )
+        self.journal_bytes = Counter(
+            "rankscope_collector_journal_written_bytes",
+            "Bytes written to the journal.",
+            registry=self.registry,
+        )
+        self.journal_size = Gauge(
+            "rankscope_collector_journal_size_bytes",
+            "Bytes that the journal holds.",
+            registry=self.registry,
+        )
+        self.journal_failures = Counter(
+            "rankscope_collector_journal_failures",
+            "Groups of payloads that could not be written and were answered 503.",
+            registry=self.registry,
+        )
+        self.queue_bytes = Gauge(
+            "rankscope_collector_queue_bytes",
+            "Bytes of payloads accepted from the network and not yet applied.",
+            registry=self.registry,
+        )
+        self.judge_seconds = Histogram(
+            "rankscope_collector_judge_duration_seconds",
+            "Time that one judgement takes.",
+            buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
+            registry=self.registry,
+        )
+        self.lag_seconds = Gauge(
+            "rankscope_collector_judge_lag_seconds",
+            "How far judgement is behind the clock.",
+            registry=self.registry,
+        )
+        self.pipeline_failures = Counter(
+            "rankscope_collector_pipeline_failures",
+            "Defects met while applying or judging, by stage.",
+            ["stage"],
+            registry=self.registry,
+        )
+        self.store_failures = Counter(
+            "rankscope_collector_store_failures",
+            "Commits of incident changes that failed and are tried again.",
+            registry=self.registry,
+        )
+        self.replayed = Counter(
+            "rankscope_collector_restart_records",
+            "Journal records read again at start.",
+            registry=self.registry,
+        )
+
+    def reject(self, count: int, reason: str) -> None:
+        """Count items left out of a payload."""
+        if not count:
+            return
+        if reason not in self._reasons:
+            if len(self._reasons) >= _REASONS:
+                reason = "other"
+            self._reasons.add(reason)
+        self._rejected.labels(reason or "unspecified").inc(count)

@@ -1,0 +1,1 @@
+"""Intake: what senders post, checked and decoded, on its way to the journal and the pipeline."""

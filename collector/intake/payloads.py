@@ -1,0 +1,44 @@
+"""A payload on its way in: the bytes that the journal keeps, and what they decode to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...formats.otlp.columns import MetricsBatch
+from ...vocabulary.samples import Event
+from ..journal.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """One request's body, decompressed, as the journal keeps it.
+
+    `jobs` are patterns of the jobs its sender may speak for; empty: all, and what has no job.
+    """
+
+    kind: Kind
+    body: bytes
+    jobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a payload says: `metrics` or `events`; what of it is not kept, and why."""
+
+    metrics: MetricsBatch | None = None
+    events: Sequence[Event] = ()
+    rejected: int = 0
+    reason: str = ""
+
+    @property
+    def accepted(self) -> int:
+        """Return how many samples or events it holds."""
+        return len(self.events) if self.metrics is None else len(self.metrics.columns.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer to a payload that is safe in the journal."""
+
+    accepted: int
+    rejected: int = 0
+    reason: str = ""

@@ -1,0 +1,34 @@
+"""Whether a sender may speak for the jobs its payload is about.
+
+A payload that is about any other job is refused as a whole: the journal keeps payloads as they
+came, and a replay knows nothing of tokens.
+"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from ...formats.otlp.columns import SeriesTable
+from .payloads import Decoded
+
+
+class NotPermittedError(Exception):
+    """The payload is about a job that its sender's token is not for."""
+
+
+def check(decoded: Decoded, patterns: Sequence[str], table: SeriesTable) -> None:
+    """Raise NotPermittedError unless everything in the payload belongs to permitted jobs."""
+    if not patterns:
+        return
+    for job in _jobs(decoded, table):
+        if job is None:
+            raise NotPermittedError("this token is limited to some jobs: send nothing without one")
+        if not any(fnmatchcase(job, pattern) for pattern in patterns):
+            raise NotPermittedError(f"this token is not for job {job!r}")
+
+
+def _jobs(decoded: Decoded, table: SeriesTable) -> set[str | None]:
+    if decoded.metrics is None:
+        return {event.resource.job for event in decoded.events}
+    return {table[int(series)].resource.job for series in np.unique(decoded.metrics.columns.series)}

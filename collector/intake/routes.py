@@ -1,0 +1,216 @@
+"""The doors that telemetry comes in by: OTLP/HTTP and Prometheus remote write.
+
+A request is answered once its payload is safe in the journal. Senders are never slowed with 429:
+a full queue is 503 with Retry-After, which every OTLP and remote-write sender tries again.
+"""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio.to_thread
+from fastapi import APIRouter, Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from ...formats.otlp.errors import UndecodableError
+from ..engine import UnavailableError
+from ..journal.kinds import Kind
+from ..services import Services
+from . import answers, bodies
+from .answers import Encoding, Signal
+from .payloads import Outcome, Payload
+from .permits import NotPermittedError
+
+_INLINE_BYTES = 64 << 10
+"""Compressed bodies up to this size are unpacked on the event loop: cheaper than a thread."""
+_KINDS: dict[tuple[Signal, Encoding], Kind] = {
+    ("metrics", "protobuf"): Kind.METRICS_PROTOBUF,
+    ("metrics", "json"): Kind.METRICS_JSON,
+    ("logs", "protobuf"): Kind.LOGS_PROTOBUF,
+    ("logs", "json"): Kind.LOGS_JSON,
+}
+_OTLP_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-protobuf": {"schema": {"type": "string", "format": "binary"}},
+            "application/json": {"schema": {"type": "object"}},
+        },
+    }
+}
+_WRITE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_REMOTE_WRITE_V1 = "prometheus.writerequest"
+_REFUSALS = (
+    bodies.BodyError,
+    UndecodableError,
+    NotPermittedError,
+    UnavailableError,
+    ClientDisconnect,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+def router(services: Services) -> APIRouter:
+    """Return the routes of the intake. Who may use them is for the application to say."""
+    intake = Intake(services)
+    routes = APIRouter(tags=["ingest"])
+    routes.post("/v1/metrics", summary="Take OTLP metrics", openapi_extra=_OTLP_BODY)(
+        intake.metrics
+    )
+    routes.post("/v1/logs", summary="Take OTLP logs", openapi_extra=_OTLP_BODY)(intake.logs)
+    routes.post("/v1/traces", include_in_schema=False)(intake.traces)
+    routes.post(
+        "/api/v1/write",
+        summary="Take Prometheus remote write 1.0",
+        status_code=204,
+        openapi_extra=_WRITE_BODY,
+    )(intake.remote_write)
+    return routes
+
+
+class Intake:
+    """Reads requests, hands payloads to the engine, and answers in the sender's own encoding."""
+
+    def __init__(self, services: Services) -> None:
+        self._engine = services.engine
+        self._health = services.health
+        self._limit = services.settings.intake.body_limit_bytes
+        self._room = bodies.Room(services.settings.intake.buffer_bytes)
+        self._heavy = asyncio.Semaphore(2)
+
+    async def metrics(self, request: Request) -> Response:
+        """Take an ExportMetricsServiceRequest."""
+        return await self._otlp(request, "metrics")
+
+    async def logs(self, request: Request) -> Response:
+        """Take an ExportLogsServiceRequest."""
+        return await self._otlp(request, "logs")
+
+    async def traces(self, request: Request) -> Response:
+        """Say that traces are not taken, in a way that senders do not retry."""
+        with contextlib.suppress(ClientDisconnect):
+            await self._discard(request)
+        text = "traces are not taken here: send metrics and logs"
+        return answers.failure(404, text, _encoding(request) or "json", headers={})
+
+    async def remote_write(self, request: Request) -> Response:
+        """Take a prometheus.WriteRequest (remote write 1.0)."""
+        media, parameters = _content_type(request)
+        proto = parameters.get("proto", _REMOTE_WRITE_V1)
+        encoding = request.headers.get("content-encoding", "snappy").strip().lower()
+        try:
+            if media != answers.MEDIA["protobuf"] or proto.lower() != _REMOTE_WRITE_V1:
+                await self._discard(request)
+                raise bodies.BodyError(
+                    415, "send remote write 1.0: application/x-protobuf, prometheus.WriteRequest"
+                )
+            if encoding != "snappy":
+                await self._discard(request)
+                raise bodies.BodyError(415, "send remote write with Content-Encoding: snappy")
+            outcome = await self._take(request, Kind.REMOTE_WRITE)
+        except _REFUSALS as error:
+            refusal = self._refused(error)
+            return Response(
+                refusal.text + "\n",
+                status_code=refusal.status,
+                media_type="text/plain",
+                headers=refusal.headers,
+            )
+        if outcome.rejected:
+            # Valid samples are kept; 400 is how remote write says that some were not, for good.
+            text = f"{outcome.rejected} samples left out: {outcome.reason}\n"
+            return Response(text, status_code=400, media_type="text/plain")
+        return Response(status_code=204)
+
+    async def _otlp(self, request: Request, signal: Signal) -> Response:
+        encoding = _encoding(request)
+        try:
+            if encoding is None:
+                await self._discard(request)
+                media = request.headers.get("content-type", "")
+                raise bodies.BodyError(
+                    415,
+                    f"Content-Type {media!r} is not taken: send application/x-protobuf or "
+                    "application/json",
+                )
+            outcome = await self._take(request, _KINDS[signal, encoding])
+        except _REFUSALS as error:
+            refusal = self._refused(error)
+            return answers.failure(
+                refusal.status, refusal.text, encoding or "json", headers=refusal.headers
+            )
+        return answers.success(outcome, signal, encoding)
+
+    async def _discard(self, request: Request) -> None:
+        await bodies.discard(request.stream(), limit=self._limit)
+
+    async def _take(self, request: Request, kind: Kind) -> Outcome:
+        body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
+        if kind is Kind.REMOTE_WRITE:
+            body = await self._unpack(body, bodies.unsnap)
+        elif encoding := request.headers.get("content-encoding", "").strip().lower():
+            body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
+        # Whoever guards the door says here whom it let in, and for which jobs.
+        principal = getattr(request.state, "principal", None)
+        payload = Payload(kind, body, () if principal is None else principal.jobs)
+        return await asyncio.wrap_future(self._engine.submit(payload))
+
+    async def _unpack(self, body: bytes, unpack: Callable[..., bytes]) -> bytes:
+        if len(body) <= _INLINE_BYTES:
+            return unpack(body, limit=self._limit)
+        async with self._heavy:
+            return await anyio.to_thread.run_sync(
+                functools.partial(unpack, body, limit=self._limit)
+            )
+
+    def _refused(self, error: Exception) -> _Refusal:
+        """Count what went wrong and return how it is answered."""
+        headers: dict[str, str] = {}
+        match error:
+            case bodies.BodyError(status=status):
+                pass
+            case UndecodableError():
+                status = 400
+            case NotPermittedError():
+                status = 403
+            case UnavailableError(retry_after_seconds=seconds):
+                status = 503
+                headers["Retry-After"] = str(seconds)
+            case _:
+                self._health.disconnects.inc()
+                return _Refusal(400, "", {})  # the sender is gone: nobody reads this
+        if status == 503:
+            headers.setdefault("Retry-After", "1")
+        self._health.refused.labels(str(status)).inc()
+        return _Refusal(status, str(error), headers)
+
+
+def _content_type(request: Request) -> tuple[str, dict[str, str]]:
+    media, *rest = request.headers.get("content-type", "").split(";")
+    parameters = {}
+    for part in rest:
+        name, _, value = part.partition("=")
+        parameters[name.strip().lower()] = value.strip().strip('"')
+    return media.strip().lower(), parameters
+
+
+def _encoding(request: Request) -> Encoding | None:
+    media, _ = _content_type(request)
+    for encoding, known in answers.MEDIA.items():
+        if media == known:
+            return encoding
+    return None

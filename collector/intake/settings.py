@@ -1,0 +1,20 @@
+"""Settings of the intake: bounds on what senders can make the collector hold."""
+
+from pydantic import Field
+
+from ...settings import Section
+from .bodies import LIMIT_BYTES
+
+
+class IntakeSettings(Section):
+    """How much is taken at once."""
+
+    body_limit_bytes: int = Field(
+        default=LIMIT_BYTES, ge=1024, description="Largest request body after decompression"
+    )
+    buffer_bytes: int = Field(
+        default=256 << 20, ge=1024, description="Bytes of bodies being read at once, all senders"
+    )
+    queue_bytes: int = Field(
+        default=256 << 20, ge=1024, description="Bytes of payloads waiting for the journal"
+    )

@@ -1,0 +1,1 @@
+"""The journal: every accepted payload with its receive time, on disk before it is acknowledged."""

@@ -1,0 +1,23 @@
+"""One entry of the journal: a payload and when it was received."""
+
+from dataclasses import dataclass
+
+from .kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A payload with its receive time in nanoseconds since the epoch.
+
+    The time is whole nanoseconds because that is what the file holds: live and replay must
+    compute with the very same number.
+    """
+
+    kind: Kind
+    at_ns: int
+    body: bytes
+
+    @property
+    def at(self) -> float:
+        """Return the receive time in seconds since the epoch."""
+        return self.at_ns / 1_000_000_000  # of two integers: rounded once

@@ -1,0 +1,142 @@
+"""The journal of a collector: entries appended with one fsync a group, and read back in order."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from ...formats import segments
+from .entries import Entry
+from .kinds import Kind
+from .settings import JournalSettings
+
+_LOG = structlog.get_logger(__name__)
+_DAY_SECONDS = 86_400.0
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a group: the first `entries` of it are safe; `failure` stopped the others."""
+
+    entries: int
+    bytes: int
+    failure: OSError | None = None
+
+
+class Journal:
+    """The segments of one folder, which it locks. For one thread, except for `trim`.
+
+    Raises segments.LockedError when another process writes there already, OSError when the folder
+    cannot be used.
+    """
+
+    def __init__(self, folder: Path, settings: JournalSettings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._writer: segments.SegmentWriter | None = self._open()
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Append the entries, make them durable, and say how many are."""
+        done = size = 0
+        failure: OSError | None = None
+        try:
+            if self._writer is None:
+                self._writer = self._open()
+            for entry in entries:
+                size += self._writer.append(entry.kind, entry.at_ns, entry.body)
+                done += 1
+        except OSError as error:
+            failure = error
+        except segments.LockedError as error:
+            return Written(0, 0, OSError(0, str(error)))
+        if done and self._writer is not None:
+            try:
+                self._writer.sync()
+            except OSError as error:
+                # What the kernel could not write it may have forgotten: this file is not to be
+                # trusted any more, and nothing is to stand behind a gap.
+                self._abandon()
+                return Written(0, 0, error)
+        return Written(done, size, failure)
+
+    def latest(self, seconds: float) -> Iterator[Entry]:
+        """Yield the entries of the last stretch, counted from the newest entry.
+
+        Damage costs the rest of its segment and is logged: a restart takes what it can get.
+        """
+        files = segments.segments(self._folder)
+        newest_ns = None
+        start = len(files)
+        while newest_ns is None and start > 0:
+            start -= 1
+            for entry in _undamaged(files[start]):
+                newest_ns = entry.at_ns
+        if newest_ns is None:
+            return
+        since_ns = newest_ns - int(seconds * _SECOND_NS)
+        while start > 0 and not _begins_before(files[start], since_ns):
+            start -= 1
+        for file in files[start:]:
+            for entry in _undamaged(file):
+                if entry.at_ns >= since_ns:
+                    yield entry
+
+    def trim(self, now: float) -> int:
+        """Let go of segments beyond the age or the size kept; return the bytes that are left."""
+        segments.trim(
+            self._folder,
+            max_bytes=self._settings.keep_bytes,
+            max_age_seconds=self._settings.keep_days * _DAY_SECONDS,
+            now=now,
+        )
+        return segments.size(self._folder)
+
+    def close(self) -> None:
+        """Make everything durable, and let go of the folder."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _open(self) -> segments.SegmentWriter:
+        return segments.SegmentWriter(
+            self._folder, segment_bytes=self._settings.segment_bytes, codec="zstd"
+        )
+
+    def _abandon(self) -> None:
+        """Close the file; the next write begins another."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.close()
+        except OSError as error:
+            _LOG.warning("a segment could not be closed cleanly", error=str(error))
+
+
+def read(place: Path) -> Iterator[Entry]:
+    """Yield the entries of a folder or of one segment. Raises segments.SegmentError for damage.
+
+    A record cut off at the end of a file is what a crash leaves, and was never acknowledged.
+    """
+    for record in segments.read(place):
+        try:
+            kind = Kind(record.kind)
+        except ValueError:
+            raise segments.SegmentError(
+                f"{record.segment} at {record.offset}: a record of kind {record.kind}, "
+                "which this version does not know"
+            ) from None
+        yield Entry(kind, record.at_ns, record.payload)
+
+
+def _undamaged(file: Path) -> Iterator[Entry]:
+    try:
+        yield from read(file)
+    except (segments.SegmentError, OSError) as error:
+        _LOG.error("a journal segment is damaged: the rest of it is passed over", error=str(error))
+
+
+def _begins_before(file: Path, at_ns: int) -> bool:
+    first = next(_undamaged(file), None)
+    return first is not None and first.at_ns <= at_ns

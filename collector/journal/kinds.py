@@ -1,0 +1,15 @@
+"""The kinds of journal records. Numbers are on disk: add, never renumber."""
+
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """What the payload of a record is."""
+
+    STOP = 0
+    """No payload: judgement had reached this time when the collector stopped cleanly."""
+    METRICS_PROTOBUF = 1
+    LOGS_PROTOBUF = 2
+    METRICS_JSON = 3
+    LOGS_JSON = 4
+    REMOTE_WRITE = 5

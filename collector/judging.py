@@ -1,0 +1,95 @@
+"""Drives a pipeline through time: the one order of judging and applying, live and in replay.
+
+Before an entry is applied, every whole second up to its time is judged; a second is therefore
+judged with exactly the entries whose time is before it. Whoever feeds the same entries with the
+same times gets the same calls, and so the same incidents.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ..formats.otlp.columns import MetricsBatch, SeriesTable
+from ..vocabulary.samples import Event
+from .intake.payloads import Decoded
+
+QUIET_SECONDS = 900
+"""How long judgement goes on without any entry. Everything silent together is the end of the data,
+so a night without telemetry is neither judged second by second nor found to be a fault."""
+
+
+class Judge(Protocol):
+    """What a pipeline offers to whoever drives it."""
+
+    @property
+    def table(self) -> SeriesTable:
+        """Return the series that batches refer to."""
+        ...
+
+    def metrics(self, batch: MetricsBatch, now: float) -> None:
+        """Take samples."""
+        ...
+
+    def events(self, events: Sequence[Event], now: float) -> None:
+        """Take events."""
+        ...
+
+    def judge(self, now: float) -> Sequence[Any]:
+        """Return what changed at this whole second."""
+        ...
+
+
+class Judging:
+    """A pipeline and how far its time has come.
+
+    `changed` gets the changes of one second and that second. `failed` gets what a defect of the
+    pipeline raised: the stage ("judge", "metrics", "events") and the exception; time goes on.
+    """
+
+    def __init__(
+        self,
+        pipeline: Judge,
+        *,
+        changed: Callable[[Sequence[Any], float], None],
+        failed: Callable[[str, Exception], None],
+    ) -> None:
+        self._pipeline = pipeline
+        self._changed = changed
+        self._failed = failed
+        self._judged: int | None = None
+        self._quiet_at = 0
+
+    @property
+    def judged(self) -> int | None:
+        """Return the last whole second that was reached, None before the first entry."""
+        return self._judged
+
+    def apply(self, entry: Decoded, now: float) -> None:
+        """Judge what is due before `now`, then take the entry. `now` never goes back."""
+        if self._judged is None:
+            self._judged = math.floor(now)
+        self.until(now)
+        self._quiet_at = math.floor(now) + QUIET_SECONDS
+        try:
+            if entry.metrics is not None:
+                self._pipeline.metrics(entry.metrics, now)
+            elif entry.events:
+                self._pipeline.events(entry.events, now)
+        except Exception as error:  # noqa: BLE001  the edge of one entry: it must not end the others
+            self._failed("events" if entry.metrics is None else "metrics", error)
+
+    def until(self, now: float) -> None:
+        """Judge every whole second up to `now`, as long as anything was heard lately."""
+        if self._judged is None:
+            return
+        last = math.floor(now)
+        for second in range(self._judged + 1, min(last, self._quiet_at) + 1):
+            self._judged = second
+            try:
+                changes = self._pipeline.judge(float(second))
+            except Exception as error:  # noqa: BLE001  the edge of one judgement, counted
+                self._failed("judge", error)
+                continue
+            if changes:
+                self._changed(changes, float(second))
+        self._judged = max(self._judged, last)

@@ -1,0 +1,165 @@
+"""Recordings of OTLP JSON lines: their lines in order, and what time it is at each of them.
+
+The form is that of the OpenTelemetry Collector's file exporter: every line is one
+ExportMetricsServiceRequest or ExportLogsServiceRequest. One file keeps its order; the lines of
+several are merged by event time, then file name, then line.
+"""
+
+import gzip
+import re
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from .journal.kinds import Kind
+
+RUN_ON_SECONDS = 30
+"""How long time runs on at the end of a recording, so that what began last can still be judged."""
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+LATEST = 4_102_444_800.0
+"""2100-01-01. A time beyond it is garbage, not a clock that is ahead."""
+_AHEAD_SECONDS = 3600.0
+"""A single time so far beyond the middle one of its line does not say when the line was written."""
+
+_METRICS = re.compile(rb'\s*\{\s*"resource(?:_m|M)etrics"')
+_LOGS = re.compile(rb'\s*\{\s*"resource(?:_l|L)ogs"')
+_OTHER = re.compile(rb'\s*\{\s*(?:\}|"resource(?:_s|S)pans"|"resource(?:_p|P)rofiles")')
+# Inside a JSON text a quote is written \", so these keys cannot be met inside a value.
+_TIME = re.compile(rb'"time(?:UnixNano|_unix_nano)"\s*:\s*"?(\d{1,20})')
+_OBSERVED = re.compile(rb'"observed(?:TimeUnixNano|_time_unix_nano)"\s*:\s*"?(\d{1,20})')
+
+
+class RecordingError(Exception):
+    """A recording that cannot be read; its text names the file, and the line where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a recording. `last`: nothing follows it in its file, not even a line end."""
+
+    kind: Kind
+    body: bytes
+    file: Path
+    number: int
+    last: bool
+
+    @property
+    def place(self) -> str:
+        """Return where it stands, as an error says it."""
+        return f"{self.file}:{self.number}"
+
+
+def files(path: Path) -> list[Path]:
+    """Return the files of a recording: the file itself, or those in the folder, by name."""
+    if path.is_dir():
+        return sorted(
+            file for file in path.iterdir() if file.name.endswith(_SUFFIXES) and file.is_file()
+        )
+    return [path]
+
+
+def lines(paths: Sequence[Path], *, warn: Callable[[str], None]) -> Iterator[Line]:
+    """Return the lines of the files in their order. Reading them raises RecordingError.
+
+    `warn` hears of a last line that was cut off; what cannot be a request at all is an error.
+    """
+    if len(paths) == 1:
+        return _in_order(paths[0], warn)
+    return _merged(paths, warn)
+
+
+def event_time(body: bytes) -> float | None:
+    """Return the newest time in a line (seconds), leaving out absurd ones; None without any."""
+    found = [int(text) for text in _TIME.findall(body)]
+    times = sorted(at / 1e9 for at in found if 0 < at < LATEST * 1e9)
+    if not times:
+        found = [int(text) for text in _OBSERVED.findall(body)]
+        times = sorted(at / 1e9 for at in found if 0 < at < LATEST * 1e9)
+    if not times:
+        return None
+    bound = times[(len(times) - 1) // 2] + _AHEAD_SECONDS
+    return next(at for at in reversed(times) if at <= bound)
+
+
+def plausible(at: float) -> bool:
+    """Tell whether a time can be that of a clock at all."""
+    return 0.0 < at < LATEST
+
+
+def _in_order(path: Path, warn: Callable[[str], None]) -> Iterator[Line]:
+    with _opened(path) as stream:
+        for number, text in enumerate(_readable(stream, path, warn), start=1):
+            if (line := _line(text, path, number, warn)) is not None:
+                yield line
+
+
+def _merged(paths: Sequence[Path], warn: Callable[[str], None]) -> Iterator[Line]:
+    """Sort what the order needs, not the lines themselves: recordings can be large."""
+    with ExitStack() as stack:
+        streams = [stack.enter_context(_seekable(path, warn)) for path in paths]
+        order: list[tuple[float, int, int, int]] = []
+        for place, stream in enumerate(streams):
+            offset, at = 0, 0.0
+            for number, text in enumerate(stream, start=1):
+                # A line without a time stays behind the one before it.
+                at = event_time(text) or at
+                order.append((at, place, number, offset))
+                offset += len(text)
+        order.sort()
+        for _, place, number, offset in order:
+            streams[place].seek(offset)
+            text = streams[place].readline()
+            if (line := _line(text, paths[place], number, warn)) is not None:
+                yield line
+
+
+def _line(text: bytes, path: Path, number: int, warn: Callable[[str], None]) -> Line | None:
+    whole = text.endswith(b"\n")
+    if _METRICS.match(text):
+        return Line(Kind.METRICS_JSON, text, path, number, last=not whole)
+    if _LOGS.match(text):
+        return Line(Kind.LOGS_JSON, text, path, number, last=not whole)
+    if text.strip() and not _OTHER.match(text):
+        if whole:
+            raise RecordingError(
+                f"{path}:{number}: neither resourceMetrics nor resourceLogs: no OTLP request"
+            )
+        warn(f"{path}:{number}: the last line is cut off and left out")
+    return None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        if path.name.endswith(".gz"):
+            return cast("IO[bytes]", gzip.open(path))
+        return path.open("rb")
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror or error}") from error
+
+
+def _readable(stream: IO[bytes], path: Path, warn: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield lines until the end, or until a compressed file stops in the middle."""
+    number = 0
+    try:
+        for text in stream:
+            number += 1
+            yield text
+    except EOFError:
+        warn(f"{path}: the compressed file is cut off after line {number}")
+    except (OSError, zlib.error) as error:
+        raise RecordingError(f"{path}: unreadable after line {number}: {error}") from error
+
+
+def _seekable(path: Path, warn: Callable[[str], None]) -> IO[bytes]:
+    """Return the file, or its unpacked copy: seeking in a packed one reads it from the start."""
+    if not path.name.endswith(".gz"):
+        return _opened(path)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller's ExitStack closes it
+    with _opened(path) as packed:
+        copy.writelines(_readable(packed, path, warn))
+    copy.seek(0)
+    return copy

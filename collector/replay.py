@@ -1,0 +1,162 @@
+"""A recording through the very pipeline of the live collector, in its own time, as fast as it goes.
+
+A journal is replayed with its receive times, OTLP JSON lines with the time of `event_clock`. The
+same input gives the same documents, byte for byte.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..formats import segments
+from ..formats.otlp.columns import SeriesTable
+from ..formats.otlp.errors import UndecodableError
+from ..formats.segments import writing
+from . import recordings
+from .event_clock import EventClock
+from .intake.decoding import Decoder
+from .intake.payloads import Decoded, Payload
+from .journal import journal
+from .journal.kinds import Kind
+from .judging import Judge, Judging
+from .recordings import RecordingError
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replay has come: records or lines so far, and the time it is in the recording."""
+
+    records: int
+    now: float
+
+
+@dataclass(slots=True)
+class Replay:
+    """One replay: the pipeline, what is told on the way, and what came out.
+
+    `warn` hears of what was left out, `failed` of defects that were passed over, as
+    live, `progress` of every record.
+    """
+
+    pipeline: Judge
+    warn: Callable[[str], None]
+    failed: Callable[[str, Exception], None]
+    progress: Callable[[Progress], None] = lambda _: None
+    _last: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, path: Path) -> list[dict[str, Any]]:
+        """Return the final document of every incident, ordered by `opened_at`, then id.
+
+        Raises RecordingError for what cannot be read.
+        """
+        if not path.exists():
+            raise RecordingError(f"{path}: there is no such file or folder")
+        judging = Judging(self.pipeline, changed=self._changed, failed=self.failed)
+        folder = journal_folder(path)
+        if folder is not None:
+            self._journal(folder, judging)
+        else:
+            self._lines(path, judging)
+        ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
+        return [incident.document() for incident in ordered]
+
+    def _changed(self, changes: Sequence[Any], _now: float) -> None:
+        for change in changes:
+            self._last[change.incident.id] = change.incident
+
+    def _journal(self, folder: Path, judging: Judging) -> None:
+        decoder = Decoder(self.pipeline.table)
+        try:
+            for count, entry in enumerate(journal.read(folder), start=1):
+                if entry.kind is Kind.STOP:
+                    judging.until(entry.at)
+                else:
+                    judging.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
+                self.progress(Progress(count, entry.at))
+        except (segments.SegmentError, UndecodableError, OSError) as error:
+            raise RecordingError(f"{folder}: {error}") from error
+
+    def _lines(self, path: Path, judging: Judging) -> None:
+        files = recordings.files(path)
+        if not files:
+            raise RecordingError(
+                f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
+            )
+        clock = EventClock()
+        hosts = _Hosts(self.pipeline.table)
+        for count, entry in enumerate(self._decoded(files), start=1):
+            clock.hear(hosts.newest(entry))
+            if clock.now is None:
+                continue
+            judging.apply(entry, clock.now)
+            self.progress(Progress(count, clock.now))
+        if clock.now is not None:
+            judging.until(clock.now + recordings.RUN_ON_SECONDS)
+
+    def _decoded(self, files: Sequence[Path]) -> Iterator[Decoded]:
+        decoder = Decoder(self.pipeline.table)
+        for line in recordings.lines(files, warn=self.warn):
+            try:
+                yield decoder.decode(Payload(line.kind, line.body))
+            except UndecodableError as error:
+                if not line.last:
+                    raise RecordingError(f"{line.place}: {error}") from error
+                self.warn(f"{line.place}: the last line is cut off and left out")
+
+
+class _Hosts:
+    """Which host each series belongs to, so that the newest time of each is found by columns."""
+
+    def __init__(self, table: SeriesTable) -> None:
+        self._table = table
+        self._names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._of_series = np.zeros(0, np.int32)
+
+    def newest(self, entry: Decoded) -> Iterator[tuple[str, float]]:
+        """Yield the newest plausible event time of each host in an entry."""
+        if entry.metrics is None:
+            for event in entry.events:
+                if recordings.plausible(event.at):
+                    yield event.resource.host, event.at
+            return
+        columns = entry.metrics.columns
+        self._learn()
+        usable = (columns.at > 0) & (columns.at < recordings.LATEST) & (columns.series >= 0)
+        hosts = self._of_series[columns.series[usable]]
+        times = columns.at[usable]
+        for number in np.unique(hosts):
+            yield self._names[number], float(times[hosts == number].max())
+
+    def _learn(self) -> None:
+        known = len(self._of_series)
+        if known == len(self._table):
+            return
+        fresh = [
+            self._number(self._table[at].resource.host) for at in range(known, len(self._table))
+        ]
+        self._of_series = np.concatenate([self._of_series, np.array(fresh, np.int32)])
+
+    def _number(self, host: str) -> int:
+        if host not in self._numbers:
+            self._numbers[host] = len(self._names)
+            self._names.append(host)
+        return self._numbers[host]
+
+
+def journal_folder(path: Path) -> Path | None:
+    """Return the journal that a path is or holds, or None for a recording of OTLP lines."""
+    for folder in (path, path / "journal"):
+        # A collector that has heard nothing yet has locked its folder, and no segment in it.
+        if segments.segments(folder) or (folder / writing.LOCK).is_file():
+            return folder
+    return None
+
+
+def as_line(document: dict[str, Any]) -> str:
+    """Return a document as one line of JSON: the same text on every run."""
+    return json.dumps(document, ensure_ascii=False)

@@ -1,0 +1,191 @@
+"""A running collector: engine, HTTP server and periodic work, started and stopped in order."""
+
+import asyncio
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from importlib import metadata
+from types import FrameType
+
+import structlog
+import uvicorn
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from ..formats import segments
+from ..vocabulary.clock import Clock, SystemClock
+from . import listening, logs
+from .api.app import create_app
+from .engine import Engine
+from .health import Health
+from .journal.journal import Journal
+from .pipeline import Pipeline
+from .services import Services
+from .settings import CollectorSettings
+from .store.deliver import Deliverer
+from .store.errors import StoreError
+from .store.store import Store
+
+_LOG = structlog.get_logger(__name__)
+_TRIM_SECONDS = 60
+_GRACE_SECONDS = 2
+"""How long requests in progress may take at the end; streams of events never end by themselves."""
+_DAY_SECONDS = 86_400.0
+
+
+def run(settings: CollectorSettings) -> int:
+    """Run a collector until SIGTERM or SIGINT; return the exit code of the command."""
+    logs.configure()
+    try:
+        service = Service(settings, clock=SystemClock())
+    except segments.LockedError:
+        _say(
+            f"another collector uses {settings.data_dir}: set data_dir (RANKSCOPE_DATA_DIR) "
+            "to a folder of its own"
+        )
+        return 2
+    except StoreError as error:
+        _say(f"the incident store cannot be used: {error}")
+        return 1
+    except OSError as error:
+        _say(f"cannot start: {error}")
+        return 1
+    service.serve()
+    return 0
+
+
+class Service:
+    """One collector: made, served until it is told to stop, and gone.
+
+    Raises segments.LockedError, StoreError or OSError when it cannot be made.
+    """
+
+    def __init__(self, settings: CollectorSettings, *, clock: Clock) -> None:
+        self.ready = threading.Event()
+        self._settings = settings
+        self._clock = clock
+        self._health = Health()
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self._journal = Journal(settings.journal_folder, settings.journal)
+        self._listening: listening.Listening | None = None
+        try:
+            self._store = Store(settings.store_url, webhooks=settings.webhooks, now=clock.now())
+            self._listening = listening.listen(
+                settings.http.host, settings.http.port, protected=settings.protected
+            )
+        except (StoreError, OSError):
+            self._journal.close()
+            raise
+        self._engine = Engine(
+            pipeline=Pipeline(),
+            journal=self._journal,
+            sink=self._store,
+            clock=clock,
+            health=self._health,
+            queue_bytes=settings.intake.queue_bytes,
+            reread_seconds=settings.journal.reread_minutes * 60,
+        )
+        self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
+        self.address = self._listening.address
+        self._server = _Server(
+            uvicorn.Config(
+                create_app(self.services()),
+                http="h11",
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+            ),
+            started=self._started,
+        )
+
+    def services(self) -> Services:
+        """Return the parts that routes need."""
+        return Services(
+            engine=self._engine,
+            store=self._store,
+            settings=self._settings,
+            clock=self._clock,
+            version=metadata.version("rankscope"),
+            health=self._health,
+        )
+
+    def serve(self) -> None:
+        """Run until told to stop, by a signal or by `stop`."""
+        # The server ends on SIGTERM and then raises the signal again for whoever came before it:
+        # that must find somebody who does nothing, or the process dies before it has cleaned up.
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, _already_stopping)
+        scheduler = self._periodic_work()
+        self._engine.start()
+        self._deliverer.start()
+        unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
+        assert self._listening is not None  # noqa: S101  bound in __init__
+        try:
+            self._server.run(sockets=[self._listening.socket])
+        finally:
+            scheduler.shutdown(wait=True)
+            self._engine.stop()
+            unsubscribe()
+            self._deliverer.stop()
+            self._store.close()
+            self._listening.socket.close()
+            _LOG.info("collector stopped")
+
+    def stop(self) -> None:
+        """Tell `serve` to end; may be called from any thread."""
+        self._server.should_exit = True
+
+    def _periodic_work(self) -> BackgroundScheduler:
+        scheduler = BackgroundScheduler(
+            timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1}
+        )
+        scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS)
+        scheduler.start()
+        return scheduler
+
+    def _trim(self) -> None:
+        """Let go of what is too old or too much."""
+        now = self._clock.now()
+        try:
+            self._health.journal_size.set(self._journal.trim(now))
+            self._store.trim(before=now - self._settings.store.keep_days * _DAY_SECONDS)
+        except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
+            self._health.pipeline_failures.labels("trim").inc()
+            _LOG.error("retention failed", error=str(error))
+
+    async def _started(self) -> None:
+        """Say where we listen, once payloads are really taken."""
+        await asyncio.to_thread(self._engine.wait_ready)
+        if self._listening is not None and self._listening.restricted:
+            _say(
+                f"no token is configured, so it listens on {self.address} only, not on "
+                f"{self._settings.http.listen}"
+            )
+        elif not self._settings.protected:
+            _say("no token is configured: anybody on this machine may read and write")
+        print(f"rankscope collector listens on {self.address}", flush=True)  # noqa: T201
+        self.ready.set()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, *, started: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(config)
+        self._once_started = started
+        self._telling: asyncio.Future[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._telling = asyncio.ensure_future(self._once_started())
+
+
+def _already_stopping(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: the server is ending already."""
+
+
+def _say(text: str) -> None:
+    """Tell the operator, whatever the log is set to."""
+    print(f"rankscope collector: {text}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,24 @@
+"""What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..vocabulary.clock import Clock
+from .engine import Engine
+from .health import Health
+
+if TYPE_CHECKING:
+    from .settings import CollectorSettings
+    from .store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a running collector."""
+
+    engine: Engine[Any]
+    store: "Store"
+    settings: "CollectorSettings"
+    clock: Clock
+    version: str
+    health: Health = field(default_factory=Health)

@@ -1,0 +1,69 @@
+"""The collector's settings: one YAML file or the environment, every default usable."""
+
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from ..settings import Section
+from .api.settings import ApiSettings
+from .intake.settings import IntakeSettings
+from .journal.settings import JournalSettings
+from .store.settings import StoreSettings, WebhookSettings
+
+
+class HttpSettings(Section):
+    """Where the collector listens."""
+
+    listen: str = Field(
+        default="127.0.0.1:8470",
+        description="HOST:PORT of everything over HTTP; port 0 takes any free one",
+    )
+
+    @field_validator("listen")
+    @classmethod
+    def _has_host_and_port(cls, text: str) -> str:
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or not port.isdecimal() or int(port) > 65535:
+            raise ValueError("write HOST:PORT, such as 127.0.0.1:8470 or [::1]:8470")
+        return text
+
+    @property
+    def host(self) -> str:
+        """Return the address without the brackets of IPv6."""
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """Return the port, 0 for any free one."""
+        return int(self.listen.rpartition(":")[2])
+
+
+class CollectorSettings(Section):
+    """Everything that `rankscope collector` and `rankscope replay` can be told."""
+
+    data_dir: Path = Field(
+        default=Path("rankscope-data"), description="Folder of the journal and the incident store"
+    )
+    http: HttpSettings = HttpSettings()
+    api: ApiSettings = ApiSettings()
+    intake: IntakeSettings = IntakeSettings()
+    journal: JournalSettings = JournalSettings()
+    store: StoreSettings = StoreSettings()
+    webhooks: tuple[WebhookSettings, ...] = Field(
+        default=(), description="Endpoints that are told about incidents"
+    )
+
+    @property
+    def protected(self) -> bool:
+        """Tell whether a token stands between the network and the collector."""
+        return bool(self.api.tokens)
+
+    @property
+    def journal_folder(self) -> Path:
+        """Return the folder of the journal's segments."""
+        return self.data_dir / "journal"
+
+    @property
+    def store_url(self) -> str:
+        """Return the SQLAlchemy URL of the incident store."""
+        return self.store.url or f"sqlite:///{self.data_dir / 'rankscope.db'}"

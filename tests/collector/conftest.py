@@ -1,0 +1,163 @@
+"""Fakes of what the engine is given: a clock that is set, a pipeline that remembers its calls."""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from rankscope.collector.engine import Engine
+from rankscope.collector.health import Health
+from rankscope.collector.journal.entries import Entry
+from rankscope.collector.journal.journal import Written
+from rankscope.formats.otlp import encode
+from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
+from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+
+
+@dataclass
+class SetClock:
+    at: float = 1_700_000_000.25
+
+    def now(self) -> float:
+        return self.at
+
+
+@dataclass(frozen=True)
+class FakeIncident:
+    id: str
+    opened_at: float
+    text: str
+
+    def document(self) -> dict[str, Any]:
+        return {"id": self.id, "opened_at": self.opened_at, "text": self.text}
+
+
+@dataclass(frozen=True)
+class FakeChange:
+    incident: FakeIncident
+
+
+@dataclass
+class RememberingPipeline:
+    """Remembers every call, and tells at each judgement a digest of all that it was told so far."""
+
+    table: SeriesTable = field(default_factory=SeriesTable)
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    raises: Exception | None = None
+
+    def metrics(self, batch: MetricsBatch, now: float) -> None:
+        points = zip(
+            batch.columns.series.tolist(),
+            batch.columns.at.tolist(),
+            batch.columns.value.tolist(),
+            strict=True,
+        )
+        rows = [(self.table[series].metric, at, value) for series, at, value in points]
+        self.calls.append(("metrics", now, tuple(rows)))
+        if self.raises:
+            raise self.raises
+
+    def events(self, events: Sequence[Event], now: float) -> None:
+        self.calls.append(("events", now, tuple((event.name, event.at) for event in events)))
+
+    def judge(self, now: float) -> list[FakeChange]:
+        self.calls.append(("judge", now))
+        told = [call for call in self.calls if call[0] != "judge"]
+        if not told:
+            return []
+        return [FakeChange(FakeIncident(f"{len(told):04}", told[-1][1], f"{now} {told}"))]
+
+
+@dataclass
+class MemoryJournal:
+    entries: list[Entry] = field(default_factory=list)
+    failure: OSError | None = None
+    closed: bool = False
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        if self.failure is not None:
+            return Written(0, 0, self.failure)
+        self.entries.extend(entries)
+        return Written(len(entries), sum(len(entry.body) for entry in entries))
+
+    def latest(self, seconds: float) -> list[Entry]:
+        return list(self.entries)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class MemorySink:
+    committed: list[tuple[Any, float]] = field(default_factory=list)
+    failure: Exception | None = None
+
+    def commit(self, changes: Sequence[Any], now: float) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.committed.extend((change, now) for change in changes)
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def pipeline() -> RememberingPipeline:
+    return RememberingPipeline()
+
+
+@pytest.fixture
+def memory_journal() -> MemoryJournal:
+    return MemoryJournal()
+
+
+@pytest.fixture
+def sink() -> MemorySink:
+    return MemorySink()
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health()
+
+
+@pytest.fixture
+def new_engine(pipeline, memory_journal, sink, clock, health) -> Callable[..., Engine[Any]]:
+    """Return a function that makes an engine of the fakes."""
+    return functools.partial(
+        Engine, pipeline=pipeline, journal=memory_journal, sink=sink, clock=clock, health=health
+    )
+
+
+@pytest.fixture
+def engine(new_engine) -> Engine[Any]:
+    """Return an engine whose thread is not started: tests call `step`."""
+    return new_engine()
+
+
+@pytest.fixture
+def metrics_body() -> Callable[..., bytes]:
+    """Return a function that writes a protobuf request of training.step samples."""
+
+    def body(*values: float, host: str = "gpu-1", at: float = 1_700_000_000.0) -> bytes:
+        samples = [
+            Sample("training.step", value, at, attributes({"rank": rank}))
+            for rank, value in enumerate(values)
+        ]
+        return encode.metrics_request([(Resource(host=host, job="run-1"), samples)])
+
+    return body
+
+
+@pytest.fixture
+def logs_body() -> Callable[..., bytes]:
+    def body(*names: str, host: str = "gpu-1", at: float = 1_700_000_000.0) -> bytes:
+        resource = Resource(host=host, job="run-1")
+        events = [Event(name, at, {"rank": 0}, resource) for name in names]
+        return encode.logs_request([(resource, events)])
+
+    return body

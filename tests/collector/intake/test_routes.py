@@ -1,0 +1,240 @@
+"""OTLP/HTTP and remote write, status by status, against a running engine."""
+
+import asyncio
+import gzip
+import json
+from types import SimpleNamespace
+
+import cramjam
+import httpx
+import pytest
+from fastapi import FastAPI
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+
+from rankscope.collector.engine import BusyError, Engine
+from rankscope.collector.intake.routes import router
+from rankscope.collector.intake.settings import IntakeSettings
+from rankscope.collector.services import Services
+
+PROTOBUF = {"Content-Type": "application/x-protobuf"}
+JSON = {"Content-Type": "application/json; charset=utf-8"}
+LIMIT = 1 << 20
+
+
+@pytest.fixture
+def services(pipeline, memory_journal, sink, clock, health):
+    engine = Engine(
+        pipeline=pipeline, journal=memory_journal, sink=sink, clock=clock, health=health
+    )
+    engine.start()
+    engine.wait_ready()
+    yield Services(
+        engine=engine,
+        store=SimpleNamespace(),
+        settings=SimpleNamespace(intake=IntakeSettings(body_limit_bytes=LIMIT)),
+        clock=clock,
+        version="0",
+        health=health,
+    )
+    engine.stop()
+
+
+@pytest.fixture
+def app(services):
+    application = FastAPI()
+    application.include_router(router(services))
+    return application
+
+
+@pytest.fixture
+def post(app):
+    """Return a function that posts to the intake and returns the answer."""
+
+    def send(path, content, headers):
+        async def run():
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+                return await client.post(path, content=content, headers=headers)
+
+        return asyncio.run(run())
+
+    return send
+
+
+def test_protobuf_is_answered_in_protobuf(post, metrics_body, pipeline):
+    answer = post("/v1/metrics", metrics_body(1.0, 2.0), PROTOBUF)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == "application/x-protobuf"
+
+
+def test_json_is_answered_in_json(post):
+    line = json.dumps(
+        {
+            "resourceLogs": [
+                {
+                    "scopeLogs": [
+                        {"logRecords": [{"eventName": "gpu.fault", "timeUnixNano": "1700000000"}]}
+                    ]
+                }
+            ]
+        }
+    )
+    answer = post("/v1/logs", line, JSON)
+    assert (answer.status_code, answer.content) == (200, b"{}")
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_an_empty_request_is_a_success(post):
+    assert post("/v1/metrics", b"", PROTOBUF).status_code == 200
+    assert post("/v1/metrics", b"{}", JSON).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [("gzip", gzip.compress), ("zstd", lambda body: bytes(cramjam.zstd.compress(body)))],
+)
+def test_compressed_bodies_are_unpacked(post, metrics_body, pipeline, encoding, pack):
+    headers = PROTOBUF | {"Content-Encoding": encoding}
+    assert post("/v1/metrics", pack(metrics_body(7.0)), headers).status_code == 200
+    assert pipeline.calls[0][2] == (("training.step", 1_700_000_000.0, 7.0),)
+
+
+def test_what_cannot_be_kept_is_a_partial_success_in_the_senders_encoding(post):
+    request = ExportMetricsServiceRequest()
+    metric = request.resource_metrics.add().scope_metrics.add().metrics.add(name="latency")
+    metric.histogram.data_points.add(time_unix_nano=1_700_000_000_000_000_000, count=3)
+    answer = post("/v1/metrics", request.SerializeToString(), PROTOBUF)
+    said = ExportMetricsServiceResponse.FromString(answer.content).partial_success
+    assert (answer.status_code, said.rejected_data_points) == (200, 1)
+    assert "histogram" in said.error_message
+
+    record = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"timeUnixNano": "1"}]}]}]}
+    answer = post("/v1/logs", json.dumps(record), JSON)
+    assert answer.json()["partialSuccess"]["rejectedLogRecords"] == "1"
+
+    nameless = b"\x0a\x06\x12\x04\x12\x02\x10\x01"
+    answer = post("/v1/logs", nameless, PROTOBUF)
+    said_of_logs = ExportLogsServiceResponse.FromString(answer.content).partial_success
+    assert said_of_logs.rejected_log_records == 1
+
+
+def test_garbage_is_400_with_a_status_in_the_senders_encoding(post, health):
+    answer = post("/v1/metrics", b"\xff\xff\xff", PROTOBUF)
+    assert answer.status_code == 400
+    assert Status.FromString(answer.content).code == 3
+    answer = post("/v1/logs", b"{", JSON)
+    assert (answer.status_code, answer.json()["code"]) == (400, 3)
+    assert health.undecodable._value.get() == 2
+
+
+def test_a_body_that_is_not_in_its_content_encoding_is_400(post, metrics_body):
+    for encoding in ("gzip", "zstd", "deflate"):
+        headers = PROTOBUF | {"Content-Encoding": encoding}
+        assert post("/v1/metrics", b"not compressed", headers).status_code == 400
+    cut = gzip.compress(metrics_body(1.0))[:-9]
+    headers = PROTOBUF | {"Content-Encoding": "gzip"}
+    assert post("/v1/metrics", cut, headers).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("headers"),
+    [
+        {},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/protobuf"},
+        PROTOBUF | {"Content-Encoding": "br"},
+    ],
+)
+def test_a_type_or_encoding_that_is_not_taken_is_415(post, metrics_body, headers):
+    assert post("/v1/metrics", metrics_body(1.0), headers).status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [
+        ("identity", lambda body: body),
+        ("gzip", gzip.compress),
+        ("zstd", lambda body: bytes(cramjam.zstd.compress(body))),
+    ],
+)
+def test_the_limit_counts_what_comes_out_of_the_compression(post, encoding, pack):
+    headers = PROTOBUF | {"Content-Encoding": encoding}
+    answer = post("/v1/metrics", pack(b"\0" * (LIMIT + 1)), headers)
+    assert answer.status_code == 413
+    assert Status.FromString(answer.content).code == 8
+
+
+def test_traces_are_404_and_not_worth_a_retry(post):
+    assert post("/v1/traces", b"", PROTOBUF).status_code == 404
+
+
+def test_a_full_queue_is_503_with_retry_after_and_never_429(post, services, monkeypatch):
+    def full(_payload):
+        raise BusyError("full")
+
+    monkeypatch.setattr(services.engine, "submit", full)
+    for path, headers in (
+        ("/v1/metrics", PROTOBUF),
+        ("/v1/logs", JSON),
+        ("/api/v1/write", PROTOBUF | {"Content-Encoding": "snappy"}),
+    ):
+        content = bytes(cramjam.snappy.compress_raw(b"")) if "write" in path else b""
+        answer = post(path, content, headers)
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_a_full_disk_is_503_and_counted(post, memory_journal, metrics_body, health):
+    memory_journal.failure = OSError(28, "No space left on device")
+    answer = post("/v1/metrics", metrics_body(1.0), PROTOBUF)
+    assert (answer.status_code, "retry-after" in answer.headers) == (503, True)
+    assert health.journal_failures._value.get() == 1
+
+
+def test_a_sender_that_goes_away_in_the_middle_does_no_harm(app, post, metrics_body, health):
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(_message):
+        return None
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/metrics",
+        "raw_path": b"/v1/metrics",
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "server": ("x", 80),
+        "client": ("x", 1),
+        "headers": [(b"content-type", b"application/x-protobuf")],
+        "app": app,
+    }
+    asyncio.run(app(scope, receive, send))
+    assert health.disconnects._value.get() == 1
+    assert post("/v1/metrics", metrics_body(1.0), PROTOBUF).status_code == 200
+
+
+def test_a_bomb_in_snappy_is_refused_unopened(post):
+    declared = b"\xff\xff\xff\xff\x0f"  # 4 GiB in five bytes
+    headers = PROTOBUF | {"Content-Encoding": "snappy"}
+    assert post("/api/v1/write", declared + b"\0", headers).status_code == 413
+
+
+def test_remote_write_of_version_2_is_415(post):
+    headers = {
+        "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request",
+        "Content-Encoding": "snappy",
+    }
+    assert post("/api/v1/write", b"\0", headers).status_code == 415
+
+
+def test_many_gzip_members_are_not_worth_the_time(post):
+    headers = PROTOBUF | {"Content-Encoding": "gzip"}
+    assert post("/v1/metrics", gzip.compress(b"") * 1000, headers).status_code == 400

@@ -1,0 +1,138 @@
+"""The journal: what was written is read back, after crashes and full disks too."""
+
+import errno
+
+import pytest
+
+from rankscope.collector.journal import journal as journals
+from rankscope.collector.journal.entries import Entry
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.formats import segments
+
+SECOND = 1_000_000_000
+START = 1_700_000_000 * SECOND
+
+
+def entry(number, at_seconds=0.0, size=8):
+    body = number.to_bytes(4) * (size // 4)
+    return Entry(Kind.METRICS_PROTOBUF, START + int(at_seconds * SECOND), body)
+
+
+@pytest.fixture
+def settings():
+    return JournalSettings(segment_bytes=1 << 16)
+
+
+@pytest.fixture
+def journal(tmp_path, settings):
+    opened = Journal(tmp_path / "journal", settings)
+    yield opened
+    opened.close()
+
+
+def test_entries_come_back_as_they_were_in_their_order(journal, tmp_path):
+    written = [entry(number, number) for number in range(20)]
+    journal.write(written[:7])
+    journal.write(written[7:])
+    assert list(journals.read(tmp_path / "journal")) == written
+
+
+def test_a_second_collector_on_the_same_folder_is_refused(journal, tmp_path, settings):
+    with pytest.raises(segments.LockedError):
+        Journal(tmp_path / "journal", settings)
+
+
+def test_a_record_cut_off_by_a_crash_does_not_hide_what_came_before_or_after(tmp_path, settings):
+    folder = tmp_path / "journal"
+    first = Journal(folder, settings)
+    first.write([entry(1), entry(2)])
+    first.close()
+    (file,) = segments.segments(folder)
+    file.write_bytes(file.read_bytes()[:-3])
+    second = Journal(folder, settings)
+    second.write([entry(3)])
+    second.close()
+    assert [got.body for got in journals.read(folder)] == [entry(1).body, entry(3).body]
+
+
+def test_a_full_disk_refuses_the_rest_of_a_group_and_heals(journal, tmp_path, monkeypatch):
+    writer = journal._writer
+    append, calls = writer.append, []
+
+    def full_after_two(kind, at_ns, payload):
+        calls.append(payload)
+        if len(calls) > 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return append(kind, at_ns, payload)
+
+    monkeypatch.setattr(writer, "append", full_after_two)
+    written = journal.write([entry(1), entry(2), entry(3)])
+    assert (written.entries, written.failure.errno) == (2, errno.ENOSPC)
+    monkeypatch.undo()
+    assert journal.write([entry(3)]).entries == 1
+    bodies = [got.body for got in journals.read(tmp_path / "journal")]
+    assert bodies == [entry(1).body, entry(2).body, entry(3).body]
+
+
+def test_after_a_failed_sync_the_next_group_goes_to_another_file(journal, tmp_path, monkeypatch):
+    def fails():
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(journal._writer, "sync", fails)
+    refused = journal.write([entry(1)])
+    assert (refused.entries, refused.failure.errno) == (0, errno.EIO)
+    monkeypatch.undo()
+    assert journal.write([entry(2)]).entries == 1
+    assert len(segments.segments(tmp_path / "journal")) == 2
+
+
+def test_the_last_stretch_is_counted_from_the_newest_entry_and_spans_segments(tmp_path, settings):
+    folder = tmp_path / "journal"
+    for part in range(4):
+        opened = Journal(folder, settings)
+        opened.write([entry(part * 10 + n, part * 100 + n * 10) for n in range(10)])
+        opened.close()
+    opened = Journal(folder, settings)
+    times = [(got.at_ns - START) / SECOND for got in opened.latest(150)]
+    opened.close()
+    assert times == [240, 250, 260, 270, 280, 290, *range(300, 400, 10)]
+
+
+def test_damage_in_the_middle_costs_a_restart_only_the_rest_of_that_segment(tmp_path, settings):
+    folder = tmp_path / "journal"
+    for part in range(2):
+        opened = Journal(folder, settings)
+        opened.write([entry(part * 10 + n, part) for n in range(3)])
+        opened.close()
+    first = segments.segments(folder)[0]
+    data = bytearray(first.read_bytes())
+    data[60] ^= 0xFF
+    first.write_bytes(data)
+    opened = Journal(folder, settings)
+    assert [got.body for got in opened.latest(100)][-3:] == [entry(10 + n).body for n in range(3)]
+    opened.close()
+    with pytest.raises(segments.SegmentError):
+        list(journals.read(folder))
+
+
+def test_old_segments_go_and_the_newest_stays(tmp_path, settings):
+    folder = tmp_path / "journal"
+    for part in range(3):
+        opened = Journal(folder, settings)
+        opened.write([entry(part, part * 86_400.0)])
+        opened.close()
+    opened = Journal(folder, settings)
+    opened.write([entry(9, 9 * 86_400.0)])
+    left = opened.trim(START / SECOND + 9 * 86_400.0 + 1)
+    opened.close()
+    assert [got.body for got in journals.read(folder)] == [entry(2).body, entry(9).body]
+    assert left == segments.size(folder)
+
+
+def test_a_kind_of_a_newer_version_is_named_and_not_guessed(tmp_path, settings):
+    with segments.SegmentWriter(tmp_path) as writer:
+        writer.append(200, START, b"x")
+    with pytest.raises(segments.SegmentError, match="kind 200"):
+        list(journals.read(tmp_path))

@@ -1,0 +1,186 @@
+"""Replay: the same calls as live, and the same bytes on every run."""
+
+import functools
+import json
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope.collector.engine import Engine
+from rankscope.collector.health import Health
+from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.recordings import RecordingError
+from rankscope.collector.replay import Replay, as_line
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Event, Resource, Sample
+
+
+@pytest.fixture
+def new_replay(pipeline):
+    """Return a function that makes a replay whose defects are raised."""
+
+    def failed(_stage, error):
+        raise error
+
+    return functools.partial(Replay, pipeline=pipeline, warn=lambda _: None, failed=failed)
+
+
+MOMENTS = st.lists(
+    st.tuples(st.floats(0, 3), st.sampled_from(["metrics", "logs", "idle", "two", "back"])),
+    min_size=1,
+    max_size=25,
+)
+
+
+class TestJournal:
+    # The fixtures are used as makers only: every example builds its own parts.
+    @hypothesis.settings(
+        suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+        deadline=None,
+        max_examples=50,
+    )
+    @given(moments=MOMENTS)
+    def test_a_replay_of_the_journal_makes_the_calls_that_were_made_live(
+        self, tmp_path_factory, pipeline, sink, clock, metrics_body, logs_body, new_replay, moments
+    ):
+        data = tmp_path_factory.mktemp("data")
+        live, sink, clock = type(pipeline)(), type(sink)(), type(clock)()
+        engine = Engine(
+            pipeline=live,
+            journal=Journal(data / "journal", JournalSettings()),
+            sink=sink,
+            clock=clock,
+            health=Health(),
+        )
+        engine._state = "running"
+        for pause, what in moments:
+            clock.at += pause if what != "back" else -pause
+            if what in ("metrics", "two"):
+                engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(clock.at)))
+            if what in ("logs", "two"):
+                engine.submit(Payload(Kind.LOGS_PROTOBUF, logs_body("gpu.fault")))
+            engine.step()
+        engine.stop()
+
+        again = type(pipeline)()
+        documents = new_replay(pipeline=again).run(data)
+        assert again.calls == live.calls
+        last = {change.incident.id: change.incident for change, _ in sink.committed}
+        stored = sorted(last.values(), key=lambda row: (row.opened_at, row.id))
+        assert [as_line(row) for row in documents] == [as_line(row.document()) for row in stored]
+
+    def test_a_folder_a_data_folder_and_a_running_collectors_journal_are_all_taken(
+        self, tmp_path, pipeline, clock, metrics_body, new_replay, sink, health
+    ):
+        journal = Journal(tmp_path / "journal", JournalSettings())
+        engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
+        engine._state = "running"
+        engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        engine.step()
+        for place in (tmp_path, tmp_path / "journal"):
+            fresh = type(pipeline)()
+            new_replay(pipeline=fresh).run(place)
+            assert fresh.calls == pipeline.calls
+        engine.stop()
+
+    def test_a_damaged_journal_is_an_error_that_names_the_place(
+        self, tmp_path, new_replay, clock, metrics_body, pipeline, sink, health
+    ):
+        journal = Journal(tmp_path, JournalSettings())
+        engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
+        engine._state = "running"
+        for _ in range(3):
+            engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        engine.step()
+        engine.stop()
+        (file,) = tmp_path.glob("*.seg")
+        data = bytearray(file.read_bytes())
+        data[40] ^= 0xFF
+        file.write_bytes(data)
+        with pytest.raises(RecordingError, match=file.name):
+            new_replay().run(tmp_path)
+
+
+class TestLines:
+    def metrics(self, at, host="a", value=1.0):
+        return encode.metrics_json([(Resource(host=host), [Sample("training.step", value, at)])])
+
+    def test_seconds_are_judged_as_event_time_passes_and_thirty_more_at_the_end(
+        self, tmp_path, pipeline, new_replay
+    ):
+        lines = [self.metrics(100.5), self.metrics(101.25), self.metrics(103.0)]
+        (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+        new_replay().run(tmp_path / "a.jsonl")
+        calls = [(call[0], call[1]) for call in pipeline.calls]
+        assert calls[:6] == [
+            ("metrics", 100.5),
+            ("judge", 101.0),
+            ("metrics", 101.25),
+            ("judge", 102.0),
+            ("judge", 103.0),
+            ("metrics", 103.0),
+        ]
+        assert calls[6:] == [("judge", float(at)) for at in range(104, 134)]
+
+    def test_events_move_time_like_samples(self, tmp_path, pipeline, new_replay):
+        resource = Resource(host="a")
+        event = encode.logs_json([(resource, [Event("gpu.fault", 104.5, {}, resource)])])
+        (tmp_path / "a.jsonl").write_text(f"{self.metrics(100.5)}\n{event}\n")
+        new_replay().run(tmp_path)
+        assert ("events", 104.5) in [(call[0], call[1]) for call in pipeline.calls]
+
+    def test_a_host_an_hour_ahead_is_applied_at_the_time_of_the_others(
+        self, tmp_path, pipeline, new_replay
+    ):
+        lines = [
+            self.metrics(at + skew, host)
+            for at in (100.5, 101.5, 102.5)
+            for host, skew in (("a", 0.0), ("b", 0.0), ("c", 3600.0))
+        ]
+        (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+        new_replay().run(tmp_path)
+        assert max(call[1] for call in pipeline.calls) == 132.0
+        assert len([call for call in pipeline.calls if call[0] == "metrics"]) == 9
+
+    def test_two_runs_give_the_same_bytes(self, tmp_path, pipeline, new_replay):
+        (tmp_path / "a.jsonl").write_text("".join(f"{self.metrics(100 + n)}\n" for n in range(9)))
+        runs = []
+        for _ in range(2):
+            documents = new_replay(pipeline=type(pipeline)()).run(tmp_path)
+            runs.append([as_line(document) for document in documents])
+        assert runs[0] == runs[1]
+        assert runs[0]
+
+    def test_documents_are_ordered_by_onset_then_id(self, tmp_path, new_replay):
+        (tmp_path / "a.jsonl").write_text("".join(f"{self.metrics(100 + n)}\n" for n in range(9)))
+        rows = [(row["opened_at"], row["id"]) for row in new_replay().run(tmp_path)]
+        assert rows == sorted(rows)
+
+    def test_unreadable_json_names_file_and_line(self, tmp_path, new_replay):
+        broken = self.metrics(1.0)[:-5]
+        (tmp_path / "a.jsonl").write_text(f"{self.metrics(1.0)}\n{broken}\n{self.metrics(2.0)}\n")
+        with pytest.raises(RecordingError, match=r"a\.jsonl:2"):
+            new_replay().run(tmp_path)
+
+    def test_a_cut_off_last_line_is_no_error(self, tmp_path, new_replay, pipeline):
+        (tmp_path / "a.jsonl").write_text(f"{self.metrics(1.0)}\n{self.metrics(2.0)[:-5]}")
+        warned = []
+        new_replay(warn=warned.append).run(tmp_path)
+        assert len([call for call in pipeline.calls if call[0] == "metrics"]) == 1
+        assert len(warned) == 1
+
+    @pytest.mark.parametrize("place", ["missing", "empty"])
+    def test_nothing_to_replay_is_an_error(self, tmp_path, new_replay, place):
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(RecordingError, match=place):
+            new_replay().run(tmp_path / place)
+
+
+def test_a_document_is_as_line_as_one_line_with_its_own_order_of_keys():
+    assert as_line({"b": 1, "a": "é"}) == '{"b": 1, "a": "é"}'
+    assert json.loads(as_line({"b": "x\ny"})) == {"b": "x\ny"}
