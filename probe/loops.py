@@ -35,8 +35,7 @@ class StepSpan:
         timeline = self._timeline
         if not timeline.explicit:
             timeline.explicit = True
-            if timeline.steps == 0:
-                timeline.begin_first()
+            timeline.begin_first()
 
     def __exit__(
         self,
@@ -118,6 +117,8 @@ class Batches(Iterator[T]):
             return next(self._batches)
         finally:
             timeline.waiting = False
+            seconds = time.perf_counter() - began
+            timeline.begin_first(seconds)
             step = timeline.open
-            step.data += time.perf_counter() - began
+            step.data += seconds
             step.data_known = True

@@ -16,6 +16,7 @@ class Timeline:
 
     __slots__ = (
         "began",
+        "begun",
         "explicit",
         "index",
         "open",
@@ -31,15 +32,22 @@ class Timeline:
         self.began = time.perf_counter()
         self.steps = 0
         self.index = -1
+        self.begun = False
         self.explicit = False
         self.waiting = False
         self.saving = False
         self.thread = threading.get_ident()
         self.open = StepRecord()
 
-    def begin_first(self) -> None:
-        """Begin the first step now: of what came before, only the wait for its batch counts."""
-        self.began = time.perf_counter() - self.open.data
+    def begin_first(self, waited: float = 0.0) -> None:
+        """Begin the first step at its first sign, not when the probe came: set-up is no step.
+
+        `waited`: seconds already spent on its batch, the first sign of all.
+        """
+        if not self.begun:
+            self.begun = True
+            self.began = time.perf_counter() - waited
+            self.open.gc = 0.0
 
     def close(self, index: int | None) -> StepRecord:
         """End the step now, begin the next, and return what is known of the one that ended."""

@@ -43,6 +43,7 @@ def install(seat: Seat) -> None:
         nonlocal local_end
         local_end = 0.0
         seat.in_backward = True
+        seat.timeline.begin_first()
         loss = tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
         if type(loss) is not torch.Tensor:
             return None

@@ -40,6 +40,7 @@ def install(seat: Seat) -> None:
 
 def _waited(seat: Seat, seconds: float) -> None:
     try:
+        seat.timeline.begin_first(seconds)
         step = seat.timeline.open
         step.data += seconds
         step.data_known = True

@@ -5,6 +5,7 @@ several optimizers the first one seen is the ruler; should it stop while another
 takes over.
 """
 
+import sys
 import time
 from typing import Any
 
@@ -18,7 +19,9 @@ _TAKES_OVER = 20
 
 def install(seat: Seat) -> None:
     """Time every update; end a step with each of the ruler's."""
-    module = getattr(seat.torch.optim, "optimizer", None)
+    # torch.optim hides the module that holds them behind nothing but its classes' __module__.
+    kind = getattr(seat.torch.optim, "Optimizer", None)
+    module = sys.modules.get(getattr(kind, "__module__", ""))
     before = getattr(module, "register_optimizer_step_pre_hook", None)
     after = getattr(module, "register_optimizer_step_post_hook", None)
     if before is None or after is None:
@@ -36,6 +39,7 @@ def install(seat: Seat) -> None:
             if outer is not None and outer is not optimizer:
                 return
             outer = optimizer
+            seat.timeline.begin_first()
             if not seat.is_ruler(optimizer):
                 strangers += 1
                 if seat.ruler is None or strangers > _TAKES_OVER:
