@@ -10,6 +10,9 @@ from typing import Any
 
 from ..ports import Endpoint
 
+ENDINGS = ("incident.acknowledged", "incident.resolved")
+"""What makes sense only to who was told that the incident opened."""
+
 LABELS = ("incident", "job", "fault", "severity", "host", "entity", "cluster")
 """What a silence can match on."""
 
@@ -28,19 +31,20 @@ def allowed(patterns: Sequence[str], jobs: Iterable[str]) -> bool:
     return not patterns or any(fnmatchcase(job, pattern) for job in jobs for pattern in patterns)
 
 
-def wants(endpoint: Endpoint, type_: str, document: Mapping[str, Any], *, told: bool) -> bool:
-    """Tell whether an endpoint wants this happening of this incident.
+def wanted(endpoint: Endpoint, kind: str, document: Mapping[str, Any], *, told: bool) -> str | None:
+    """Return as what an endpoint is told of this happening, None when it does not want it.
 
-    `told`: it heard of the incident before. Who was told that something is wrong is also told how
-    it ended, even if the incident has become less severe than what the endpoint asks for.
+    `told`: it heard of the incident before. The first word is always that it opened: an incident
+    may begin below what the endpoint asks for, and grow. Who was told that something is wrong is
+    also told how it ended, however mild it has become.
     """
-    if not endpoint.enabled or type_ not in endpoint.events:
-        return False
-    if not allowed(endpoint.jobs, document["jobs"]):
-        return False
-    if document["severity"] in endpoint.severities:
-        return True
-    return told and type_ in ("incident.acknowledged", "incident.resolved")
+    if not endpoint.enabled or not allowed(endpoint.jobs, document["jobs"]):
+        return None
+    severe = document["severity"] in endpoint.severities
+    if not severe and not (told and kind in ENDINGS):
+        return None
+    types = ("incident.opened", kind) if kind == "incident.updated" and not told else (kind,)
+    return next((type_ for type_ in types if type_ in endpoint.events), None)
 
 
 def labels(document: Mapping[str, Any]) -> dict[str, set[str]]:

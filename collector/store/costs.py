@@ -4,14 +4,18 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from .tables import incidents
+from .tables import incident_jobs, incidents
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """One incident's times (seconds since the epoch) and the GPU time it took (s)."""
+    """One incident's times (seconds since the epoch) and the GPU time it took (s).
+
+    `jobs` begins with the incident's own job.
+    """
 
     job: str | None
+    jobs: tuple[str, ...]
     fault: str
     severity: str
     status: str
@@ -23,10 +27,28 @@ class Costs:
     gpu_seconds_lost: float
 
 
-def every(db: Connection, *, since: float | None) -> list[Costs]:
-    """Return a row for each incident that changed since then (None: ever), the oldest first."""
-    columns = [incidents.c[name] for name in Costs.__dataclass_fields__]
-    query = select(*columns).order_by(incidents.c.opened_at, incidents.c.id)
-    if since is not None:
-        query = query.where(incidents.c.updated_at >= since)
-    return [Costs(*row) for row in db.execute(query)]
+def every(db: Connection) -> list[Costs]:
+    """Return a row for each incident, the oldest onset first."""
+    jobs: dict[str, list[str]] = {}
+    for incident, job in db.execute(select(incident_jobs.c.incident, incident_jobs.c.job)):
+        jobs.setdefault(incident, []).append(job)
+    rows = db.execute(
+        select(
+            incidents.c.id,
+            incidents.c.job,
+            incidents.c.fault,
+            incidents.c.severity,
+            incidents.c.status,
+            incidents.c.opened_at,
+            incidents.c.detected_at,
+            incidents.c.updated_at,
+            incidents.c.acknowledged_at,
+            incidents.c.resolved_at,
+            incidents.c.gpu_seconds_lost,
+        ).order_by(incidents.c.opened_at, incidents.c.id)
+    )
+    return [Costs(row.job, _ordered(row.job, jobs.get(row.id, ())), *row[2:]) for row in rows]
+
+
+def _ordered(first: str | None, jobs: "list[str] | tuple[str, ...]") -> tuple[str, ...]:
+    return tuple(sorted(jobs, key=lambda job: (job != first, job)))

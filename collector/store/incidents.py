@@ -14,7 +14,7 @@ from ...vocabulary.incidents import Incident
 from . import documents
 from .documents import Action
 from .errors import UnknownIdError
-from .tables import actions, incident_jobs, incidents, revisions
+from .tables import actions, incident_jobs, incidents
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,20 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
     text = documents.written(document)
     key = documents.digest(text)
     row = db.execute(select(incidents).where(incidents.c.id == incident.id)).one_or_none()
-    if row is not None and _known(db, row, incident, key):
+    if row is not None and _known(row, incident):
         return None
     done = people(db, incident.id)
+    # Who asked for info hears of it, though it pages nobody; its endless small news are no news.
+    notify = change.notify or (incident.severity == "info" and change.kind != "incident.updated")
     values = _columns(incident, text, documents.status(incident.status, done))
     values["updated_at"] = max([incident.updated_at, *(action.at for action in done)])
     if row is None:
         kind: str = change.kind if incident.status == "resolved" else "incident.opened"
-        notify = change.notify
         db.execute(insert(incidents).values(id=incident.id, revision=1, **values))
     else:
         kind = "incident.updated" if change.kind == "incident.opened" else change.kind
         # Opened is said once, and after people resolved it nobody wants to hear more.
-        notify = change.notify and change.kind != "incident.opened" and row.status != "resolved"
+        notify = notify and change.kind != "incident.opened" and row.status != "resolved"
         if row.resolved_at is not None:
             values["resolved_at"] = row.resolved_at
         db.execute(
@@ -82,22 +83,16 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
             .values(revision=row.revision + 1, **values)
         )
     _keep_jobs(db, incident)
-    db.execute(
-        insert(revisions).values(
-            incident=incident.id, digest=key, kind=kind, at=incident.updated_at
-        )
-    )
     return Recorded(kind, incident.updated_at, documents.shown(document, done), notify, key)
 
 
-def _known(db: Connection, row: Row[Any], incident: Incident, key: str) -> bool:
-    if incident.updated_at < row.machine_updated_at:
-        return True
-    if row.machine_status == "resolved":
-        # An id stands for one onset: what comes back later has another onset and another id.
-        return True
-    same = and_(revisions.c.incident == incident.id, revisions.c.digest == key)
-    return db.execute(select(revisions.c.digest).where(same)).first() is not None
+def _known(row: Row[Any], incident: Incident) -> bool:
+    """Tell whether the store is as far as this change, or farther.
+
+    Judgement gives an incident at most one document at each `now`, and after the last one,
+    resolved, its id stands for nothing more: what comes back later has another onset and id.
+    """
+    return bool(incident.updated_at <= row.machine_updated_at or row.machine_status == "resolved")
 
 
 def _columns(incident: Incident, text: str, status: str) -> dict[str, Any]:
@@ -177,11 +172,6 @@ def act(db: Connection, incident: str, action: Action) -> Recorded | None:
         notify=action.kind in kinds,
         key=f"action {number[0] if number else 0}",
     )
-
-
-def forget(db: Connection, *, before: float) -> None:
-    """Delete fingerprints older than that: the stretch a restart judges again is far younger."""
-    db.execute(delete(revisions).where(revisions.c.at < before))
 
 
 def find(db: Connection, incident: str) -> dict[str, Any] | None:

@@ -46,25 +46,25 @@ def enqueue(
     """Write one message for every endpoint that wants this; what a mute holds back is recorded."""
     document = dict(news.document)
     mute = mutes.holding(held_by, document)
-    notice = Notice(news.kind, news.at, document)
     for endpoint in to:
         states = _states(db, endpoint.id, document["id"])
         told = bool(states - {"suppressed"})
-        if not routing.wants(endpoint, news.kind, document, told=told):
+        type_ = routing.wanted(endpoint, news.kind, document, told=told)
+        if type_ is None:
             continue
         identity = _identity(endpoint.id, document["id"], news)
         if db.execute(select(outbox.c.number).where(outbox.c.webhook_id == identity)).first():
             continue
         held = f"{mute.kind} {mute.id}" if mute else None
-        if held is None and states == {"suppressed"} and news.kind != "incident.updated":
+        if held is None and states == {"suppressed"} and type_ in routing.ENDINGS:
             held = "the receiver was never told of this incident"
         db.execute(
             insert(outbox).values(
                 webhook_id=identity,
                 endpoint=endpoint.id,
                 incident=document["id"],
-                type=news.kind,
-                body=notify.FORMATS[endpoint.format].body(notice),
+                type=type_,
+                body=notify.FORMATS[endpoint.format].body(Notice(type_, news.at, document)),
                 created_at=now,
                 due_at=now,
                 attempts=0,

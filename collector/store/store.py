@@ -213,17 +213,16 @@ class Store:
             outbox.gone(db, endpoint, "the receiver answered 410 Gone", now)
 
     def trim(self, *, before: float) -> int:
-        """Delete finished messages and fingerprints older than that; return how many messages."""
+        """Delete finished messages older than that; return how many."""
         with self._database.write() as db:
-            incidents.forget(db, before=before)
             return outbox.trim(db, before=before)
 
     # What it all adds up to
 
-    def costs(self, *, since: float | None = None) -> list[Costs]:
+    def costs(self) -> list[Costs]:
         """Return what every incident took and cost, for statistics."""
         with self._database.read() as db:
-            return costs.every(db, since=since)
+            return costs.every(db)
 
     def queue(self) -> Queue:
         """Return how the outbox stands."""

@@ -60,16 +60,6 @@ incident_jobs = Table(
 )
 """Every job of an incident: more than one when a shared part broke."""
 
-revisions = Table(
-    "revisions",
-    metadata,
-    Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), primary_key=True),
-    Column("digest", String(64), primary_key=True),
-    Column("kind", String(32), nullable=False),
-    Column("at", Double, nullable=False),
-)
-"""Every document an incident ever had, as a digest: what was committed is not committed again."""
-
 actions = Table(
     "actions",
     metadata,

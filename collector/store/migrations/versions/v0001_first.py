@@ -131,14 +131,3 @@ def upgrade() -> None:
     op.create_index(
         op.f("ix_outbox_state_finished_at"), "outbox", ["state", "finished_at"], unique=False
     )
-    op.create_table(
-        "revisions",
-        sa.Column("incident", sa.String(length=64), nullable=False),
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("kind", sa.String(length=32), nullable=False),
-        sa.Column("at", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["incident"], ["incidents.id"], name=op.f("fk_revisions_incident"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("incident", "digest", name=op.f("pk_revisions")),
-    )

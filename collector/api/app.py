@@ -1,0 +1,73 @@
+"""The whole HTTP side of the collector as one application."""
+
+from fastapi import Depends, FastAPI
+
+from ..intake import routes as intake
+from ..services import Services
+from . import openapi, paths, problems
+from .auth import Guard
+from .feed import Feed
+from .limits import BodyLimit
+from .routes import (
+    causes,
+    console,
+    events,
+    handling,
+    health,
+    incidents,
+    jobs,
+    maintenance,
+    metrics,
+    silences,
+    stats,
+    targets,
+    topology,
+    webhooks,
+)
+
+_TITLE = "Rankscope collector"
+_INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
+
+
+def create_app(services: Services) -> FastAPI:
+    """Return the application: intake, API, console, metrics and health.
+
+    It neither opens nor closes what the services hold.
+    """
+    app = FastAPI(
+        title=_TITLE,
+        version=services.version,
+        openapi_url="/openapi.json",
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.openapi = openapi.described(app)  # type: ignore[method-assign]
+    problems.install(app)
+    guard = Guard(services.settings.api)
+    feed = Feed()
+    services.store.subscribe(feed.put)
+
+    ingest = [Depends(guard.require("ingest"))]
+    app.include_router(intake.router(services), dependencies=ingest)
+    for router in (
+        jobs.router(services, guard),
+        incidents.router(services, guard),
+        handling.router(services, guard),
+        causes.router(services, guard),
+        topology.router(services, guard),
+        stats.router(services, guard),
+        targets.router(services, guard),
+        events.router(feed, guard),
+        silences.router(services, guard),
+        maintenance.router(services, guard),
+        webhooks.router(services, guard),
+    ):
+        app.include_router(router, prefix="/api/v1")
+    app.include_router(health.router(services))
+    app.include_router(metrics.router(services))
+    app.include_router(console.router())
+
+    app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS)
+    app.add_middleware(paths.RawPath)
+    return app

@@ -1,0 +1,143 @@
+"""Who may do what: bearer tokens with roles ingest < read < admin, limited to jobs where wanted.
+
+Without any token configured everything is open, and the collector listens on loopback only.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from fastapi import Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from .problems import ProblemError
+from .settings import ApiSettings, Role
+
+_RANK: dict[Role, int] = {"ingest": 0, "read": 1, "admin": 2}
+_BEARER = HTTPBearer(auto_error=False, description="A token of the settings, section api.tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. `jobs` are patterns of the jobs it may see; empty: all, and what has no job."""
+
+    role: Role
+    jobs: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def limited(self) -> bool:
+        """Tell whether only some jobs may be seen."""
+        return bool(self.jobs)
+
+    def permits(self, jobs: Iterable[str]) -> bool:
+        """Tell whether all of these jobs may be seen; no job at all only for who is not limited."""
+        jobs = list(jobs)
+        if not self.jobs:
+            return True
+        return bool(jobs) and all(
+            any(fnmatchcase(job, pattern) for pattern in self.jobs) for job in jobs
+        )
+
+    def check_job(self, job: str) -> None:
+        """Raise ProblemError 403 unless this job may be seen."""
+        if not self.permits([job]):
+            raise ProblemError(403, f"this token is not for job {job!r}")
+
+    def check_unlimited(self) -> None:
+        """Raise ProblemError 403 for a token that is limited to some jobs."""
+        if self.limited:
+            raise ProblemError(403, "this concerns every job, and this token is limited to some")
+
+
+OPEN = Principal("admin")
+"""Everybody, where no token is configured."""
+
+Require = Callable[..., Principal]
+
+
+class Guard:
+    """Knows the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        # Digests have one length, so comparing them tells nothing about the tokens' own.
+        self._known = [
+            (_digest(row.token.get_secret_value()), Principal(row.role, row.jobs, row.name))
+            for row in settings.tokens
+        ]
+
+    @property
+    def open(self) -> bool:
+        """Tell whether everybody may do everything."""
+        return not self._known
+
+    def require(self, role: Role) -> Require:
+        """Return the dependency that lets pass who has at least this role."""
+
+        def check(
+            request: Request,
+            given: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+        ) -> Principal:
+            principal = self._principal(given)
+            if _RANK[principal.role] < _RANK[role]:
+                raise ProblemError(
+                    403,
+                    f"this needs a token of role {role}, and this one has {principal.role}",
+                    headers={"www-authenticate": 'Bearer error="insufficient_scope"'},
+                )
+            request.state.principal = principal
+            return principal
+
+        return check
+
+    def _principal(self, given: HTTPAuthorizationCredentials | None) -> Principal:
+        if self.open:
+            return OPEN
+        if given is None:
+            raise ProblemError(
+                401, "send Authorization: Bearer TOKEN", headers={"www-authenticate": "Bearer"}
+            )
+        digest = _digest(given.credentials)
+        found: Principal | None = None
+        for known, principal in self._known:  # all of them, so that time tells nothing
+            if hmac.compare_digest(known, digest):
+                found = principal
+        if found is None:
+            raise ProblemError(
+                401,
+                "this token is not known",
+                headers={"www-authenticate": 'Bearer error="invalid_token"'},
+            )
+        return found
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def listening_refused(host: str, settings: ApiSettings) -> str | None:
+    """Return why the collector must not listen there, None when it may."""
+    if settings.tokens or _loopback(host):
+        return None
+    return (
+        f"http.listen: {host} is reachable from other machines, and without a token anybody could "
+        "read and write; add api.tokens, or listen on 127.0.0.1"
+    )
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def visible(principal: Principal, jobs: Sequence[str]) -> list[str]:
+    """Return those of the jobs that may be seen."""
+    return [job for job in jobs if principal.permits([job])]

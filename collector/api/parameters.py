@@ -1,0 +1,41 @@
+"""Parameters that several resources share: times, page sizes, cursors."""
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from ...vocabulary import times
+
+_LAST = 253402300800.0  # the year 10000: RFC 3339 ends there
+_EXAMPLES = ["2025-01-31T12:00:00Z", "1738324800"]
+
+
+def moment(value: Any) -> float:
+    """Return seconds since the epoch from RFC 3339 or epoch seconds. Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        # A TypeError would leave pydantic as it is, and be a defect instead of an answer.
+        raise ValueError("write RFC 3339 or epoch seconds")  # noqa: TRY004
+    at = times.parse(str(value))
+    if not math.isfinite(at) or not 0 <= at < _LAST:
+        raise ValueError("write a time between 1970 and 9999")
+    return at
+
+
+Moment = Annotated[
+    float,
+    BeforeValidator(moment),
+    WithJsonSchema(
+        {"type": "string", "description": "RFC 3339 or epoch seconds", "examples": _EXAMPLES}
+    ),
+]
+"""A time as people send it, seconds since the epoch inside."""
+
+Limit = Annotated[int, Field(ge=1, le=1000, description="Most items of one answer")]
+Cursor = Annotated[str, Field(max_length=200, description="next_cursor of the answer before")]
+
+
+class Parameters(BaseModel):
+    """Parameters of a query; one that is not known is an error, so that a typo is not ignored."""
+
+    model_config = ConfigDict(extra="forbid")

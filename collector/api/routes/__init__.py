@@ -1,0 +1,1 @@
+"""One file a resource; each has `router(...)`, and `app.create_app` lists them."""

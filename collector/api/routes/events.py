@@ -1,0 +1,37 @@
+"""/events: incident changes as they happen, as server-sent events."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header
+from starlette.responses import StreamingResponse
+
+from ..auth import Guard, Principal
+from ..feed import Feed
+
+
+def router(feed: Feed, guard: Guard) -> APIRouter:
+    """Return the route.
+
+    Each event has the type and data of a webhook's message. `reset` says that something was
+    missed and everything is to be loaded anew.
+    """
+    routes = APIRouter(tags=["incidents"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+
+    @routes.get(
+        "/events",
+        summary="Follow incident changes",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def events(
+        principal: reader, last_event_id: Annotated[str | None, Header()] = None
+    ) -> StreamingResponse:
+        return StreamingResponse(
+            feed.follow(last_event_id, permits=principal.permits),
+            media_type="text/event-stream",
+            # Proxies that collect an answer before they pass it on would hold news back.
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    return routes

@@ -1,0 +1,109 @@
+"""What people do about an incident: acknowledge, resolve, assign, judge the first cause."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from starlette.responses import JSONResponse
+
+from ....vocabulary import faults
+from ...services import Services
+from ...store.documents import Action
+from .. import shapes_incident
+from ..auth import Guard, Principal
+from .incidents import finding
+
+Line = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=4000)]
+
+
+class Doing(BaseModel):
+    """Who does something and what they add; `by` is the token's name when it is left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: Line = ""
+    note: Text = ""
+
+
+class Assigning(Doing):
+    """Who is to look after it."""
+
+    assignee: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Judging(Doing):
+    """Whether the first cause was right; `fault` and `entity` are what it really was."""
+
+    verdict: Literal["correct", "wrong", "unsure"]
+    fault: str | None = None
+    entity: Line | None = None
+
+    @field_validator("fault")
+    @classmethod
+    def _known(cls, fault: str | None) -> str | None:
+        if fault is not None and fault not in faults.catalogue():
+            raise ValueError("there is no such fault")
+        return fault
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes. What is done twice is answered as it is, and told to nobody again."""
+    routes = APIRouter(tags=["incidents"])
+    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    find = finding(services.store)
+
+    def do(
+        kind: str, incident: str, principal: Principal, body: Doing, **details: Any
+    ) -> JSONResponse:
+        find(incident, principal)
+        action = Action(
+            kind=kind,
+            at=services.clock.now(),
+            author=body.by or principal.name or "somebody",
+            note=body.note,
+            details=details,
+        )
+        return JSONResponse(services.store.act(incident, action))
+
+    @routes.post(
+        "/incidents/{incident:encoded}/ack",
+        summary="Acknowledge an incident",
+        response_model=shapes_incident.Incident,
+    )
+    def acknowledge(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
+        return do("ack", incident, principal, body or Doing())
+
+    @routes.post(
+        "/incidents/{incident:encoded}/resolve",
+        summary="Resolve an incident",
+        response_model=shapes_incident.Incident,
+    )
+    def resolve(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
+        return do("resolve", incident, principal, body or Doing())
+
+    @routes.post(
+        "/incidents/{incident:encoded}/assign",
+        summary="Assign an incident",
+        response_model=shapes_incident.Incident,
+    )
+    def assign(incident: str, principal: admin, body: Assigning) -> JSONResponse:
+        return do("assign", incident, principal, body, assignee=body.assignee)
+
+    @routes.post(
+        "/incidents/{incident:encoded}/feedback",
+        summary="Say whether the first cause was right",
+        response_model=shapes_incident.Incident,
+    )
+    def feedback(incident: str, principal: admin, body: Judging) -> JSONResponse:
+        return do(
+            "feedback",
+            incident,
+            principal,
+            body,
+            verdict=body.verdict,
+            fault=body.fault,
+            entity=body.entity,
+        )
+
+    return routes

@@ -1,0 +1,25 @@
+"""/healthz and /readyz: for whoever restarts and routes; no token."""
+
+from fastapi import APIRouter
+
+from ...services import Services
+from .. import shapes
+from ..problems import ProblemError
+
+
+def router(services: Services) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(tags=["health"])
+
+    @routes.get("/healthz", summary="Tell whether the process lives")
+    async def healthz() -> shapes.Health:
+        return shapes.Health(status="ok", version=services.version)
+
+    @routes.get("/readyz", summary="Tell whether requests are served")
+    def readyz() -> shapes.Health:
+        if not services.engine.ready:
+            raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
+        services.store.check()
+        return shapes.Health(status="ok", version=services.version)
+
+    return routes

@@ -1,0 +1,96 @@
+"""/incidents: pages of them, one, its causes and its timeline."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import field_validator
+from starlette.responses import JSONResponse
+
+from ....vocabulary import faults
+from ....vocabulary.faults import Severity
+from ....vocabulary.incidents import Status
+from ...services import Services
+from ...store.incidents import Filter
+from ...store.store import Store
+from .. import shapes_incident
+from ..auth import Guard, Principal
+from ..parameters import Cursor, Limit, Moment, Parameters
+from ..problems import ProblemError
+
+Find = Callable[[str, Principal], dict[str, Any]]
+
+
+class IncidentsQuery(Parameters):
+    """Which incidents; `since`: those of which anything changed at or after it."""
+
+    status: Status | None = None
+    job: str | None = None
+    severity: Severity | None = None
+    fault: str | None = None
+    since: Moment | None = None
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+    @field_validator("fault")
+    @classmethod
+    def _known(cls, fault: str | None) -> str | None:
+        if fault is not None and fault not in faults.catalogue():
+            raise ValueError(f"there is no fault {fault!r}")
+        return fault
+
+
+def finding(store: Store) -> Find:
+    """Return how to get an incident that a principal may see: 404 for what it may not."""
+
+    def find(identity: str, principal: Principal) -> dict[str, Any]:
+        document = store.incident(identity)
+        if document is None or not principal.permits(document["jobs"]):
+            raise ProblemError(404, f"there is no incident {identity!r}")
+        return document
+
+    return find
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes. Documents are answered as they are kept, unchecked: old ones too."""
+    routes = APIRouter(tags=["incidents"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    find = finding(services.store)
+
+    @routes.get("/incidents", summary="List incidents", response_model=shapes_incident.Incidents)
+    def incidents(principal: reader, query: Annotated[IncidentsQuery, Query()]) -> JSONResponse:
+        wanted = Filter(query.status, query.job, query.severity, query.fault, query.since)
+        try:
+            page = services.store.incidents(
+                wanted, limit=query.limit, cursor=query.cursor, permits=principal.permits
+            )
+        except ValueError as error:
+            raise ProblemError(400, f"cursor: {error}", parameter="cursor") from error
+        return JSONResponse({"items": page.items, "next_cursor": page.next_cursor})
+
+    @routes.get(
+        "/incidents/{incident:encoded}",
+        summary="Get an incident",
+        response_model=shapes_incident.Incident,
+    )
+    def incident(incident: str, principal: reader) -> JSONResponse:
+        return JSONResponse(find(incident, principal))
+
+    @routes.get(
+        "/incidents/{incident:encoded}/root-cause",
+        summary="Get the ranked causes of an incident",
+        response_model=shapes_incident.RootCause,
+    )
+    def root_cause(incident: str, principal: reader) -> JSONResponse:
+        return JSONResponse(find(incident, principal)["root_cause"])
+
+    @routes.get(
+        "/incidents/{incident:encoded}/timeline",
+        summary="Get what happened in an incident",
+        response_model=shapes_incident.Timeline,
+    )
+    def timeline(incident: str, principal: reader) -> JSONResponse:
+        return JSONResponse({"items": find(incident, principal)["timeline"], "next_cursor": None})
+
+    return routes

@@ -1,0 +1,157 @@
+"""/jobs: what is watched, its ranks, and their series."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import JSONResponse
+
+from ....vocabulary import metrics
+from ....vocabulary.incidents import shown
+from ....vocabulary.times import parse, rfc3339
+from ...services import Services
+from ...windows.summaries import JobSummary
+from .. import shapes
+from ..auth import Guard, Principal
+from ..goodput import Goodput
+from ..parameters import Moment, Parameters
+from ..problems import ProblemError
+
+MOST_POINTS = 200_000
+"""Points of one answer: more than any plot shows, and still under 10 MB."""
+_STRETCH_SECONDS = 600.0
+
+
+class SeriesQuery(Parameters):
+    """Which series: without ranks all of them, without times the last ten minutes."""
+
+    metric: str
+    rank: list[Annotated[int, Query(ge=0)]] | None = None
+    from_: Annotated[Moment | None, Query(alias="from")] = None
+    to: Moment | None = None
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(tags=["jobs"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+
+    def watched() -> dict[str, JobSummary]:
+        return {row.job: row for row in services.engine.read(lambda line: line.windows.jobs())}
+
+    def found(principal: Principal) -> dict[str, shapes.Job]:
+        costs = services.store.costs()
+        goodput = Goodput(costs)
+        active: dict[str, int] = {}
+        for cost in costs:
+            for job in cost.jobs:
+                active[job] = active.get(job, 0) + (cost.status != "resolved")
+        now = watched()
+        return {
+            job: _job(job, now.get(job), goodput, active.get(job, 0))
+            for job in sorted(now.keys() | active.keys())
+            if principal.permits([job])
+        }
+
+    def known(principal: Principal, job: str) -> shapes.Job:
+        principal.check_job(job)
+        one = found(principal).get(job)
+        if one is None:
+            raise ProblemError(404, f"no job {job!r} has reported")
+        return one
+
+    @routes.get("/jobs", summary="List jobs")
+    def jobs(principal: reader) -> shapes.Jobs:
+        return shapes.Jobs(items=list(found(principal).values()))
+
+    @routes.get("/jobs/{job:encoded}", summary="Get a job")
+    def job(job: str, principal: reader) -> shapes.Job:
+        return known(principal, job)
+
+    @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
+    def ranks(job: str, principal: reader) -> shapes.Ranks:
+        known(principal, job)
+        rows = services.engine.read(lambda line: line.windows.ranks(job))
+        return shapes.Ranks(
+            items=[
+                shapes.Rank(
+                    rank=row.rank,
+                    local_rank=row.local_rank,
+                    host=row.host,
+                    pid=row.pid,
+                    hw_id=row.hw_id,
+                    last_step=row.last_step,
+                    progress_age=row.progress_age,
+                    attempt=row.attempt,
+                )
+                for row in rows
+            ]
+        )
+
+    @routes.get(
+        "/jobs/{job:encoded}/series",
+        summary="Get a metric of a job over time",
+        response_model=shapes.Series,
+    )
+    def series(job: str, principal: reader, query: Annotated[SeriesQuery, Query()]) -> JSONResponse:
+        one = known(principal, job)
+        name = query.metric.partition("|")[0]
+        if name not in metrics.catalogue():
+            raise ProblemError(400, f"metric: there is no metric {name!r}", parameter="metric")
+        last = services.clock.now() if one.last_at is None else parse(one.last_at)
+        end = query.to if query.to is not None else last
+        start = query.from_ if query.from_ is not None else end - _STRETCH_SECONDS
+        if start > end:
+            raise ProblemError(400, "from: it is later than to", parameter="from")
+        rows = services.engine.read(
+            lambda line: line.windows.series(job, query.metric, query.rank, start, end)
+        )
+        every = -(-sum(len(points) for _, points in rows) // MOST_POINTS) or 1
+        # Written by hand: models would check each of many points one by one.
+        return JSONResponse(
+            {
+                "metric": query.metric,
+                "unit": metrics.catalogue()[name].unit,
+                "series": [
+                    {
+                        "rank": rank,
+                        "points": [[rfc3339(at), shown(value)] for at, value in points[::every]],
+                    }
+                    for rank, points in rows
+                ],
+                "every": every,
+            }
+        )
+
+    return routes
+
+
+def _job(name: str, row: JobSummary | None, goodput: Goodput, active: int) -> shapes.Job:
+    if row is None:
+        return shapes.Job(
+            job=name,
+            attempt=None,
+            cluster=None,
+            first_at=None,
+            last_at=None,
+            world_size=None,
+            hosts=[],
+            ranks=None,
+            last_step=None,
+            step_seconds=None,
+            goodput=None,
+            incidents=active,
+        )
+    return shapes.Job(
+        job=name,
+        attempt=row.attempt,
+        cluster=row.cluster,
+        first_at=rfc3339(row.first_at),
+        last_at=rfc3339(row.last_at),
+        world_size=row.world_size,
+        hosts=list(row.hosts),
+        ranks=row.ranks,
+        last_step=row.last_step,
+        step_seconds=row.step_seconds,
+        goodput=goodput.of(row),
+        incidents=active,
+    )

@@ -1,0 +1,94 @@
+"""/silences: hold deliveries back whose incident fits. Incidents are opened all the same."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ....alerts.notify import routing
+from ....vocabulary.times import rfc3339
+from ...services import Services
+from ...store.mutes import Mute
+from .. import shapes
+from ..auth import Guard, Principal
+from ..stretches import Line, Pattern, Stretch
+
+
+class NewMatcher(BaseModel):
+    """One condition: some value of `name` fits some pattern; `negate`: none does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    patterns: Annotated[list[Pattern], Field(min_length=1, max_length=200)]
+    negate: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in routing.LABELS:
+            raise ValueError(f"write one of {', '.join(routing.LABELS)}")
+        return name
+
+
+class NewSilence(Stretch):
+    """A silence to be. It needs a matcher: nobody silences everything by leaving one out."""
+
+    matchers: Annotated[list[NewMatcher], Field(min_length=1, max_length=50)]
+    author: Line = ""
+    comment: Line = ""
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(tags=["silences"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    admin = Annotated[Principal, Depends(guard.require("admin"))]
+
+    @routes.get("/silences", summary="List silences")
+    def silences(principal: reader) -> shapes.Silences:
+        principal.check_unlimited()
+        now = services.clock.now()
+        return shapes.Silences(items=[_shape(row, now) for row in services.store.mutes("silence")])
+
+    @routes.post("/silences", summary="Silence deliveries", status_code=201)
+    def silence(principal: admin, body: NewSilence) -> shapes.Silence:
+        principal.check_unlimited()
+        now = services.clock.now()
+        starts_at, ends_at = body.checked(now)
+        mute = Mute(
+            id="",
+            kind="silence",
+            matchers=tuple(
+                routing.Matcher(row.name, tuple(row.patterns), row.negate) for row in body.matchers
+            ),
+            starts_at=starts_at,
+            ends_at=ends_at,
+            author=body.author or principal.name or "somebody",
+            comment=body.comment,
+            created_at=now,
+        )
+        return _shape(services.store.mute(mute), now)
+
+    @routes.delete("/silences/{silence:encoded}", summary="End a silence", status_code=204)
+    def end(silence: str, principal: admin) -> None:
+        principal.check_unlimited()
+        services.store.unmute("silence", silence)
+
+    return routes
+
+
+def _shape(mute: Mute, now: float) -> shapes.Silence:
+    return shapes.Silence(
+        id=mute.id,
+        state=mute.state(now),
+        matchers=[
+            shapes.Matcher(name=row.name, patterns=list(row.patterns), negate=row.negate)
+            for row in mute.matchers
+        ],
+        starts_at=rfc3339(mute.starts_at),
+        ends_at=rfc3339(mute.ends_at),
+        author=mute.author,
+        comment=mute.comment,
+        created_at=rfc3339(mute.created_at),
+    )

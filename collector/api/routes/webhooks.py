@@ -1,0 +1,211 @@
+"""/webhooks: who is told, a test message, what was delivered, and sending it again."""
+
+import secrets
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from ....alerts import notify
+from ....alerts.ports import HAPPENINGS, Endpoint, Happening, Notice
+from ....vocabulary.faults import Severity
+from ....vocabulary.times import rfc3339
+from ...services import Services
+from ...store import addresses, endpoints, sending
+from ...store.endpoints import Registered
+from ...store.outbox import Entry, State
+from ...store.settings import check_secret, check_url
+from .. import shapes
+from ..auth import Guard, Principal
+from ..parameters import Limit, Moment, Parameters
+from ..problems import ProblemError
+from ..stretches import Pattern
+
+
+class NewWebhook(BaseModel):
+    """An endpoint to be. Without a secret one is made and shown in the answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[str, Field(max_length=2000)]
+    secret: SecretStr | None = None
+    format: str = "standard"
+    events: Annotated[tuple[Happening, ...], Field(min_length=1)] = HAPPENINGS
+    jobs: Annotated[list[Pattern], Field(max_length=200)] = Field(default_factory=list)
+    severities: Annotated[tuple[Severity, ...], Field(min_length=1)] = ("critical", "warning")
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        check_url(url)
+        host = urlsplit(url).hostname or ""
+        if addresses.literal(host) and addresses.forbidden(host):
+            raise ValueError("link-local, metadata and multicast addresses are not taken")
+        return url
+
+    @field_validator("secret")
+    @classmethod
+    def _signing(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None:
+            check_secret(secret.get_secret_value())
+        return secret
+
+    @field_validator("format")
+    @classmethod
+    def _spoken(cls, name: str) -> str:
+        if why := notify.refusal(name):
+            raise ValueError(why)
+        return name
+
+
+class DeliveriesQuery(Parameters):
+    """Which messages."""
+
+    state: Literal["pending", "delivered", "dead", "suppressed"] | None = None
+    limit: Limit = 50
+    cursor: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
+
+
+class Replaying(BaseModel):
+    """Which messages to send again: by default those that were given up."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    states: Annotated[
+        tuple[Literal["dead", "delivered", "suppressed"], ...], Field(min_length=1)
+    ] = ("dead",)
+    since: Moment = 0.0
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes: only for tokens that are not limited to some jobs."""
+    routes = APIRouter(tags=["webhooks"])
+    read = guard.require("read")
+    admin = guard.require("admin")
+
+    def unlimited_reader(principal: Annotated[Principal, Depends(read)]) -> None:
+        principal.check_unlimited()
+
+    def unlimited_admin(principal: Annotated[Principal, Depends(admin)]) -> None:
+        principal.check_unlimited()
+
+    reading = [Depends(unlimited_reader)]
+    writing = [Depends(unlimited_admin)]
+
+    @routes.get("/webhooks", summary="List webhooks", dependencies=reading)
+    def webhooks() -> shapes.Webhooks:
+        return shapes.Webhooks(items=[_shape(row) for row in services.store.webhooks()])
+
+    @routes.post("/webhooks", summary="Add a webhook", status_code=201, dependencies=writing)
+    def add(body: NewWebhook) -> shapes.CreatedWebhook:
+        made = None if body.secret else endpoints.new_secret()
+        endpoint = Endpoint(
+            id=f"wh_{secrets.token_hex(8)}",
+            url=body.url,
+            secret=made or (body.secret.get_secret_value() if body.secret else ""),
+            format=body.format,
+            events=tuple(body.events),
+            jobs=tuple(body.jobs),
+            severities=tuple(body.severities),
+        )
+        kept = services.store.add_webhook(endpoint, services.clock.now())
+        return shapes.CreatedWebhook(**_shape(kept).model_dump(), secret=made)
+
+    @routes.delete(
+        "/webhooks/{webhook:encoded}",
+        summary="Delete a webhook",
+        status_code=204,
+        dependencies=writing,
+    )
+    def remove(webhook: str) -> None:
+        services.store.remove_webhook(webhook, services.clock.now())
+
+    @routes.post(
+        "/webhooks/{webhook:encoded}/test", summary="Send a test message", dependencies=writing
+    )
+    def test(webhook: str) -> shapes.Tested:
+        endpoint = services.store.webhook(webhook).endpoint
+        now = services.clock.now()
+        identity = f"msg_test{secrets.token_hex(12)}"
+        format_ = notify.FORMATS[endpoint.format]
+        text = "A test message of Rankscope. Nothing is wrong."
+        body = format_.body(Notice("webhook.test", now, {"webhook": webhook, "text": text}))
+        outcome = sending.send(
+            endpoint.url,
+            headers=format_.headers(webhook_id=identity, body=body, secret=endpoint.secret, at=now),
+            body=body,
+            now=services.clock.now,
+        )
+        return shapes.Tested(
+            delivered=outcome.accepted,
+            webhook_id=identity,
+            status=outcome.status,
+            error=outcome.error,
+        )
+
+    @routes.get(
+        "/webhooks/{webhook:encoded}/deliveries", summary="List deliveries", dependencies=reading
+    )
+    def deliveries(webhook: str, query: Annotated[DeliveriesQuery, Query()]) -> shapes.Deliveries:
+        before = None if query.cursor is None else int(query.cursor)
+        rows = services.store.deliveries(
+            webhook, state=query.state, limit=query.limit + 1, before=before
+        )
+        more = len(rows) > query.limit
+        rows = rows[: query.limit]
+        return shapes.Deliveries(
+            items=[_delivery(row) for row in rows],
+            next_cursor=str(rows[-1].number) if more else None,
+        )
+
+    @routes.post(
+        "/webhooks/{webhook:encoded}/replay",
+        summary="Send messages again",
+        status_code=202,
+        dependencies=writing,
+    )
+    def replay(webhook: str, body: Replaying | None = None) -> shapes.Replayed:
+        wanted = body or Replaying()
+        if not services.store.webhook(webhook).endpoint.enabled:
+            raise ProblemError(
+                409, "this webhook is disabled; delete it and add it again, or restart"
+            )
+        states: tuple[State, ...] = tuple(wanted.states)
+        count = services.store.replay(
+            webhook, states=states, since=wanted.since, now=services.clock.now()
+        )
+        return shapes.Replayed(replayed=count)
+
+    return routes
+
+
+def _shape(row: Registered) -> shapes.Webhook:
+    endpoint = row.endpoint
+    return shapes.Webhook(
+        id=endpoint.id,
+        url=endpoints.redacted(endpoint.url),
+        format=endpoint.format,
+        events=[event for event in HAPPENINGS if event in endpoint.events],
+        jobs=list(endpoint.jobs),
+        severities=list(endpoint.severities),
+        enabled=endpoint.enabled,
+        disabled_reason=row.disabled_reason,
+        origin="settings" if row.origin == "settings" else "api",
+        created_at=rfc3339(row.created_at),
+    )
+
+
+def _delivery(row: Entry) -> shapes.Delivery:
+    return shapes.Delivery(
+        webhook_id=row.webhook_id,
+        incident=row.incident,
+        type=row.type,
+        state=row.state,
+        created_at=rfc3339(row.created_at),
+        due_at=rfc3339(row.due_at),
+        finished_at=None if row.finished_at is None else rfc3339(row.finished_at),
+        attempts=row.attempts,
+        last_status=row.last_status,
+        last_error=row.last_error,
+    )

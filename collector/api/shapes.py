@@ -1,0 +1,253 @@
+"""What the API answers with, other than incidents; times are RFC 3339 in UTC."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ...alerts.ports import Happening
+from ...vocabulary.faults import Severity
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class Job(BaseModel):
+    """A job, its newest attempt. What is not known is null.
+
+    `step_seconds` is the recent median. `goodput` is the share of GPU time that incidents left.
+    `incidents` are those not yet resolved.
+    """
+
+    job: str
+    attempt: int | None
+    cluster: str | None
+    first_at: str | None
+    last_at: str | None
+    world_size: int | None
+    hosts: list[str]
+    ranks: int | None
+    last_step: int | None
+    step_seconds: float | None
+    goodput: float | None
+    incidents: int
+
+
+class Jobs(BaseModel):
+    """Every job that is watched now or had an incident."""
+
+    items: list[Job]
+    next_cursor: None = None
+
+
+class Rank(BaseModel):
+    """A rank of a job's newest attempt; `progress_age` in seconds since its last step ended."""
+
+    rank: int
+    local_rank: int | None
+    host: str | None
+    pid: int | None
+    hw_id: str | None
+    last_step: int | None
+    progress_age: float | None
+    attempt: int
+
+
+class Ranks(BaseModel):
+    """The ranks of a job, by number."""
+
+    items: list[Rank]
+    next_cursor: None = None
+
+
+class RankSeries(BaseModel):
+    """One rank's points, [[at, value]]; rank null: a series of a host.
+
+    A value that is no number is one of the words NaN, Inf, -Inf.
+    """
+
+    rank: int | None
+    points: list[tuple[str, float | str]]
+
+
+class Series(BaseModel):
+    """A metric over time. `every`: only each so many-th point is here, 1 for all of them."""
+
+    metric: str
+    unit: str | None
+    series: list[RankSeries]
+    every: int
+
+
+class Topology(BaseModel):
+    """What a job runs on: nodes are entities, edges say how they hang together."""
+
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+
+
+class FaultCost(BaseModel):
+    """What one fault took."""
+
+    fault: str
+    gpu_hours: float
+    incidents: int
+
+
+class JobGoodput(BaseModel):
+    """The share of a job's GPU time that incidents left."""
+
+    job: str
+    ratio: float | None
+
+
+class Stats(BaseModel):
+    """Times are means in seconds, null where nothing has happened yet.
+
+    `mttd_seconds` from onset to first report, `mtta_seconds` from report to acknowledgement,
+    `mttr_seconds` from onset to resolution.
+    """
+
+    since: str | None
+    incidents: dict[Literal["open", "acknowledged", "resolved"], int]
+    mttd_seconds: float | None
+    mtta_seconds: float | None
+    mttr_seconds: float | None
+    goodput: list[JobGoodput]
+    gpu_hours_lost: float
+    lost_by_fault: list[FaultCost]
+
+
+class Target(BaseModel):
+    """Agents in the form of Prometheus' http_sd."""
+
+    targets: list[str]
+    labels: dict[str, str]
+
+
+class Matcher(BaseModel):
+    """One condition of a silence."""
+
+    name: str
+    patterns: list[str]
+    negate: bool
+
+
+class Silence(BaseModel):
+    """Holds deliveries back whose incident fits every matcher."""
+
+    id: str
+    state: Literal["pending", "active", "expired"]
+    matchers: list[Matcher]
+    starts_at: str
+    ends_at: str
+    author: str
+    comment: str
+    created_at: str
+
+
+class Silences(BaseModel):
+    """All silences, the newest first."""
+
+    items: list[Silence]
+    next_cursor: None = None
+
+
+class Maintenance(BaseModel):
+    """Holds deliveries back that concern these hosts and jobs."""
+
+    id: str
+    state: Literal["pending", "active", "expired"]
+    hosts: list[str]
+    jobs: list[str]
+    starts_at: str
+    ends_at: str
+    author: str
+    comment: str
+    created_at: str
+
+
+class Maintenances(BaseModel):
+    """All maintenance windows, the newest first."""
+
+    items: list[Maintenance]
+    next_cursor: None = None
+
+
+class Webhook(BaseModel):
+    """An endpoint that is told. What in its address may be secret is shown as ***."""
+
+    id: str
+    url: str
+    format: str
+    events: list[Happening]
+    jobs: list[str]
+    severities: list[Severity]
+    enabled: bool
+    disabled_reason: str | None
+    origin: Literal["settings", "api"]
+    created_at: str
+
+
+class CreatedWebhook(Webhook):
+    """An endpoint just made; `secret` is shown this once, and only if it was made here."""
+
+    secret: str | None = None
+
+
+class Webhooks(BaseModel):
+    """All endpoints, the oldest first."""
+
+    items: list[Webhook]
+    next_cursor: None = None
+
+
+class Tested(BaseModel):
+    """How a test message fared."""
+
+    delivered: bool
+    webhook_id: str
+    status: int | None
+    error: str | None
+
+
+class Delivery(BaseModel):
+    """One message and how it fared."""
+
+    webhook_id: str
+    incident: str
+    type: str
+    state: Literal["pending", "delivered", "dead", "suppressed"]
+    created_at: str
+    due_at: str
+    finished_at: str | None
+    attempts: int
+    last_status: int | None
+    last_error: str | None
+
+
+class Deliveries(BaseModel):
+    """Messages of an endpoint, the newest first."""
+
+    items: list[Delivery]
+    next_cursor: str | None
+
+
+class Replayed(BaseModel):
+    """How many messages are sent again."""
+
+    replayed: int
+
+
+class Health(BaseModel):
+    """That the process lives, and its version."""
+
+    status: Literal["ok"]
+    version: str

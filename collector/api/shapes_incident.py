@@ -1,0 +1,192 @@
+"""The incident document of section 5 of the contract as OpenAPI shows it.
+
+`vocabulary/incident_schema.py` is the document's own schema; a test holds the two together.
+Consumers accept added fields, and so do these shapes.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ...vocabulary.entities import EntityType
+from ...vocabulary.faults import Severity
+from ...vocabulary.incidents import CauseStatus, Confidence, Relation, Status
+
+
+class Open(BaseModel):
+    """A shape that may gain fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Entity(Open):
+    """One thing that an incident points at."""
+
+    type: EntityType
+    id: str
+    host: str | None
+    ranks: list[int]
+
+
+class Symptom(Open):
+    """What somebody notices."""
+
+    kind: str
+    entity: Entity
+    onset: str
+    magnitude: float | None
+    detector: str
+    text: str
+
+
+class Evidence(Open):
+    """One term of a hypothesis' score, in log-odds."""
+
+    relation: Relation
+    family: str
+    entity: Entity
+    signal: str
+    window: tuple[str, str]
+    observed: float | str | None
+    expected: float | str | None
+    weight: float | None
+    text: str
+
+
+class Step(Open):
+    """Something to do."""
+
+    when: Literal["now", "investigate"]
+    text: str
+    command: str
+
+
+class Hypothesis(Open):
+    """A candidate cause; rank 1 is the answer."""
+
+    rank: int
+    fault: str
+    entity: Entity
+    score: float | None
+    probability: float | None
+    confidence: Confidence
+    evidence: list[Evidence]
+    actions: list[Step]
+    runbook: str
+
+
+class Unknown(Open):
+    """What speaks for none of the hypotheses."""
+
+    score: float | None
+    reasons: list[str]
+
+
+class NextCheck(Open):
+    """The cheapest test that tells hypotheses apart."""
+
+    text: str
+    command: str
+    separates: list[str]
+
+
+class DataQuality(Open):
+    """How good the data was."""
+
+    missing: list[str]
+    clock_skew_seconds: float | None
+    coverage: float | None
+
+
+class RootCause(Open):
+    """The ranked causes."""
+
+    status: CauseStatus
+    engine: str
+    catalogue: str
+    hypotheses: list[Hypothesis]
+    unknown: Unknown
+    next_checks: list[NextCheck]
+    data_quality: DataQuality
+
+
+class Impact(Open):
+    """What the incident costs."""
+
+    ranks: int
+    nodes: int
+    slowdown: float | None
+    gpu_seconds_lost: float | None
+
+
+class Moment(Open):
+    """One entry of a timeline."""
+
+    at: str
+    kind: str
+    text: str
+
+
+class Handled(BaseModel):
+    """That a person acknowledged or resolved an incident."""
+
+    at: str
+    by: str
+    note: str
+
+
+class Feedback(BaseModel):
+    """What a person said about the first cause; `fault` and `entity` are what it really was."""
+
+    at: str
+    by: str
+    verdict: Literal["correct", "wrong", "unsure"]
+    fault: str | None
+    entity: str | None
+    note: str
+
+
+class Handling(BaseModel):
+    """What people did about an incident."""
+
+    acknowledged: Handled | None
+    assignee: str | None
+    resolved: Handled | None
+    feedback: list[Feedback]
+
+
+class Incident(Open):
+    """The incident document, with what people did."""
+
+    schema_version: str
+    id: str
+    job: str | None
+    jobs: list[str]
+    attempt: int
+    cluster: str | None
+    status: Status
+    severity: Severity
+    opened_at: str
+    detected_at: str
+    updated_at: str
+    resolved_at: str | None
+    summary: str
+    symptoms: list[Symptom]
+    root_cause: RootCause
+    impact: Impact
+    timeline: list[Moment]
+    handling: Handling
+
+
+class Incidents(BaseModel):
+    """A page of incidents, the newest onset first."""
+
+    items: list[Incident]
+    next_cursor: str | None
+
+
+class Timeline(BaseModel):
+    """What happened in an incident, in order, by the machine and by people."""
+
+    items: list[Moment]
+    next_cursor: None = None
