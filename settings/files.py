@@ -65,8 +65,8 @@ def read(path: Path) -> SettingsFile:
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
-        if root is None:  # an empty file, or one of comments only: all defaults
-            return found
+        if root is None or root.tag == "tag:yaml.org,2002:null":
+            return found  # an empty file, or one of comments only: all defaults
         if not isinstance(root, yaml.MappingNode):
             found.problems.append(
                 Problem(f"{name}:1", "", "not a mapping of keys", "write `section:` and keys below")
