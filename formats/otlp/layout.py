@@ -17,7 +17,7 @@ from ..wire import WireError, read_varint
 from .columns import FULL, Columns, MetricsBatch, Rejections
 from .general import NO_ROOM, NO_TIME, seconds
 from .streams import Streams
-from .walk import AS_INT, Heads, Walk
+from .walk import AS_INT, Heads, UnusualError, Walk
 
 _EIGHT = np.arange(8)
 _CANDIDATES = 8
@@ -94,13 +94,16 @@ class Layout:
 
 
 class Layouts:
-    """The layouts met so far, the least used given up beyond `max_bytes`; for one thread."""
+    """The layouts met so far, the least used given up beyond `max_bytes`; for one thread.
+
+    `nbytes` is about how much memory they take now.
+    """
 
     def __init__(self, streams: Streams, *, max_bytes: int = 256 << 20) -> None:
         self._streams = streams
         self._heads = Heads()
         self._max_bytes = max_bytes
-        self._nbytes = 0
+        self.nbytes = 0
         self._shapes: dict[bytes, Shape] = {}
         self._known: OrderedDict[tuple[int, bytes], list[Layout]] = OrderedDict()
 
@@ -133,12 +136,14 @@ class Layouts:
         general path.
         """
         walk = Walk(body, self._streams, self._heads)
+        if not walk.series:
+            raise UnusualError("no points")
         shape = Shape(walk, body)
         shape = self._shapes.get(shape.identity, shape)
         series = np.array(walk.series, np.int32)
         series.flags.writeable = False  # shared by all batches of this layout
         layout = Layout(shape, shape.digest(body), series, walk.rejections)
-        if len(series) and FULL not in series:
+        if FULL not in series:
             self._remember((len(body), _sender(body)), layout)
         return layout.batch(body)
 
@@ -149,22 +154,22 @@ class Layouts:
         shape = layout.shape
         if not shape.users:
             self._shapes[shape.identity] = shape
-            self._nbytes += shape.nbytes
+            self.nbytes += shape.nbytes
         shape.users += 1
-        self._nbytes += _cost(key, layout)
+        self.nbytes += _cost(key, layout)
         if len(layouts) > _CANDIDATES:
             self._forget(key, layouts.pop())
-        while self._nbytes > self._max_bytes and self._known:
+        while self.nbytes > self._max_bytes and self._known:
             oldest, given_up = self._known.popitem(last=False)
             for one in given_up:
                 self._forget(oldest, one)
 
     def _forget(self, key: tuple[int, bytes], layout: Layout) -> None:
-        self._nbytes -= _cost(key, layout)
+        self.nbytes -= _cost(key, layout)
         shape = layout.shape
         shape.users -= 1
         if not shape.users:
-            self._nbytes -= shape.nbytes
+            self.nbytes -= shape.nbytes
             del self._shapes[shape.identity]
 
 
