@@ -1,0 +1,1 @@
+"""The reference pages, written from the code: `python -m tools.reference [--check]`."""

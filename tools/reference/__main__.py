@@ -1,0 +1,45 @@
+"""Write docs/reference anew, or with --check say which pages are behind and exit 1."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from . import commands, endpoints, keys, words
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "metrics.md": words.metrics_page,
+    "events.md": words.events_page,
+    "faults.md": words.faults_page,
+    "findings.md": words.findings_page,
+    "incident.schema.json": words.incident_schema_text,
+    "cli.md": commands.page,
+    "settings.md": keys.page,
+    "api.md": endpoints.page,
+}
+
+
+def main() -> int:
+    """Return 0 when the pages are written, or are as they should be."""
+    parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on drift")
+    check = parser.parse_args().check
+    behind = 0
+    for name, write in PAGES.items():
+        path = FOLDER / name
+        text = write()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        behind += 1
+        if check:
+            print(f"docs/reference/{name} is behind the code: run `make docs`", file=sys.stderr)
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote docs/reference/{name}")
+    return 1 if check and behind else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
