@@ -13,6 +13,20 @@ from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Written
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
+from rankscope.vocabulary import entities
+from rankscope.vocabulary.faults import Severity
+from rankscope.vocabulary.ids import Fault, IncidentId
+from rankscope.vocabulary.incidents import (
+    Action,
+    Evidence,
+    Hypothesis,
+    Impact,
+    Incident,
+    Moment,
+    RootCause,
+    Status,
+    Symptom,
+)
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
 
@@ -161,3 +175,52 @@ def logs_body() -> Callable[..., bytes]:
         return encode.logs_request([(resource, events)])
 
     return body
+
+
+@pytest.fixture
+def new_incident() -> Callable[..., Incident]:
+    """Return a function that makes an incident with one cause, a rank or a host."""
+
+    def make(
+        identity: str = "a1",
+        *,
+        at: float = 1_700_000_000.0,
+        updated_at: float | None = None,
+        status: Status = "open",
+        severity: Severity = "critical",
+        jobs: tuple[str, ...] = ("run-1",),
+        fault: str = "host.cpu_contention",
+        host: str = "gpu-1",
+        lost: float = 100.0,
+        summary: str = "rank 3 is slow",
+    ) -> Incident:
+        entity = entities.host(host, (3,))
+        signal, window = "system.cpu.utilization", (at - 9, at)
+        evidence = Evidence("supports", "cpu", entity, signal, window, 0.99, 0.4, 2.5, "busy")
+        cause = Hypothesis(
+            1, Fault(fault), entity, 4.2, None, "high", (evidence,),
+            (Action("now", "stop the neighbour", "top"),), "docs/runbooks/host.md",
+        )  # fmt: skip
+        return Incident(
+            id=IncidentId(identity.ljust(20, "0")),
+            jobs=jobs,
+            attempt=0,
+            cluster="c1",
+            status=status,
+            severity=severity,
+            opened_at=at,
+            detected_at=at + 5,
+            updated_at=at + 5 if updated_at is None else updated_at,
+            resolved_at=at + 60 if status == "resolved" else None,
+            summary=summary,
+            symptoms=(
+                Symptom("job.slow", entities.rank(3, host), at, 1.5, "stragglers", "1.5 x slower"),
+            ),
+            root_cause=RootCause(
+                "provisional", "log-odds-1", "1", (cause,), 0.1, (), (), ("gpu",), 0.0, 0.8
+            ),
+            impact=Impact(8, 2, 1.5, lost),
+            timeline=(Moment(at + 5, "opened", "1.5 x slower"),),
+        )
+
+    return make
