@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
     from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
+    from ..report import incident_report  # noqa: PLC0415
 
     return demo.run(
         fault=arguments.fault,
@@ -52,4 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
         trainer=arguments.trainer,
         as_json=arguments.json,
         out=sys.stderr if arguments.json else sys.stdout,
+        report=incident_report,
     )

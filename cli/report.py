@@ -1,0 +1,169 @@
+"""An incident document as a report that a person can read: what, where, how sure, and why.
+
+Plain text without colours, so that it looks the same in a terminal, a log and a ticket.
+"""
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Document = Mapping[str, Any]
+
+WIDTH = 100
+_RELATIONS = {"supports": "+", "contradicts": "-", "missing": "?"}
+
+
+def incident_report(document: Document) -> str:
+    """Return the report of an incident document (section 5 of the contract), without a newline."""
+    cause = document["root_cause"]
+    parts = [
+        _head(document),
+        _causes(cause),
+        _evidence(cause["hypotheses"][0]) if cause["hypotheses"] else [],
+        _section("Actions", _actions(cause["hypotheses"])),
+        _section("Next checks", [_check(row) for row in cause["next_checks"]]),
+        _section("Impact", [_impact(document["impact"])]),
+        _section("Symptoms", [_symptom(row) for row in document["symptoms"]]),
+        _section(
+            "Timeline", [f"{_clock(row['at'])}  {row['text']}" for row in document["timeline"]]
+        ),
+        _section("Data", _quality(cause["data_quality"])),
+    ]
+    return "\n".join(line for part in parts for line in part).rstrip()
+
+
+def _head(document: Document) -> list[str]:
+    job = document["job"] or "no single job"
+    attempt = f", attempt {document['attempt']}" if document["attempt"] else ""
+    title = f"INCIDENT {document['id'][:12]}  {document['severity']}, {document['status']}"
+    times = f"since {document['opened_at']}, detected {document['detected_at']}"
+    if document["resolved_at"]:
+        times += f", resolved {document['resolved_at']}"
+    rule = "=" * WIDTH
+    return [rule, f"{title}  (job {job}{attempt})", *_wrap(document["summary"]), times, rule, ""]
+
+
+def _causes(cause: Document) -> list[str]:
+    lines = [f"Causes ({cause['status']})"]
+    for row in cause["hypotheses"]:
+        sure = f"{row['confidence']} confidence, score {row['score']:+.1f}"
+        if row["probability"] is not None:
+            sure += f", probability {row['probability']:.0%}"
+        lines.append(f"  {row['rank']}. {row['fault']:<28} {_where(row['entity']):<34} {sure}")
+    unknown = cause["unknown"]
+    reasons = "; ".join(unknown["reasons"])
+    lines += _wrap(f"-  unknown, score {unknown['score']:+.1f}: {reasons}", "  ", "     ")
+    return [*lines, ""]
+
+
+def _evidence(first: Document) -> list[str]:
+    """Return the table behind the first cause: what speaks for it, against it, and is missing."""
+    rows = sorted(
+        first["evidence"],
+        key=lambda row: (list(_RELATIONS).index(row["relation"]), -abs(row["weight"])),
+    )
+    lines = [f"Evidence for 1. {first['fault']}"]
+    for row in rows:
+        weight = f"{row['weight']:+.2f}" if row["weight"] else ""
+        numbers = _numbers(row)
+        head = f"  {_RELATIONS[row['relation']]} {weight:>6}  "
+        text = f"{row['text']} [{row['signal']}{numbers}]" if row["signal"] else row["text"]
+        if row["relation"] == "missing":
+            text = f"not seen: {text}"
+        lines += _wrap(text, head, " " * len(head))
+    if not any(row["relation"] == "contradicts" for row in rows):
+        lines.append("  Nothing seen contradicts it.")
+    return [*lines, ""]
+
+
+def _numbers(row: Document) -> str:
+    observed, expected = row["observed"], row["expected"]
+    if observed is None:
+        return ""
+    return f": {_shown(observed)}" + ("" if expected is None else f", expected {_shown(expected)}")
+
+
+def _actions(hypotheses: Sequence[Document]) -> list[str]:
+    if not hypotheses:
+        return []
+    first = hypotheses[0]
+    lines = [
+        _commanded(f"{row['when']}: {row['text']}", row["command"]) for row in first["actions"]
+    ]
+    return [*lines, *([f"runbook: {first['runbook']}"] if first["runbook"] else [])]
+
+
+def _check(row: Document) -> str:
+    tells = f" (separates {' from '.join(row['separates'])})" if row["separates"] else ""
+    return _commanded(row["text"] + tells, row["command"])
+
+
+def _commanded(text: str, command: str) -> str:
+    return f"{text}\n$ {command}" if command else text
+
+
+def _impact(row: Document) -> str:
+    slow = "training is stopped" if row["slowdown"] is None else f"{row['slowdown']:.2f} x slower"
+    ranks = _count(row["ranks"], "rank")
+    hosts = _count(row["nodes"], "host")
+    return f"{ranks} on {hosts}, {slow}, {row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
+
+
+def _symptom(row: Document) -> str:
+    return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}"
+
+
+def _quality(row: Document) -> list[str]:
+    lines = []
+    if row["coverage"] is not None:
+        lines.append(f"{row['coverage']:.0%} of the signals that could tell were there")
+    if row["missing"]:
+        lines.append(f"absent here: {', '.join(row['missing'])}")
+    if row["clock_skew_seconds"]:
+        lines.append(f"host clocks agree within {row['clock_skew_seconds'] * 1000:.0f} ms")
+    return lines
+
+
+def _where(entity: Document) -> str:
+    name = f"{entity['type']} {entity['id']}"
+    if entity["host"] and entity["type"] not in ("host", "nic", "process"):
+        name += f" on {entity['host']}"
+    elif entity["ranks"] and entity["type"] == "host":
+        name += f" (ranks {', '.join(map(str, entity['ranks'][:8]))}" + (
+            ", ...)" if len(entity["ranks"]) > 8 else ")"
+        )
+    return name
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _clock(at: str) -> str:
+    """Return the time of day of an RFC 3339 time, to the second and in its own zone."""
+    return at.partition("T")[2][:8]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _section(title: str, items: Iterable[str]) -> list[str]:
+    """Return a titled list, or nothing when there is nothing in it."""
+    lines: list[str] = []
+    for item in items:
+        first, *rest = item.split("\n")
+        lines += _wrap(first, "  ", "    ")
+        lines += [f"    {line}" for line in rest]  # a command is never broken
+    return [title, *lines, ""] if lines else []
+
+
+def _wrap(text: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

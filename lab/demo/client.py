@@ -1,0 +1,51 @@
+"""The demo's questions to the collector, through its public API and nothing else."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, cast
+
+_TIMEOUT_SECONDS = 5.0
+
+
+class Client:
+    """Asks one collector. What cannot be asked right now (it starts, it is busy) is None."""
+
+    def __init__(self, address: str) -> None:
+        """Ask the collector at this base URL."""
+        self.address = address
+        # Straight to this machine: a proxy in the environment is for the world outside.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def ready(self) -> bool:
+        """Tell whether the collector takes telemetry."""
+        return self._get("/readyz", as_json=False) is not None
+
+    def ranks(self, job: str) -> list[dict[str, Any]]:
+        """Return what the collector knows of a job's ranks."""
+        found = self._get(f"/api/v1/jobs/{urllib.parse.quote(job, safe='')}/ranks")
+        return cast("list[dict[str, Any]]", found["items"]) if found else []
+
+    def step_seconds(self, job: str) -> float | None:
+        """Return the job's recent median step time."""
+        found = self._get(f"/api/v1/jobs/{urllib.parse.quote(job, safe='')}")
+        return cast("float | None", found["step_seconds"]) if found else None
+
+    def incidents(self, job: str) -> list[dict[str, Any]]:
+        """Return the job's incident documents."""
+        found = self._get(f"/api/v1/incidents?job={urllib.parse.quote(job, safe='')}")
+        return cast("list[dict[str, Any]]", found["items"]) if found else []
+
+    def incident(self, incident_id: str) -> dict[str, Any] | None:
+        """Return one incident document."""
+        found = self._get(f"/api/v1/incidents/{urllib.parse.quote(incident_id, safe='')}")
+        return cast("dict[str, Any] | None", found)
+
+    def _get(self, path: str, *, as_json: bool = True) -> Any:
+        try:
+            with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:
+                body = answer.read()
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            return None
+        return json.loads(body) if as_json else body

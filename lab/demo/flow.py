@@ -1,0 +1,211 @@
+"""The course of the demo: start, warm up, inject, wait for the incident, report, judge."""
+
+import contextlib
+import json
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, TextIO
+
+from ...vocabulary.times import parse
+from . import hosts as places
+from .client import Client
+from .processes import Process, Processes
+from .stage import CONTENTION, JOB, Stage, trainer_module
+from .verdict import Verdict, judge
+
+START_SECONDS = 40.0
+FIRST_STEP_SECONDS = 90.0
+"""Importing torch four times on a small machine takes its time."""
+WARM_UP_SECONDS = 22.0
+INCIDENT_SECONDS = 120.0
+STABLE_SECONDS = 30.0
+
+Report = Callable[[dict[str, Any]], str]
+
+
+class DemoError(Exception):
+    """The demo could not be brought to its end; the text says which part failed."""
+
+
+class Demo:
+    """One run. Everything it tells goes to `out`, a line at a time."""
+
+    def __init__(self, *, fault: str, trainer: str, out: TextIO) -> None:
+        """Prepare a run with this fault and trainer ("torch", "numpy" or "auto")."""
+        self._fault, self._out = fault, out
+        self._trainer = trainer_module(trainer)
+        self._begun = time.monotonic()
+        self._seconds = float("nan")
+        self.hosts, self._division = places.divide(places.usable_cpus())
+        # The second host, and there the second rank: whoever always blames rank 0 is wrong.
+        self._host = self.hosts[1]
+        self._rank = self._host.ranks[-1]
+
+    def say(self, text: str) -> None:
+        """Print one line of progress."""
+        print(f"[{time.monotonic() - self._begun:6.1f} s] {text}", file=self._out, flush=True)
+
+    def play(self, stage: Stage, client: Client) -> tuple[dict[str, Any], Verdict]:
+        """Run the demo up to the verdict; raises DemoError when a part fails."""
+        self._start(stage, client)
+        self._warm_up(stage, client)
+        injected = self._inject(stage)
+        document = self._incident(stage, client, injected)
+        rank = None if self._fault == CONTENTION else self._rank
+        verdict = judge(document, fault=self._fault, host=self._host.name, rank=rank)
+        self._seconds = parse(document["detected_at"]) - injected
+        return document, verdict
+
+    def conclude(self, verdict: Verdict) -> None:
+        """Say what this machine cannot show, how long it took, and whether it was right."""
+        self.say("this machine has no evidence from GPUs, fabric or switches: the job runs on CPUs")
+        self.say(f"from injection to incident: {self._seconds:.1f} s")
+        self.say(verdict.text)
+
+    def stay(self, stage: Stage) -> None:
+        """Keep the console up until somebody presses Ctrl-C."""
+        stage.relieve()
+        self.say(f"console: {stage.address}/ (Ctrl-C ends everything)")
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(1)
+
+    def _start(self, stage: Stage, client: Client) -> None:
+        """Start everything and wait until the job trains and the collector sees it."""
+        self.say("starting the collector")
+        collector = stage.collector()
+        self._wait(stage, START_SECONDS, collector.name, client.ready)
+        self.say(f"collector ready: {stage.address}")
+        for host in self.hosts:
+            stage.agent(host)
+        self.say(f"two agents: {self._division}")
+        stage.train(self._trainer)
+        kind = "torch DDP over gloo" if self._trainer == "torch" else "numpy, all-reduce by sockets"
+        self.say(f"a data-parallel job of {self._world} ranks, two a host ({kind})")
+        self._wait(stage, FIRST_STEP_SECONDS, "the first steps of every rank", self._trains(client))
+
+    @property
+    def _world(self) -> int:
+        return sum(len(host.ranks) for host in self.hosts)
+
+    def _trains(self, client: Client) -> Callable[[], bool]:
+        def trains() -> bool:
+            steps = [row["last_step"] for row in client.ranks(JOB)]
+            return len(steps) == self._world and all(step is not None for step in steps)
+
+        return trains
+
+    def _warm_up(self, stage: Stage, client: Client) -> None:
+        """Let the job run healthily, and say what the collector sees of it."""
+        self.say(f"healthy for {WARM_UP_SECONDS:.0f} s, so that there is a normal to compare with")
+        until = time.monotonic() + WARM_UP_SECONDS
+        while time.monotonic() < until:
+            time.sleep(min(5.0, max(0.1, until - time.monotonic())))
+            self._check(stage)
+            self._look(client)
+
+    def _look(self, client: Client) -> None:
+        ranks = client.ranks(JOB)
+        step = max((row["last_step"] or 0 for row in ranks), default=0)
+        took = client.step_seconds(JOB)
+        pace = f"{took * 1000:.0f} ms a step, " if took else ""
+        hosts = len({row["host"] for row in ranks})
+        count = len(client.incidents(JOB))
+        incidents = "no incident" if not count else f"{count} incident(s)"
+        self.say(f"  step {step}: {pace}{len(ranks)} ranks on {hosts} hosts seen, {incidents}")
+
+    def _inject(self, stage: Stage) -> float:
+        """Inject the fault; return when."""
+        before = time.time()
+        self.say(f"injecting {self._fault}: {stage.inject(self._fault, self._host, self._rank)}")
+        return before
+
+    def _incident(self, stage: Stage, client: Client, injected: float) -> dict[str, Any]:
+        """Return the first incident since the injection, its causes stable if they come to be."""
+        found: list[dict[str, Any]] = []
+
+        def seen() -> bool:
+            found[:] = [
+                row
+                for row in client.incidents(JOB)
+                if parse(row["detected_at"]) >= injected and row["severity"] != "info"
+            ]
+            return bool(found)
+
+        self._wait(stage, INCIDENT_SECONDS, "an incident", seen, job_may_end=True)
+        first = min(found, key=lambda row: parse(row["detected_at"]))
+        detected = parse(first["detected_at"])
+        self.say(f"incident after {detected - injected:.1f} s: {first['summary']}")
+        deadline = time.monotonic() + STABLE_SECONDS
+        while first["root_cause"]["status"] == "provisional" and time.monotonic() < deadline:
+            time.sleep(1)
+            first = client.incident(first["id"]) or first
+        status = first["root_cause"]["status"]
+        self.say(f"causes {status} after {time.time() - injected:.1f} s")
+        return first
+
+    def _wait(
+        self,
+        stage: Stage,
+        seconds: float,
+        what: str,
+        question: Callable[[], bool],
+        *,
+        job_may_end: bool = False,
+    ) -> None:
+        deadline = time.monotonic() + seconds
+        while not question():
+            self._check(stage, job_may_end=job_may_end)
+            if time.monotonic() > deadline:
+                raise DemoError(f"waited {seconds:.0f} s in vain for {what}")
+            time.sleep(0.25)
+
+    def _check(self, stage: Stage, *, job_may_end: bool = False) -> None:
+        """Raise DemoError when a part that must run has ended."""
+        watched: list[Process] = [*stage.parts, *([] if job_may_end else stage.job)]
+        for process in watched:
+            if process.ended is not None:
+                raise DemoError(f"{process.name} ended with exit code {process.ended}")
+
+
+def run(*, fault: str, once: bool, trainer: str, as_json: bool, out: TextIO, report: Report) -> int:
+    """Run the demo; return 0 only if the injected fault is the first cause at the right place.
+
+    Progress goes to `out`; `report` turns the incident document into text.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-"))
+    logs = folder / "logs"
+    logs.mkdir()
+    demo = Demo(fault=fault, trainer=trainer, out=out)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    right = False
+    try:
+        with Processes(logs) as processes:
+            stage = Stage(folder, processes, demo.hosts)
+            document, verdict = demo.play(stage, Client(stage.address))
+            right = verdict.right
+            if as_json:
+                print(json.dumps(document), flush=True)
+            else:
+                print(f"\n{report(document)}\n", file=out)
+            demo.conclude(verdict)
+            if not once:
+                demo.stay(stage)
+    except DemoError as error:
+        demo.say(f"the demo failed: {error}")
+    finally:
+        if right:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            print(f"logs are in {logs}", file=out, flush=True)
+    return 0 if right else 1
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise SystemExit(128 + number)

@@ -1,0 +1,101 @@
+"""Starts the demo's processes, each a group of its own, and leaves none behind."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from .hosts import Host
+
+_GRACE_SECONDS = 4.0
+
+
+@dataclass(slots=True)
+class Process:
+    """A running program, by the name the demo gives it, and where its output goes."""
+
+    name: str
+    log: Path
+    handle: subprocess.Popen[bytes]
+
+    @property
+    def ended(self) -> int | None:
+        """Return its exit code, None while it runs."""
+        return self.handle.poll()
+
+
+class Processes:
+    """All processes of the demo; leaving the context ends them, the last started first."""
+
+    def __init__(self, logs: Path) -> None:
+        """Keep the output of each in this folder, one file a process."""
+        self._logs = logs
+        self._running: list[Process] = []
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End everything."""
+        self.stop(*self._running)
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        host: Host | None = None,
+        nice: int = 0,
+    ) -> Process:
+        """Start a program, on the CPUs of a host if one is given."""
+        log = self._logs / f"{name}.log"
+        mine = os.sched_getaffinity(0)
+        with log.open("ab") as output:
+            try:
+                if host is not None and host.cpus:
+                    os.sched_setaffinity(0, host.cpus)  # a child inherits where it may run
+                handle = subprocess.Popen(
+                    ["nice", "-n", str(nice), *command] if nice else list(command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=dict(environ),
+                    start_new_session=True,
+                )
+            finally:
+                os.sched_setaffinity(0, mine)
+        process = Process(name, log, handle)
+        self._running.append(process)
+        return process
+
+    def stop(self, *processes: Process) -> None:
+        """End these processes and everything they started; asks first, then insists."""
+        rest = list(reversed(processes))
+        for process in rest:
+            _signal(process, signal.SIGTERM)
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline and any(process.ended is None for process in rest):
+            time.sleep(0.05)
+        for process in rest:
+            _signal(process, signal.SIGKILL)
+            process.handle.wait()
+        self._running = [process for process in self._running if process not in rest]
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    """Signal the whole group; its leader may be gone while others of it still run."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.handle.pid, number)
