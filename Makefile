@@ -29,7 +29,7 @@ lint: $(VENV)/.developing ## style and formatting: ruff
 
 types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the rooms
 	$(BIN)/mypy src tests tools
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 layers: $(VENV)/.developing ## which room may import which: import-linter
 	$(BIN)/lint-imports --no-logo

@@ -35,18 +35,20 @@ def _arguments(parser: argparse.ArgumentParser) -> str:
                 inner += f"{_sentence(helps.get(name, ''))}\n"
                 inner += _arguments(child)
         elif not isinstance(action, argparse._HelpAction):  # noqa: SLF001
-            rows.append((code(_spelling(action)), _default(action), action.help or ""))
+            meaning = (action.help or "").replace(" (default: %(default)s)", "")
+            rows.append((code(_spelling(action)), _default(action), meaning))
     head = "\n" + table(("argument", "default", "meaning"), rows) if rows else ""
     return head + inner
 
 
 def _spelling(action: argparse.Action) -> str:
     metavar = action.metavar if isinstance(action.metavar, str) else None
-    value = metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest)
+    if action.choices and not metavar:
+        metavar = "|".join(map(str, action.choices))
     if not action.option_strings:
-        return value
+        return metavar or action.dest
     spelled = ", ".join(action.option_strings)
-    return spelled if action.nargs == 0 else f"{spelled} {metavar or value.upper()}"
+    return spelled if action.nargs == 0 else f"{spelled} {metavar or action.dest.upper()}"
 
 
 def _default(action: argparse.Action) -> str:
