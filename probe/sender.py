@@ -21,6 +21,9 @@ from .line import Line
 QUEUE = 1024
 """Messages: at 10 steps a second, enough to bridge an agent's restart."""
 POLL_SECONDS = 0.1
+"""Between two looks at the queue."""
+_FULL_SECONDS = 0.01
+"""The same while the agent's socket is full: a Unix socket holds as few as ten datagrams."""
 PATIENCE_SECONDS = 60.0
 """How long a message is worth sending; past that the collector has judged without it."""
 FAREWELL_SECONDS = 0.2
@@ -105,7 +108,7 @@ class Sender:
         self._closing = True
         self._wake.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(FAREWELL_SECONDS)
+            self._thread.join(1.5 * FAREWELL_SECONDS)
 
     def flush(self) -> None:
         """Wait until the queue is empty, FAREWELL_SECONDS at most: a dying process's last words."""
@@ -115,46 +118,45 @@ class Sender:
             time.sleep(0.005)
 
     def _run(self) -> None:
+        pause = POLL_SECONDS
         while not self._closing:
-            self._wake.wait(POLL_SECONDS)
+            self._wake.wait(pause)
             self._wake.clear()
             if os.getpid() != self._pid:
                 return
-            self._round()
-        self._round(last=True)
+            pause = POLL_SECONDS if self._round() else _FULL_SECONDS
+        until = time.monotonic() + FAREWELL_SECONDS
+        while not self._round(last=True) and time.monotonic() < until:
+            time.sleep(_FULL_SECONDS)
         self._line.close()
 
-    def _round(self, *, last: bool = False) -> None:
+    def _round(self, *, last: bool = False) -> bool:
+        """Send what can be sent now; False when the agent is there but takes no more at once."""
         try:
-            now = self._clock()
             if not self._pulse.settled() and not last:
-                return
+                return True
+            now = self._clock()
             due = None if last else self._pulse(now)
             if due is not None and self._line.open(now):
                 self._send(*due)
-            self._drain(now, last=last)
+            return self._drain(now, last=last)
         except Exception:  # noqa: BLE001  the edge of one delivery: the thread outlives it
             self.failures += 1
+            return True
 
-    def _drain(self, now: float, *, last: bool) -> None:
+    def _drain(self, now: float, *, last: bool) -> bool:
         queue = self._queue
         while queue:
             try:
                 head = queue[0]
-            except IndexError:
-                return
-            stale = now - head.at > PATIENCE_SECONDS
-            if not stale:
-                if not (last or head.ready(now)):
-                    return
-                if not self._line.open(now):
-                    return
-                if not self._line.writable():
-                    return
-            try:
+                if now - head.at <= PATIENCE_SECONDS:
+                    if not (last or head.ready(now)) or not self._line.open(now):
+                        return True
+                    if not self._line.writable():
+                        return False
                 message = queue.popleft()
-            except IndexError:
-                return
+            except IndexError:  # the training thread pushed it out of the full queue meanwhile
+                return True
             self._taken += 1
             if now - message.at > PATIENCE_SECONDS:
                 self._lost += 1
@@ -164,6 +166,7 @@ class Sender:
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1
                 self._lost += 1
+        return True
 
     def _send(self, samples: list[Sample], events: list[Event]) -> None:
         who = self._identity()

@@ -30,6 +30,8 @@ def number(value: object) -> float:
     Raises NotANumberError for everything else: text, several elements, values of other
     frameworks, whose conversion might wait for a device.
     """
+    if type(value) is float:  # first because it is usual: the general question takes longer
+        return value
     if isinstance(value, numbers.Real):
         return float(value)
     if is_tensor(value):

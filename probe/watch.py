@@ -47,6 +47,8 @@ class Watch:
         self._step = StepSpan(self, timeline)
         self._checkpoint = CheckpointSpan(timeline, self.phases)
         self._pid = os.getpid()
+        self._elsewhere = False
+        os.register_at_fork(after_in_child=self._forked)
         self.closers: list[Callable[[], None]] = []
         self.keep: Callable[[str, object, str], bool] | None = None
         self.alarm: Callable[[], None] = _no_alarm
@@ -108,7 +110,7 @@ class Watch:
     def end_step(self, index: int | None = None) -> None:
         """End the step in progress: for hooks and framework callbacks; loops use `step`."""
         try:
-            if os.getpid() != self._pid:
+            if self._elsewhere:
                 return
             for close in self.closers:
                 try:
@@ -139,6 +141,9 @@ class Watch:
                 self._detach()
         except Exception:  # noqa: BLE001  the edge of the job
             self.failures += 1
+
+    def _forked(self) -> None:
+        self._elsewhere = True
 
     def _keep(self, metric: str, value: object, scope: str) -> None:
         try:

@@ -1,0 +1,149 @@
+"""A listener in the agent's place, and a way to run real jobs against it."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rankscope.vocabulary import datagram, events, metrics
+from rankscope.vocabulary.samples import Event, Sample
+
+JOBS = Path(__file__).parent / "jobs"
+ALWAYS_OPTIONAL = {"source", "quality"}
+
+
+class Listener:
+    """A Unix datagram socket; what it hears is held against the vocabulary."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.heard: list[datagram.Datagram] = []
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"RANKSCOPE_AGENT": f"unix://{self.path}"}
+
+    def hear(self, seconds: float = 0.0) -> list[datagram.Datagram]:
+        """Take what is there, waiting up to so many seconds for the first that is not."""
+        self.socket.settimeout(seconds or 0.001)
+        try:
+            while True:
+                found = datagram.decode(self.socket.recv(datagram.LARGEST + 1))
+                sweep(found)
+                self.heard.append(found)
+                self.socket.settimeout(0.001)
+        except TimeoutError:
+            return self.heard
+
+    def until(self, question: Callable[[], object], seconds: float = 20.0) -> None:
+        """Hear until the question is answered with something true."""
+        end = time.monotonic() + seconds
+        while not question():
+            assert time.monotonic() < end, f"not heard within {seconds} s"
+            self.hear(0.05)
+
+    def samples(self, metric: str, **attributes: object) -> list[Sample]:
+        return [
+            sample
+            for each in self.heard
+            for sample in each.samples
+            if sample.metric == metric and attributes.items() <= dict(sample.attributes).items()
+        ]
+
+    def values(self, metric: str, **attributes: object) -> list[float]:
+        return [sample.value for sample in self.samples(metric, **attributes)]
+
+    def events(self, name: str, **attributes: object) -> list[Event]:
+        return [
+            event
+            for each in self.heard
+            for event in each.events
+            if event.name == name and attributes.items() <= event.attributes.items()
+        ]
+
+    def close(self) -> None:
+        self.socket.close()
+        self.path.unlink(missing_ok=True)
+
+
+def sweep(heard: datagram.Datagram) -> None:
+    """Hold every sample and event of a datagram against the vocabulary."""
+    for sample in heard.samples:
+        metric = metrics.catalogue()[sample.metric]
+        said = dict(sample.attributes)
+        unknown = set(said) - set(metric.attributes) - set(metric.optional) - ALWAYS_OPTIONAL
+        assert not unknown, f"{sample.metric} carries {unknown}"
+        for name, allowed in metric.values.items():
+            assert name not in said or said[name] in allowed, f"{sample.metric}: {said}"
+    for event in heard.events:
+        kind = events.catalogue()[event.name]
+        assert set(event.attributes) <= set(kind.attributes), f"{event.name}: {event.attributes}"
+        for name, allowed in kind.values.items():
+            assert event.attributes.get(name, allowed[0]) in allowed, f"{event.name}"
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[Listener]:
+    made = Listener(tmp_path / "probe.sock")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def environ() -> dict[str, str]:
+    """The environment of this process, without what would name a job or an agent."""
+    hidden = ("RANKSCOPE_", "TORCHELASTIC_", "SLURM_", "OMPI_", "PMI", "MASTER_")
+    named = {"RANK", "LOCAL_RANK", "WORLD_SIZE"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(hidden) and name not in named
+    } | {"OMP_NUM_THREADS": "1"}
+
+
+class Job:
+    """Runs a script of jobs/ in its own process, or under torchrun in several."""
+
+    def __init__(self, environ: dict[str, str], listener: Listener) -> None:
+        self._environ = environ
+        self._listener = listener
+
+    def run(
+        self,
+        script: str,
+        *arguments: str,
+        ranks: int = 0,
+        fails: bool = False,
+        **more: str,
+    ) -> str:
+        """Run to the end and return what it printed; `ranks` 0 means without torchrun."""
+        command = [sys.executable]
+        if ranks:
+            command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+        environ = {**self._environ, **self._listener.environ, **more}
+        with tempfile.TemporaryFile("w+") as printed:
+            done = subprocess.Popen(
+                [*command, str(JOBS / script), *arguments],
+                env=environ,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+            )
+            while done.poll() is None:
+                self._listener.hear(0.1)
+            self._listener.hear(0.1)
+            printed.seek(0)
+            text = printed.read()
+        assert (done.returncode != 0) == fails, text
+        return text
+
+
+@pytest.fixture
+def job(environ: dict[str, str], listener: Listener) -> Job:
+    return Job(environ, listener)

@@ -1,0 +1,121 @@
+"""Real jobs, alone and under torchrun: nothing changes for them, and what is said is true."""
+
+import re
+import statistics
+
+import pytest
+
+
+def test_the_weights_of_a_plain_loop_are_the_same_to_the_bit_with_and_without_the_probe(
+    job, listener
+):
+    without = job.run("plain.py")
+    assert not listener.heard
+    with_it = job.run("plain.py", "--probe")
+    assert re.findall("weights .*", without) == re.findall("weights .*", with_it)
+    assert [*range(20)] == listener.values("training.step")
+
+
+def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, listener):
+    job.run("plain.py", "--probe", RANKSCOPE_JOB_ID="job/1", RANKSCOPE_JOB_ATTEMPT="3")
+    assert {("job/1", 3, 0)} == {(each.job, each.attempt, each.rank) for each in listener.heard}
+    assert 20 == len(listener.values("training.loss", scope="local"))
+    assert all(0 < value < 10 for value in listener.values("training.loss"))
+    assert listener.values("training.grad_norm", scope="local")
+    assert [1e-3] * 20 == listener.values("training.learning_rate")
+    for metric in ("step", "data", "compute", "optimizer"):
+        assert 20 == len(listener.values(f"training.{metric}.duration")), metric
+    assert not listener.values("training.comm.duration"), "alone there is nobody to wait for"
+    phases = [event.attributes["phase"] for event in listener.events("training.phase")]
+    assert ["init", "train", "shutdown"] == phases
+    assert listener.samples("training.rank.info", framework="torch", world_size=1)
+
+
+def test_every_value_of_a_step_carries_the_same_time(job, listener):
+    job.run("plain.py", "--probe")
+    steps = [
+        each for each in listener.heard if any(s.metric == "training.step" for s in each.samples)
+    ]
+    assert 20 == len(steps)
+    assert all(1 == len({sample.at for sample in each.samples}) for each in steps)
+
+
+@pytest.mark.slow
+def test_the_weights_of_two_replicas_are_the_same_to_the_bit_with_and_without_the_probe(
+    job, listener
+):
+    without = job.run("replicas.py", ranks=2)
+    assert not listener.heard
+    with_it = job.run("replicas.py", "--probe", ranks=2)
+    assert 2 == len(re.findall("rank . weights [0-9a-f]{64}", without))
+    assert sorted(re.findall("rank . weights [0-9a-f]{64}", without)) == sorted(
+        re.findall("rank . weights [0-9a-f]{64}", with_it)
+    )
+    assert {0, 1} == {each.rank for each in listener.heard}
+
+
+@pytest.mark.slow
+def test_a_slow_replica_computes_long_and_waits_short_and_its_peer_the_other_way_round(
+    job, listener
+):
+    """One rank sleeps 50 ms a step: the loop has not one line of the probe but attach."""
+    job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", LINGER="5.5")
+
+    def usual(metric: str, rank: int) -> float:
+        return statistics.median(listener.values(f"training.{metric}.duration", rank=rank))
+
+    assert usual("compute", 1) > 0.05
+    assert usual("comm", 0) > 0.03
+    assert usual("compute", 1) > 2 * usual("compute", 0)
+    assert usual("comm", 0) > 2 * usual("comm", 1)
+    for rank in (0, 1):
+        said = dict(listener.samples("training.comm.duration", rank=rank)[0].attributes)
+        assert "estimated" == said["quality"]
+    _groups_are_named_alike_and_counted(listener)
+
+
+def _groups_are_named_alike_and_counted(listener) -> None:
+    info = listener.samples("collective.group.info")
+    assert [("world", "0,1", 2)] == [
+        (
+            dict(each.attributes)["kind"],
+            dict(each.attributes)["ranks"],
+            dict(each.attributes)["size"],
+        )
+        for each in info
+    ]
+    name = dict(info[0].attributes)["group"]
+    for rank in (0, 1):
+        done = listener.values("collective.completed", rank=rank, group=name)
+        assert done
+        assert done[-1] >= 15
+        assert done[-1] <= listener.values("collective.enqueued", rank=rank, group=name)[-1]
+
+
+@pytest.mark.slow
+def test_the_rank_whose_data_went_bad_is_the_first_to_say_so(job, listener):
+    job.run("replicas.py", "--probe", ranks=2, BROKEN="1")
+    local = listener.events("training.numeric", what="loss")
+    first = min(local, key=lambda event: event.attributes["step"])
+    assert (1, 5, "nan") == (
+        first.attributes["rank"],
+        first.attributes["step"],
+        first.attributes["value"],
+    )
+    healthy = [event.attributes["step"] for event in local if event.attributes["rank"] == 0]
+    assert min(healthy) > 5
+    assert listener.values("training.nonfinite", of="grad_reduced", rank=0), "after the reduction"
+    counted = listener.samples("training.nonfinite", of="loss", rank=1)
+    assert counted
+    assert all(sample.value == 1 for sample in counted)
+
+
+def test_with_the_probe_switched_off_a_job_says_nothing(job, listener):
+    job.run("plain.py", "--probe", RANKSCOPE_PROBE="0")
+    assert not listener.heard
+
+
+def test_without_any_agent_the_job_runs_as_ever(job, listener):
+    without = job.run("plain.py")
+    with_it = job.run("plain.py", "--probe", RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
+    assert re.findall("weights .*", without) == re.findall("weights .*", with_it)
