@@ -22,12 +22,13 @@ from .exits import Exit, ExitWatch
 from .health import Health
 from .inbox import Inbox, Received
 from .latest import Latest
+from .names import Names
 from .outgoing import Outgoing
 from .push import Post, Sender
 from .reading import Reading
 from .settings import AgentSettings
 from .spool import Spool, SpoolError
-from .trainers import Names, Trainer, Trainers
+from .trainers import Trainer, Trainers
 
 _TICK_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0
@@ -261,7 +262,9 @@ class Agent:
         now = self._clock.now()
         trainer, forgotten = self._trainers.hear(received, now)
         if forgotten is not None:
-            self._forget(forgotten)
+            self._latest.forget(forgotten.key)
+            if forgotten.pid is not None and forgotten.key != trainer.key:
+                self._exits.forget(forgotten.pid)
         if trainer.pid is not None:
             self._exits.watch(trainer.pid)
         samples: Sequence[Sample] = received.datagram.samples
@@ -292,6 +295,8 @@ class Agent:
             placed = []
             for sample in samples:
                 owner = self._trainers.owner(sample)
+                if owner is None and _of_a_rank(sample):
+                    continue  # its process ended while it was being read
                 resource = self._names.of(owner) if owner else self._names.node()
                 placed.append((resource, sample))
                 if self._outgoing:
@@ -339,9 +344,6 @@ class Agent:
         for trainer in self._trainers.silent_since(self._clock.now() - _UDP_MEMORY_SECONDS):
             self._forget(trainer)
         self._health.show("trainers", len(self._trainers))
-        if self._spool:
-            self._health.show("spool_bytes", self._spool.size)
-            self._health.show("spool_records", self._spool.records)
 
     def _finish(self) -> None:
         until = time.monotonic() + _DRAIN_SECONDS
@@ -378,6 +380,12 @@ def run(settings: AgentSettings) -> int:
         signal.signal(number, lambda *_: agent.stop())
     agent.run()
     return 0
+
+
+def _of_a_rank(sample: Sample) -> bool:
+    """Tell a sample about a rank's process from one about the node."""
+    names = {name for name, _ in sample.attributes}
+    return {"pid", "rank"} <= names
 
 
 def _seen_from_host(sample: Sample, trainer: Trainer) -> Sample:

@@ -23,6 +23,7 @@ _SHARES = 16
 _LARGEST_SEGMENT = 4 << 20
 _AHEAD = 16
 """Batches read ahead, so that a backlog is not read again from its start for each of them."""
+_SYSTEM = Path("/var/lib/rankscope/spool")
 _SENT = "sent"
 _SENT_BYTES = 64
 
@@ -62,6 +63,7 @@ class Spool:
         except OSError as error:
             raise SpoolError(f"the spool {folder}: {error.strerror or error}") from error
         self._tidy()
+        self._show()
 
     @classmethod
     def open(
@@ -108,6 +110,7 @@ class Spool:
             while len(self._segments) > 1 and self._total() > self._max_bytes:
                 self._health.count("spool_dropped", "full", by=self._segments[0].waiting)
                 self._drop_first()
+            self._show()
 
     def first(self) -> segments.Record | None:
         """Return the oldest batch that waits, the same until it is `done`; None when none does."""
@@ -132,6 +135,7 @@ class Spool:
             self._sent = (record.segment, record.end)
             self._save_sent()
             self._tidy()
+            self._show()
 
     def close(self) -> None:
         """Close the files; what waits stays for the next start."""
@@ -165,6 +169,11 @@ class Spool:
             self._ahead.append(
                 segments.Record(kind, at_ns, payload, path.name, start, start + size)
             )
+
+    def _show(self) -> None:
+        # Shown from here: whoever asked `size` would wait with us for the disk.
+        self._health.show("spool_bytes", self._total())
+        self._health.show("spool_records", sum(segment.waiting for segment in self._segments))
 
     def _total(self) -> int:
         return sum(segment.size for segment in self._segments)
@@ -223,11 +232,10 @@ class Spool:
 
 def default_folder(environ: Mapping[str, str]) -> Path:
     """Return /var/lib/rankscope/spool where that may be written, else a folder of the user."""
-    system = Path("/var/lib/rankscope/spool")
     try:
-        system.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(system, os.W_OK | os.X_OK):
-            return system
+        _SYSTEM.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(_SYSTEM, os.W_OK | os.X_OK):
+            return _SYSTEM
     except OSError:
         pass  # not ours: the user's own place it is
     state = (

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..vocabulary.samples import Attributes, Resource, Sample
+from ..vocabulary.samples import Sample
 from .health import Health
 from .inbox import Received
 
@@ -28,33 +28,6 @@ class Trainer:
     dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What this host and its resources are called on the wire."""
-
-    host: str
-    cluster: str | None = None
-    extra: Attributes = ()
-
-    def node(self) -> Resource:
-        """Return the resource of what belongs to no job."""
-        return self._resource(None, 0)
-
-    def of(self, trainer: Trainer) -> Resource:
-        """Return the resource of a job's attempt on this host."""
-        return self._resource(trainer.job, trainer.attempt)
-
-    def _resource(self, job: str | None, attempt: int) -> Resource:
-        return Resource(
-            host=self.host,
-            job=job,
-            attempt=attempt,
-            cluster=self.cluster,
-            service="rankscope-agent",
-            extra=self.extra,
-        )
-
-
 class Trainers:
     """The register of training processes, bounded; readers on other threads see copies."""
 
@@ -66,15 +39,16 @@ class Trainers:
         self._parents: dict[int, int] = {}
 
     def hear(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
-        """Note a datagram; return its sender, and whom the register had to forget for it, if any.
+        """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
-        The sender is a new object when the process was not known, or is another rank now.
+        That is the one silent for longest, when the register was full, or the same process as
+        another rank: a probe may learn its rank only after it began to speak.
         """
         said = received.datagram
         key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
         with self._lock:
             trainer = self._known.get(key)
-            forgotten = None
+            forgotten = trainer
             if trainer is None or (trainer.job, trainer.attempt, trainer.rank) != (
                 said.job,
                 said.attempt,
@@ -93,8 +67,11 @@ class Trainers:
                     heard_at=now,
                     expected=said.number,
                     dropped=said.dropped,
+                    phase=forgotten.phase if forgotten and forgotten.key == key else "",
                 )
                 self._known[key] = trainer
+            else:
+                forgotten = None
         if said.number > trainer.expected:
             self._health.count("datagrams_lost", by=said.number - trainer.expected)
         if said.dropped > trainer.dropped:

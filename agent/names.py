@@ -1,0 +1,35 @@
+"""What this host and its resources are called on the wire: one a host, job and attempt."""
+
+from dataclasses import dataclass
+
+from ..vocabulary.samples import Attributes, Resource
+from .trainers import Trainer
+
+SERVICE = "rankscope-agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What this host and its resources are called on the wire."""
+
+    host: str
+    cluster: str | None = None
+    extra: Attributes = ()
+
+    def node(self) -> Resource:
+        """Return the resource of what belongs to no job."""
+        return self._resource(None, 0)
+
+    def of(self, trainer: Trainer) -> Resource:
+        """Return the resource of a job's attempt on this host."""
+        return self._resource(trainer.job, trainer.attempt)
+
+    def _resource(self, job: str | None, attempt: int) -> Resource:
+        return Resource(
+            host=self.host,
+            job=job,
+            attempt=attempt,
+            cluster=self.cluster,
+            service=SERVICE,
+            extra=self.extra,
+        )

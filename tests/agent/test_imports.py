@@ -1,0 +1,25 @@
+"""What the agent may weigh: it runs on every node beside the training."""
+
+import subprocess
+import sys
+
+HEAVY = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "opentelemetry.sdk",
+    "grpc",
+    "fastapi",
+    "sqlalchemy",
+    "torch",
+    "rankscope.collector",
+)
+
+
+def test_importing_the_agent_imports_nothing_heavy():
+    code = "import sys; import rankscope.agent.service; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    modules = set(done.stdout.split())
+    assert "rankscope.agent.service" in modules
+    assert {name for name in HEAVY if name in modules} == set()

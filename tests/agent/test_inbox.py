@@ -1,0 +1,151 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from rankscope.agent import claims
+from rankscope.agent.health import Health
+from rankscope.agent.inbox import Inbox
+from rankscope.vocabulary import datagram
+from rankscope.vocabulary.samples import Event, Sample, attributes
+
+
+@pytest.fixture
+def health():
+    return Health()
+
+
+@pytest.fixture
+def line(folder):
+    """(the agent's end, a connected sender)."""
+    held = claims.claim(folder / "probe.sock", {})
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.connect(str(held.path))
+        yield held.socket, sender
+    held.release()
+
+
+def said(**changes) -> datagram.Datagram:
+    mine = attributes({"rank": 3})
+    parts = {
+        "job": "job-1",
+        "attempt": 2,
+        "rank": 3,
+        "pid": os.getpid(),
+        "number": 7,
+        "samples": (Sample("training.loss", float("nan"), 1000.5, mine),),
+        "events": (Event("training.phase", 1000.0, {"rank": 3, "phase": "train"}),),
+    }
+    return datagram.Datagram(**{**parts, **changes})
+
+
+def test_a_datagram_comes_out_as_it_was_sent(line, health):
+    agent, sender = line
+    sender.send(datagram.encode(said(samples=(Sample("training.loss", 0.25, 1000.5),))))
+    (received,) = Inbox(health=health).receive(agent)
+    assert received.datagram.samples == (Sample("training.loss", 0.25, 1000.5),)
+    assert (received.datagram.job, received.datagram.attempt) == ("job-1", 2)
+    assert (received.datagram.rank, received.datagram.number) == (3, 7)
+    assert received.datagram.events[0].attributes["phase"] == "train"
+    assert health.counted("datagrams_received", "unix") == 1
+
+
+def test_the_pid_is_the_kernels_and_not_the_claimed_one(line, health, folder):
+    agent, _ = line
+    code = (
+        "import socket, sys; from rankscope.vocabulary import datagram;"
+        "line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); line.connect(sys.argv[1]);"
+        "line.send(datagram.encode(datagram.Datagram('job-1', 0, 0, 1)))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(folder / "probe.sock")]) as process:
+        assert process.wait(30) == 0
+    (received,) = Inbox(health=health).receive(agent)
+    assert received.pid == process.pid
+    assert received.datagram.pid == 1
+
+
+def test_over_udp_no_pid_is_believed(health):
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        agent.bind(("127.0.0.1", 0))
+        agent.settimeout(5)
+        sender.sendto(datagram.encode(said()), agent.getsockname())
+        received = next(Inbox(health=health).receive(agent))
+    assert received.pid is None
+    assert received.origin == "udp:127.0.0.1"
+    assert health.counted("datagrams_received", "udp") == 1
+
+
+def bad(**changes) -> bytes:
+    body = {"v": 1, "job": "j", "attempt": 0, "rank": 0, "pid": 1, "n": 0, "samples": []}
+    return json.dumps({**body, **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "form"),
+        (b"\x80\x04pickle", "form"),
+        (b"[" * 50_000, "form"),
+        (b'{"v": 1' + b" " * 59_993, "form"),
+        (b" " * 60_001, "form"),
+        (bad(v=2), "form"),
+        (bad(job=""), "form"),
+        (bad(rank=-1), "form"),
+        (bad(samples=[["training.loss", 1.0, -5.0]]), "time"),
+        (bad(samples=[["training.loss", 1.0, float("nan")]]), "time"),
+        (bad(samples=[["training.loss", 1.0, 1e300]]), "time"),
+        (bad(events=[["training.phase", -1, {}]]), "time"),
+        (bad(samples=[["training.loss", 10**400, 1.0]]), "number"),
+        (bad(samples=[["training.loss", 1.0, 1.0, {"rank": 2**63}]]), "number"),
+        (bad(events=[["training.phase", 1, {"step": -(2**63) - 1}]]), "number"),
+        (bad(pid=2**64), "number"),
+        (bad(job="\ud800"), "text"),
+        (bad(samples=[["training.loss", 1.0, 1.0, {"scope": "\udfff"}]]), "text"),
+        (bad(events=[["\ud800", 1.0, {}]]), "text"),
+        (b'{"v":1,"job":"\xed\xa0\x80","rank":0,"pid":1,"n":0}', "text"),
+    ],
+)
+def test_what_cannot_be_taken_is_counted_by_its_reason_and_the_next_one_is_read(
+    line, health, data, reason
+):
+    agent, sender = line
+    sender.send(data)
+    sender.send(datagram.encode(said()))
+    received = list(Inbox(health=health).receive(agent))
+    assert [one.datagram.number for one in received] == [7]
+    assert health.counted("datagrams_bad", reason) == 1
+    assert health.counted("datagrams_bad") == 1
+
+
+def test_texts_beyond_ascii_are_welcome(line, health):
+    agent, sender = line
+    sender.send(bad(job="训练 🚂"))
+    sender.send('{"v":1,"job":"训练","rank":0,"pid":1,"n":0}'.encode())
+    received = list(Inbox(health=health).receive(agent))
+    assert [one.datagram.job for one in received] == ["训练 🚂", "训练"]
+
+
+def test_a_flood_is_taken_in_portions(line, health):
+    agent, sender = line
+    for _ in range(5):
+        sender.send(datagram.encode(said()))
+    inbox = Inbox(health=health)
+    assert len(list(inbox.receive(agent, limit=3))) == 3
+    assert len(list(inbox.receive(agent, limit=3))) == 2
+
+
+def test_an_empty_socket_yields_nothing_and_does_not_wait(line, health):
+    assert list(Inbox(health=health).receive(line[0])) == []
+
+
+def test_a_socket_that_fails_is_counted_and_not_raised(health):
+    broken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    broken.close()
+    assert list(Inbox(health=health).receive(broken)) == []
+    assert health.counted("datagrams_bad", "socket") == 1

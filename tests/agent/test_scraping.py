@@ -1,0 +1,76 @@
+import http.client
+import threading
+import time
+
+import pytest
+
+from rankscope.agent.exposition import Page
+from rankscope.agent.health import Health
+from rankscope.agent.latest import Latest
+from rankscope.agent.scraping import Scraping
+from rankscope.vocabulary.samples import Resource, Sample, attributes
+
+
+@pytest.fixture
+def scraping():
+    latest = Latest(period_seconds=5.0)
+    for rank in range(100):
+        mine = attributes({"rank": rank})
+        one = [Sample("training.loss", 1.0, time.time(), mine)]
+        latest.hear(rank, Resource(host="n", job="j"), one, time.time())
+    page = Page(latest=latest, health=Health(), groups=False, max_series=2000)
+    serving = Scraping("127.0.0.1:0", page=page, now=time.time)
+    yield serving
+    serving.close()
+
+
+def ask(port: int, path: str, method: str = "GET") -> tuple[int, str, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path)
+    response = connection.getresponse()
+    answer = (response.status, response.getheader("Content-Type"), response.read())
+    connection.close()
+    return answer
+
+
+def test_the_page_is_prometheus_text(scraping):
+    status, kind, body = ask(scraping.port, "/metrics?name[]=x")
+    assert status == 200
+    assert kind.startswith("text/plain; version=0.0.4")
+    assert body.count(b"\ntraining_loss{") == 100
+
+
+def test_health_is_answered_and_other_places_say_where_the_page_is(scraping):
+    assert ask(scraping.port, "/healthz")[0] == 200
+    status, _, body = ask(scraping.port, "/")
+    assert (status, b"/metrics" in body) == (404, True)
+    assert ask(scraping.port, "/metrics", "HEAD")[2] == b""
+    assert ask(scraping.port, "/metrics", "POST")[0] == 501
+
+
+def test_many_scrapers_at_once_share_renderings(scraping, monkeypatch):
+    rendered = []
+    real = scraping._rendering._page.render
+    monkeypatch.setattr(
+        scraping._rendering._page, "render", lambda now: rendered.append(now) or real(now)
+    )
+    answers = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(ask(scraping.port, "/metrics")[0]))
+        for _ in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 20
+    assert len(rendered) < 20
+
+
+def test_a_client_that_says_nothing_keeps_nobody_else_waiting(scraping):
+    silent = [http.client.HTTPConnection("127.0.0.1", scraping.port) for _ in range(8)]
+    for connection in silent:
+        connection.connect()
+    assert ask(scraping.port, "/metrics")[0] == 200
+    for connection in silent:
+        connection.close()
