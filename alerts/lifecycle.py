@@ -180,7 +180,7 @@ class Case:
         return True
 
     def _rival(self, cause: RootCause, now: float) -> bool:
-        """Take over another first cause: at once while provisional, else when it leads and lasts."""
+        """Take over another first cause: at once while provisional, else if it leads and lasts."""
         held = self.cause
         assert held is not None  # noqa: S101  _note_cause has looked
         if held.status == "stable":

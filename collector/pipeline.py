@@ -109,7 +109,7 @@ class Pipeline:
         for detector in self._detectors:
             try:
                 findings += detector.judge(window)
-            except Exception:
+            except Exception:  # noqa: BLE001
                 # The edge of one detector: its defect is counted and told, the others go on.
                 count = self.detector_failures.get(detector.name, 0)
                 self.detector_failures[detector.name] = count + 1
@@ -136,8 +136,7 @@ def _places(window: JobWindow) -> Places:
     hosts = {window.hosts[n]: window.host_entity(n) for n in range(len(window.hosts))}
     observed = {name.partition("|")[0] for name in window.steps.planes}
     for readings in (window.rank_readings, window.host_readings):
-        names = readings.names() if hasattr(readings, "names") else readings
-        observed |= {name.partition("|")[0] for name in names}
+        observed |= {name.partition("|")[0] for name in readings}
     if window.steps.at.size:
         observed.add("training.step")
     for group in window.groups:

@@ -14,9 +14,15 @@ class Detector(Protocol):
     every duration change nothing. Missing metrics mean no finding, never an exception.
     """
 
-    name: str
-    kinds: tuple[str, ...]
-    """The kinds of findings it may return, all of them in vocabulary/findings.toml."""
+    @property
+    def name(self) -> str:
+        """Return the word that findings name it by."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of findings it may return, all of them in vocabulary/findings.toml."""
+        ...
 
     def judge(self, window: JobWindow) -> Sequence[Finding]:
         """Return what stands out at `window.now`."""

@@ -110,7 +110,9 @@ class CpuTime:
                     window=(before, newest),
                     observed=float(value),
                     expected=float(expected),
-                    text=f"host {entity.id}: {sign.words.format(seen=value)} (usual: {expected:.2g})",
+                    text=(
+                        f"host {entity.id}: {sign.words.format(seen=value)} (usual: {expected:.2g})"
+                    ),
                 )
             )
         return findings

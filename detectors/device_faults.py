@@ -76,15 +76,16 @@ class DeviceFaults:
                 continue
             newest = float(np.nanmax(readings.at))
             share = readings.mean(newest - self.seconds, newest)
-            for row in np.flatnonzero(np.nan_to_num(share) >= 0.5):
-                active.setdefault(int(row), (reason, float(share[row]), newest, 0.0))
+            for place in np.flatnonzero(np.nan_to_num(share) >= 0.5):
+                active.setdefault(int(place), (reason, float(share[place]), newest, 0.0))
         clock = window.rank_readings.get("hw.frequency|sm")
         if clock is not None and np.isfinite(clock.at).any():
             newest = float(np.nanmax(clock.at))
             speed = clock.mean(newest - self.seconds, newest)
             usual = float(np.nanmedian(speed)) if np.isfinite(speed).sum() > 2 else np.nan
-            for row in np.flatnonzero(np.nan_to_num(speed, nan=np.inf) < (1 - self.least) * usual):
-                active.setdefault(int(row), ("low clock", float(speed[row]), newest, usual))
+            slow = np.nan_to_num(speed, nan=np.inf) < (1 - self.least) * usual
+            for place in np.flatnonzero(slow):
+                active.setdefault(int(place), ("low clock", float(speed[place]), newest, usual))
         findings = []
         for row, (reason, seen, newest, usual) in sorted(active.items()):
             entity = window.gpu_entity(row)

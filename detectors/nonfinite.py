@@ -92,8 +92,9 @@ class Nonfinite:
         findings.append(self._symptom(window, index, at, share, lasting))
         few = len(rows) <= max(1, int(self.most_share * len(window.ranks)))
         if len(rows) and few and len(finite):
-            for row in rows:
-                findings.append(self._origin(window, int(row), index, at, len(rows), len(finite)))
+            findings += [
+                self._origin(window, int(row), index, at, len(rows), len(finite)) for row in rows
+            ]
         elif len(rows) > 1 and len(window.ranks) > 1:
             findings.append(self._everywhere(window, index, at, len(rows)))
         findings += self._collapse(window, steps, at)
@@ -241,8 +242,8 @@ def _mark(
     for event in marks:
         step, rank = event.attributes.get("step"), event.attributes.get("rank")
         row = window.row_of(rank) if isinstance(rank, int) else None
-        column = np.flatnonzero(steps.index == step) if isinstance(step, int) else []
-        if row is None or not len(column):
+        column = np.flatnonzero(steps.index == step)
+        if row is None or not isinstance(step, int) or not len(column):
             continue
         target = own if event.attributes.get("what", "loss") in _OWN_WORDS else shared
         target[row, column[0]] = True

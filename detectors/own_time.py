@@ -33,8 +33,9 @@ def own_time(steps: Steps) -> Floats | None:
 def per_token(own: Floats, steps: Steps) -> Floats:
     """Return own time over what the rank's tokens predict, where tokens vary and explain it.
 
-    A straight line own = a + b * tokens is fitted over the window; it is used only where it
-    explains a good part of the variance, and never predicts less than a fifth of the median.
+    A parabola in tokens (attention grows faster than tokens) is fitted over the window, without the
+    points far off it: compilation, stray delays. It is used only where it explains a good part of
+    the variance, and never predicts less than a fifth of the median.
     """
     if not steps.has(TOKENS):
         return own
@@ -43,15 +44,25 @@ def per_token(own: Floats, steps: Steps) -> Floats:
     if both.sum() < 20:
         return own
     x, y = tokens[both], own[both]
-    spread = x.std()
-    if spread <= 0.01 * abs(x.mean()):
+    scale = float(np.median(x))
+    if scale <= 0 or x.std() <= 0.01 * scale:
         return own
-    slope = ((x - x.mean()) * (y - y.mean())).mean() / spread**2
-    if slope <= 0 or (slope * spread) ** 2 < 0.25 * y.var():
-        return own
-    predicted = y.mean() + slope * (tokens - x.mean())
     middle = float(np.median(y))
-    return own * middle / np.maximum(predicted, 0.2 * middle)
+    kept = y < 5 * middle
+    power = np.vander(x / scale, 3)
+    fit: Floats = np.zeros(3)
+    for _ in range(3):
+        if kept.sum() < 20:
+            return own
+        fit = np.linalg.lstsq(power[kept], y[kept], rcond=None)[0]
+        off = np.abs(y - power @ fit)
+        kept = off <= 4 * float(np.median(off[kept])) + 1e-9 * middle
+    left = y[kept] - power[kept] @ fit
+    if left.var() > 0.75 * y[kept].var():
+        return own
+    predicted = np.polyval(fit, tokens / scale)
+    adjusted: Floats = own * middle / np.maximum(predicted, 0.2 * middle)
+    return adjusted
 
 
 def against_peers(own: Floats, role_of: Ints) -> Floats:
@@ -80,7 +91,8 @@ def median(values: Floats, axis: int) -> Floats:
     """Return the median over an axis, NaN (and no warning) where everything is NaN."""
     told = np.isfinite(values).any(axis=axis)
     filled = np.where(np.expand_dims(told, axis), values, 0.0)
-    return np.where(told, np.nanmedian(filled, axis=axis), np.nan)
+    result: Floats = np.where(told, np.nanmedian(filled, axis=axis), np.nan)
+    return result
 
 
 def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:

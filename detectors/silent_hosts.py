@@ -13,7 +13,7 @@ class SilentHosts:
 
     Silence is measured by the clock that telemetry is heard with, against the host's own habit of
     speaking. Everything silent together is the end of the data and no finding; neither is a host
-    whose ranks all ended in order.
+    whose ranks all ended in order, nor one whose job goes on stepping.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class SilentHosts:
         silence = window.now - window.host_heard
         cadence = np.where(np.isfinite(window.host_cadence), window.host_cadence, 5.0)
         limit = np.maximum(self.least, self.periods * cadence)
-        speaking = silence <= np.maximum(1.5 * cadence, 2.0)
+        speaking = silence <= np.maximum(1.5 * cadence, 7.5)  # a stalled job speaks every 5 s only
         ended = _ended(window)
         findings = []
         for host in np.flatnonzero((silence > limit) & np.isfinite(silence)):
             others = np.delete(speaking, host)
             ranks = set(window.ranks[window.host_of == host].tolist())
-            if not others.any() or ranks <= ended:
-                continue
             heard = float(window.host_heard[host])
+            if not others.any() or ranks <= ended or self._steps_go_on(window, int(host)):
+                continue
             entity = window.host_entity(int(host))
             findings.append(
                 Finding(
@@ -65,6 +65,22 @@ class SilentHosts:
                 )
             )
         return findings
+
+    def _steps_go_on(self, window: JobWindow, host: int) -> bool:
+        """Tell whether other ranks ended steps that began after the host fell silent.
+
+        A synchronous job cannot step without all its ranks: then the host lives, and its agent or
+        its network does not.
+        """
+        steps = window.steps
+        others = steps.at[window.host_of != host]
+        mine = steps.at[window.host_of == host]
+        if not others.size or not np.isfinite(mine).any() or not np.isfinite(others).any():
+            return False
+        told = np.flatnonzero(np.isfinite(mine).any(axis=0))
+        later = np.flatnonzero(np.isfinite(others).any(axis=0))
+        # The step in flight and the one being reported may still end.
+        return bool((later > told[-1]).sum() > 2)
 
 
 def _ended(window: JobWindow) -> set[int]:

@@ -128,7 +128,8 @@ def durations(steps: Steps) -> Floats:
         np.isfinite(tokens).any(axis=0), np.nanmax(np.nan_to_num(tokens), axis=0), np.nan
     )
     single = Steps(steps.index, steps.at[:1], {own_time.TOKENS: most[None, :]})
-    return own_time.per_token(job[None, :], single)[0]
+    adjusted: Floats = own_time.per_token(job[None, :], single)[0]
+    return adjusted
 
 
 def _healthy(duration: Floats, block: int) -> float:

@@ -62,7 +62,7 @@ class Stalls:
     def __init__(
         self,
         *,
-        least: float = 8.0,
+        least: float = 9.5,
         steps: float = 2.5,
         agreed: float = 30.0,
         surely: float = 60.0,
@@ -86,6 +86,8 @@ class Stalls:
         gaps = np.diff(np.maximum.accumulate(ends))
         usual = float(np.median(gaps[-200:]))
         longest = float(gaps[2:].max()) if len(gaps) > 2 else usual
+        # A phase that ended is progress as well: the first step after it has its full time.
+        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
         stalled = self._spoken(window) - last
         limit = max(self.least, self.steps * usual)
         phase = _phase(window)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..vocabulary.findings import Finding
 from . import own_time
-from .window import Floats, Ints, JobWindow, Steps
+from .window import Flags, Floats, Ints, JobWindow, Steps
 
 
 class Stragglers:
@@ -81,7 +81,7 @@ class Stragglers:
         effect = np.where(np.nan_to_num(excess) >= needed, np.nan_to_num(excess), plain)
         findings = [
             self._rank(
-                window, steps, own, ratio, row, float(effect[row]), float(needed[row]), count
+                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]), count
             )
             for row in rows
         ]
@@ -89,8 +89,8 @@ class Stragglers:
         slowed = self._job(window, steps, own, ratio, rows, count)
         return [*slowed, *findings]
 
-    def _excess(self, ratio: Floats, count: int) -> tuple[Floats, Floats, Floats, np.ndarray]:
-        """Return [ranks] excess over habit, persistence, distance in sigmas, habit known?"""
+    def _excess(self, ratio: Floats, count: int) -> tuple[Floats, Floats, Floats, Flags]:
+        """Return [ranks] each: excess over habit, persistence, distance in sigmas, habit known."""
         recent = ratio[:, -count:]
         middle = own_time.median(recent, axis=1)
         early = ratio[:, self.warm_up : -count][:, : self.habit]

@@ -104,7 +104,7 @@ def _as(kind: str, entity: Entity, places: Places) -> list[Entity]:
         return [places.job]
     if kind == "host":
         host = places.host_of(entity)
-        return [places.hosts[host]] if host in places.hosts else []
+        return [places.hosts[host]] if host is not None and host in places.hosts else []
     if kind == "rank" and entity.type in ("gpu", "process"):
         return [places.rank_entity(rank) for rank in entity.ranks]
     if kind == "gpu" and entity.type in ("rank", "process"):
@@ -264,7 +264,7 @@ def _cover(
     window: tuple[float, float],
     knowledge: Catalogue,
 ) -> list[Evidence]:
-    """Return the place term: does the candidate cover the affected ranks, and only those?"""
+    """Return the place term: it is high when the affected ranks, and only those, are there."""
     kinds_present = [k for k in cause.covers if any(f.kind == k for f in findings)]
     if not kinds_present or not entity.ranks:
         return []
@@ -328,7 +328,7 @@ def _hypothesis(
         score=sum(row.weight for row in evidence),
         probability=None,
         confidence="low",
-        evidence=tuple([*ordered[1:], ordered[0]]),
+        evidence=(*ordered[1:], ordered[0]),
         actions=tuple(
             Action(
                 advice.when,
@@ -394,7 +394,7 @@ def _unknown(
 
 
 def _ranked(rows: Sequence[Hypothesis], unknown: float) -> list[Hypothesis]:
-    """Number the hypotheses and say how sure each is, by its lead over the best other answer."""
+    """Return the hypotheses numbered, each as sure as its lead over the best other answer."""
     ranked = []
     for number, row in enumerate(rows, start=1):
         others = [other.score for other in rows if other is not row]
@@ -413,16 +413,16 @@ def _checks(
     by_fault = {cause.fault: cause for cause in causes}
     leading = [row for row in rows if row.fault in by_fault][:2]
     rivals: set[Fault] = {row.fault for row in leading}
-    checks = []
+    checks: list[NextCheck] = []
     for row in leading:
-        for advice in by_fault[row.fault].checks:
-            checks.append(
-                NextCheck(
-                    _filled(advice.text, row.entity, places),
-                    _filled(advice.command, row.entity, places, quote=shlex.quote),
-                    (row.fault, *advice.separates),
-                )
+        checks += [
+            NextCheck(
+                _filled(advice.text, row.entity, places),
+                _filled(advice.command, row.entity, places, quote=shlex.quote),
+                (row.fault, *advice.separates),
             )
+            for advice in by_fault[row.fault].checks
+        ]
     checks.sort(key=lambda check: not rivals <= set(check.separates))
     return tuple(checks)
 

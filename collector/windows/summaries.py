@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...vocabulary.entities import Entity
 from ...vocabulary.ids import Job
 from .attempt import Attempt
 
@@ -113,18 +114,18 @@ class Summaries:
                     if points:
                         found.append((rank, points))
         if names:
-            return sorted(found, key=lambda row: (row[0] is None, row[0]))
+            return sorted(found, key=lambda row: row[0] or 0)
         for table, by_rank in ((window.rank_readings, True), (window.host_readings, False)):
-            known = [n for n in table.names() if n == metric or n.startswith(f"{metric}|")]  # type: ignore[attr-defined]
+            known = [n for n in sorted(table) if n == metric or n.startswith(f"{metric}|")]
             for name in known:
-                readings = table.get(name)
-                for row in range(len(readings.at) if readings else 0):
-                    rank = attempt.grid.ranks[row] if by_rank else None
-                    if by_rank and ranks is not None and rank not in ranks:
+                readings = table[name]
+                for row in range(len(readings.at)):
+                    member = attempt.grid.ranks[row] if by_rank else None
+                    if by_rank and ranks is not None and member not in ranks:
                         continue
                     points = _points(readings.at[row], readings.value[row], start, end)
                     if points:
-                        found.append((rank, points))
+                        found.append((member, points))
         return sorted(found, key=lambda row: (row[0] is None, row[0] or 0))
 
     def topology(self: Windows, job: str) -> dict[str, Any]:  # type: ignore[misc]
@@ -145,7 +146,7 @@ class Summaries:
         for host, node in zip(window.hosts, host_nodes, strict=True):
             switch = self.host_labels.get(host, {}).get("network.switch")
             if switch:
-                entity = {"type": "switch", "id": str(switch), "host": None, "ranks": []}
+                entity = Entity("switch", str(switch)).document()
                 edges.append({"from": node, "to": add(entity), "relation": "uplink"})
         for row in np.argsort(window.ranks):
             rank = add(window.rank_entity(int(row)).document())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +22,7 @@ _PLACE = {"rank", "pid", "container.pid", "hw.id", "gpu", "source", "quality", "
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping_:  # noqa: N801  collections.abc has the plain name
+class RowsOf:
     """Ring rows by metric: [ranks] and [hosts], -1 where there is none."""
 
     by_rank: Mapping[str, Ints]
@@ -75,36 +75,41 @@ def job_window(windows: Windows, attempt: Attempt, now: float, until: float | No
         heard=heard,
         host_heard=np.array([windows.host_heard[number] for number in host_ids], np.float64),
         host_cadence=np.array([windows.host_cadence[number] for number in host_ids], np.float64),
-        rank_readings=_LazyReadings(windows, mapping.by_rank, until),
-        host_readings=_LazyReadings(windows, mapping.by_host, until),
+        rank_readings=LazyReadings(windows, mapping.by_rank, until),
+        host_readings=LazyReadings(windows, mapping.by_host, until),
         groups=_groups(windows, attempt),
         events=_events(windows, attempt, hosts, now, until),
         clock_skew=max((abs(windows.clock_offset(host)) for host in hosts), default=0.0),
     )
 
 
-class _LazyReadings(dict[str, Readings]):
-    """Readings gathered from the rings when a detector asks for them, once a window."""
+class LazyReadings(Mapping[str, Readings]):
+    """Readings gathered from the rings when somebody asks for them, once a window."""
 
     def __init__(self, windows: Windows, rows: Mapping[str, Ints], until: float | None) -> None:
-        super().__init__()
         self._rings, self._rows, self._until = windows.rings, rows, until
+        self._gathered: dict[str, Readings] = {}
 
-    def get(self, name: str, default: object = None) -> Readings | None:  # type: ignore[override]
-        """Return the readings of a metric, None where no rank or host reports it."""
-        if name not in self and name in self._rows:
-            rows = self._rows[name]
-            at = np.where(rows[:, None] >= 0, self._rings.at[rows], np.nan)
-            value = np.where(rows[:, None] >= 0, self._rings.value[rows], np.nan)
-            if self._until is not None:
-                later = at > self._until
-                at, value = np.where(later, np.nan, at), np.where(later, np.nan, value)
-            self[name] = Readings(at, value)
-        return super().get(name)
+    def __getitem__(self, name: str) -> Readings:
+        found = self._gathered.get(name)
+        if found is None:
+            found = self._gathered[name] = self._gather(self._rows[name])
+        return found
 
-    def names(self) -> list[str]:
-        """Return every metric that somebody reports."""
-        return sorted(self._rows)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _gather(self, rows: Ints) -> Readings:
+        known = rows[:, None] >= 0
+        at = np.where(known, self._rings.at[rows], np.nan)
+        value = np.where(known, self._rings.value[rows], np.nan)
+        if self._until is not None:
+            later = at > self._until
+            at, value = np.where(later, np.nan, at), np.where(later, np.nan, value)
+        return Readings(at, value)
 
 
 def _until(steps: Steps, until: float) -> Steps:
@@ -117,13 +122,12 @@ def _until(steps: Steps, until: float) -> Steps:
     )
 
 
-def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> Mapping_:
+def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> RowsOf:
     versions = (attempt.version, windows.version)
     if attempt.mapping is not None and attempt.mapping[0] == versions:
-        return cast("Mapping_", attempt.mapping[1])
+        return cast("RowsOf", attempt.mapping[1])
     row_of = {rank: row for row, rank in enumerate(attempt.grid.ranks)}
-    by_pid = {(p.host, p.pid): rank for rank, p in attempt.places.items() if p.pid is not None}
-    by_device = {(p.host, p.hw_id): rank for rank, p in attempt.places.items() if p.hw_id}
+    by_pid, by_device = _whereabouts(attempt)
     by_rank: dict[str, Ints] = {}
     by_host: dict[str, Ints] = {}
     best: dict[tuple[str, bool, int], tuple[int, float]] = {}
@@ -153,7 +157,7 @@ def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> Mapp
                 continue
             best[key] = claim
             table.setdefault(name, np.full(rows, -1, np.int64))[place] = ring
-    mapping = Mapping_(by_rank, by_host)
+    mapping = RowsOf(by_rank, by_host)
     attempt.mapping = (versions, mapping)
     return mapping
 
@@ -164,12 +168,19 @@ def _source(pairs: dict[str, Scalar]) -> int:
     return source_order(pairs)
 
 
+def _whereabouts(attempt: Attempt) -> tuple[dict[tuple[str, int], int], dict[tuple[str, str], int]]:
+    """Return ranks by (host, pid) and by (host, hw.id)."""
+    by_pid = {(p.host, p.pid): rank for rank, p in attempt.places.items() if p.pid is not None}
+    by_device = {(p.host, p.hw_id): rank for rank, p in attempt.places.items() if p.hw_id}
+    return by_pid, by_device
+
+
 def _rank_of(
     pairs: dict[str, Scalar],
     host: str,
     job: str | None,
-    by_pid: Mapping[tuple[str, int | None], int],
-    by_device: Mapping[tuple[str, str | None], int],
+    by_pid: Mapping[tuple[str, int], int],
+    by_device: Mapping[tuple[str, str], int],
 ) -> int | None:
     rank = pairs.get("rank")
     if job is not None and isinstance(rank, int) and not isinstance(rank, bool):
@@ -182,7 +193,7 @@ def _rank_of(
     return None
 
 
-def _heard(windows: Windows, mapping: Mapping_, ranks: int) -> NDArray[np.float64]:
+def _heard(windows: Windows, mapping: RowsOf, ranks: int) -> NDArray[np.float64]:
     heard = np.full(ranks, -np.inf)
     for name in ("training.progress.age", "training.rank.info"):
         for metric, rows in mapping.by_rank.items():
@@ -231,8 +242,7 @@ def _events(
     windows: Windows, attempt: Attempt, hosts: tuple[str, ...], now: float, until: float | None
 ) -> tuple[Event, ...]:
     """Return the attempt's events and those of its hosts, oldest first, ranks filled in by pid."""
-    by_pid = {(p.host, p.pid): rank for rank, p in attempt.places.items() if p.pid is not None}
-    by_device = {(p.host, p.hw_id): rank for rank, p in attempt.places.items() if p.hw_id}
+    by_pid, by_device = _whereabouts(attempt)
     found: list[Event] = []
     sources = [attempt.events, *(windows.host_events.get(host, ()) for host in hosts)]
     for source in sources:
