@@ -34,6 +34,7 @@ _USUAL = (_SAMPLES << 3 | wire.LENGTH, 1 << 3 | wire.FIXED64, 2 << 3 | wire.VARI
 _STALE = 0x7FF0_0000_0000_0002  # Prometheus's NaN for "this series has ended"
 _NAMELESS = -3
 
+# Of two labels for one attribute the first here wins.
 _RESOURCE = {
     "host_name": resources.HOST,
     "host": resources.HOST,
@@ -128,16 +129,16 @@ class RemoteWriteDecoder:
             series = _NAMELESS
         else:
             metric = _contract_names().get(name, name)
+            # Prometheus: an empty label is an absent one.
+            labels = {label: text for label, text in labels.items() if text}
             found: dict[str, Scalar] = {}
+            for label, attribute in _RESOURCE.items():
+                if label in labels:
+                    found.setdefault(attribute, labels.pop(label))
             points: dict[str, Scalar] = {}
             for label, text in labels.items():
-                if not text:
-                    continue  # Prometheus: an empty label is an absent one
-                if label in _RESOURCE:
-                    found.setdefault(_RESOURCE[label], text)
-                else:
-                    attribute = _attribute_names().get(label, label)
-                    points[attribute] = _value(attribute, text)
+                attribute = _attribute_names().get(label, label)
+                points[attribute] = _value(attribute, text)
             if resources.INSTANCE in found and not {resources.HOST, resources.NODE} & found.keys():
                 found[resources.HOST] = _host(str(found[resources.INSTANCE]))
             resource = resources.resource(found)

@@ -23,7 +23,11 @@ NO_VALUE = "without a value"
 NOT_CUMULATIVE = "of a sum that is not cumulative"
 NO_ROOM = "of new series while the series table is full"
 
-UNKEPT = ("histogram", "exponential_histogram", "summary")
+UNKEPT = {
+    "histogram": "of a histogram",
+    "exponential_histogram": "of an exponential histogram",
+    "summary": "of a summary",
+}
 
 
 @dataclass(slots=True)
@@ -43,11 +47,6 @@ class Points:
             np.frombuffer(self.value, np.float64),
         )
         return MetricsBatch(columns, self.rejections.total, self.rejections.text("points"))
-
-
-def unkept(kind: str, name: str) -> str:
-    """Return why points of a histogram, exponential histogram or summary are rejected."""
-    return f"of the {kind.replace('_', ' ')} {name}"
 
 
 def seconds(ns: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -81,7 +80,7 @@ def _metric(metric: Any, resource: bytes, streams: Streams, points: Points) -> N
         return
     data = getattr(metric, kind)
     if kind in UNKEPT:
-        points.rejections.add(unkept(kind, metric.name), len(data.data_points))
+        points.rejections.add(UNKEPT[kind], len(data.data_points))
     elif kind == "sum" and data.aggregation_temporality != CUMULATIVE:
         points.rejections.add(NOT_CUMULATIVE, len(data.data_points))
     elif data.data_points:

@@ -12,12 +12,12 @@ from ...vocabulary.samples import Attributes, Resource, attributes
 from . import resources, values
 from .columns import FULL, LogsBatch, MetricsBatch, SeriesTable
 from .errors import UndecodableError, within
-from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, Points, unkept
+from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, Points
 from .logs import Events
 from .streams import NO_RECORDED_VALUE
 
 _CUMULATIVE = (CUMULATIVE, "AGGREGATION_TEMPORALITY_CUMULATIVE")
-_UNKEPT = dict(zip(("histogram", "exponentialHistogram", "summary"), UNKEPT, strict=True))
+_UNKEPT = {**UNKEPT, "exponentialHistogram": UNKEPT["exponential_histogram"]}
 _KINDS = ("gauge", "sum", *_UNKEPT)
 
 Visit = Callable[[dict[str, Any], Resource], None]
@@ -114,7 +114,7 @@ class _Metrics:
             with within("dataPoints"):
                 listed = values.objects(data.get("dataPoints"))
             if kind in _UNKEPT:
-                self.points.rejections.add(unkept(_UNKEPT[kind], name), len(listed))
+                self.points.rejections.add(_UNKEPT[kind], len(listed))
             elif kind == "sum" and data.get("aggregationTemporality") not in _CUMULATIVE:
                 self.points.rejections.add(NOT_CUMULATIVE, len(listed))
             else:

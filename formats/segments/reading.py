@@ -69,7 +69,7 @@ def _unheard(_file: Path, _offset: int) -> None:
 def _records(file: BinaryIO, path: Path, start: int, torn: Torn) -> Iterator[Record]:
     magic = file.read(len(MAGIC))
     if magic != MAGIC:
-        if not MAGIC.startswith(magic) and magic.strip(b"\0"):
+        if not MAGIC.startswith(magic.rstrip(b"\0")) or not _zeros_to_the_end(file):
             raise SegmentError(f"{path} at 0: no segment file of this version")
         if magic:
             torn(path, 0)

@@ -1,5 +1,6 @@
 """The layout-remembering path gives what the general path gives, bit for bit."""
 
+import re
 import struct
 from typing import Any
 
@@ -134,7 +135,7 @@ class Pair:
         try:
             expected = self.slow.general(body)
         except UndecodableError as error:
-            with pytest.raises(UndecodableError, match=str(error)):
+            with pytest.raises(UndecodableError, match=re.escape(str(error))):
                 self.fast.protobuf(body)
             return
         actual = self.fast.protobuf(body)
@@ -285,9 +286,13 @@ def test_one_sender_cannot_fill_the_memory_with_layouts_of_one_length():
 
 def test_a_request_without_points_or_of_histograms_is_left_to_the_general_path():
     layouts = Layouts(Streams(SeriesTable()))
-    histogram = [("a", [("m", "histogram", [])])]
-    empty = [("a", [("m", "gauge", [])])]
-    for parts in ([], [("a", [])], histogram, empty):
+    requests: list[Any] = [
+        [],
+        [("a", [])],
+        [("a", [("m", "histogram", [])])],
+        [("a", [("m", "gauge", [])])],
+    ]
+    for parts in requests:
         with pytest.raises(UnusualError):
             layouts.learn(build(parts).SerializeToString())
 
