@@ -136,13 +136,20 @@ class Sender:
             if not self._pulse.settled() and not last:
                 return True
             now = self._clock()
-            due = None if last else self._pulse(now)
-            if due is not None and self._line.open(now):
-                self._send(*due)
+            if not last:
+                self._beat(now)
             return self._drain(now, last=last)
-        except Exception:  # noqa: BLE001  the edge of one delivery: the thread outlives it
+        except Exception:  # noqa: BLE001  the edge of one round: the thread outlives it
             self.failures += 1
             return True
+
+    def _beat(self, now: float) -> None:
+        try:
+            due = self._pulse(now)
+            if due is not None and self._line.open(now):
+                self._send(*due)
+        except Exception:  # noqa: BLE001  the edge of one delivery
+            self.failures += 1
 
     def _drain(self, now: float, *, last: bool) -> bool:
         queue = self._queue

@@ -14,6 +14,8 @@ from .seat import Seat
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
+_SMALL = 65_536
+"""Elements: below this a check costs less than asking whether to make it."""
 
 
 def check_norm(seat: Seat, optimizer: Any) -> None:
@@ -95,7 +97,8 @@ def _small_early(seat: Seat, optimizer: Any) -> Any:
         for each in parameters[:_NEAR_INPUT]
         if each.requires_grad and each.is_leaf and each.is_floating_point() and each.numel()
     ]
-    return min(early, key=lambda each: each.numel(), default=None)
+    smallest = min(early, key=lambda each: each.numel(), default=None)
+    return next((each for each in early if each.numel() <= _SMALL), smallest)
 
 
 def _look(seat: Seat, grad: Any) -> None:

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,29 +26,38 @@ class Listener:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(str(path))
         self.heard: list[datagram.Datagram] = []
+        self.wrong: list[Exception] = []
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
 
     @property
     def environ(self) -> dict[str, str]:
         return {"RANKSCOPE_AGENT": f"unix://{self.path}"}
 
-    def hear(self, seconds: float = 0.0) -> list[datagram.Datagram]:
-        """Take what is there, waiting up to so many seconds for the first that is not."""
-        self.socket.settimeout(seconds or 0.001)
-        try:
-            while True:
-                found = datagram.decode(self.socket.recv(datagram.LARGEST + 1))
+    def _listen(self) -> None:
+        while data := self.socket.recv(datagram.LARGEST + 1):
+            try:
+                found = datagram.decode(data)
                 sweep(found)
                 self.heard.append(found)
-                self.socket.settimeout(0.001)
-        except TimeoutError:
-            return self.heard
+            except Exception as error:
+                self.wrong.append(error)
+
+    def hear(self, seconds: float = 0.2) -> list[datagram.Datagram]:
+        """Wait until nothing more has come for so many seconds."""
+        before = -1
+        while before != len(self.heard):
+            before = len(self.heard)
+            time.sleep(seconds)
+        assert not self.wrong
+        return self.heard
 
     def until(self, question: Callable[[], object], seconds: float = 20.0) -> None:
         """Hear until the question is answered with something true."""
         end = time.monotonic() + seconds
         while not question():
             assert time.monotonic() < end, f"not heard within {seconds} s"
-            self.hear(0.05)
+            time.sleep(0.02)
 
     def samples(self, metric: str, **attributes: object) -> list[Sample]:
         return [
@@ -69,8 +79,12 @@ class Listener:
         ]
 
     def close(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(b"", str(self.path))
+        self._thread.join(5)
         self.socket.close()
         self.path.unlink(missing_ok=True)
+        assert not self.wrong
 
 
 def sweep(heard: datagram.Datagram) -> None:
@@ -135,9 +149,8 @@ class Job:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
             )
-            while done.poll() is None:
-                self._listener.hear(0.1)
-            self._listener.hear(0.1)
+            done.wait()
+            self._listener.hear()
             printed.seek(0)
             text = printed.read()
         assert (done.returncode != 0) == fails, text
