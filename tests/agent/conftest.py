@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -28,7 +29,7 @@ from rankscope.agent.settings import AgentSettings
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder whose path is short enough for a Unix socket."""
+    """Make a folder whose path is short enough for a Unix socket."""
     path = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
@@ -60,7 +61,7 @@ class Intake:
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     port: int = 0
     _server: ThreadingHTTPServer | None = None
-    _thread: threading.Thread | None = None
+    _thread: threading.Thread = field(default_factory=threading.Thread)
     _connections: list[socket.socket] = field(default_factory=list)
 
     @property
@@ -120,7 +121,7 @@ class Intake:
             self._connections.clear()
 
     def resources(self) -> list[dict[str, object]]:
-        """The attributes of every ResourceMetrics taken."""
+        """Return the attributes of every ResourceMetrics taken."""
         return [
             {pair.key: _value(pair.value) for pair in one.resource.attributes}
             for path, body in list(self.taken)
@@ -128,8 +129,8 @@ class Intake:
             for one in ExportMetricsServiceRequest.FromString(body).resource_metrics
         ]
 
-    def points(self, metric: str) -> list[tuple[dict, dict, float, float]]:
-        """(resource, attributes, seconds, value) of every point of a metric, in order."""
+    def points(self, metric: str) -> list[tuple[dict[str, Any], dict[str, Any], float, float]]:
+        """Return (resource, attributes, seconds, value) of every point of a metric, in order."""
         found = []
         for path, body in list(self.taken):
             if path != "/v1/metrics":
@@ -162,8 +163,8 @@ class Intake:
             for each in scope.metrics
         }
 
-    def events(self, name: str) -> list[tuple[dict, dict]]:
-        """(resource, attributes) of every event of a name, in order."""
+    def events(self, name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return (resource, attributes) of every event of a name, in order."""
         return [
             (
                 {pair.key: _value(pair.value) for pair in one.resource.attributes},
@@ -248,13 +249,11 @@ def phase(name):
 
 
 @pytest.fixture
-def trainer() -> Iterator[Callable[..., subprocess.Popen]]:
+def trainer() -> Iterator[Callable[..., Any]]:
     """Start a process that speaks to an agent: `step(index)`, `phase(name)` and `say(...)`."""
-    started: list[subprocess.Popen] = []
+    started: list[Any] = []
 
-    def start(
-        path: str, body: str, *, job: str = "job-1", rank: int = 0, attempt: int = 0
-    ) -> subprocess.Popen:
+    def start(path: str, body: str, *, job: str = "job-1", rank: int = 0, attempt: int = 0) -> Any:
         code = _TRAINER + textwrap.dedent(body)
         process = subprocess.Popen(
             [sys.executable, "-c", code, str(path), job, str(rank), str(attempt)],

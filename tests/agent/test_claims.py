@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent import claims
+from rankscope.vocabulary import addresses
 
 
 def test_the_socket_may_be_written_by_everyone_in_a_folder_only_we_may_write(folder):
@@ -85,7 +86,7 @@ def test_a_path_too_long_for_a_socket_says_so(folder):
 
 def test_without_an_override_the_first_usable_place_of_the_contract_is_taken(folder, monkeypatch):
     places = (Path("/proc/rankscope/probe.sock"), folder / "second" / "probe.sock")
-    monkeypatch.setattr(claims.addresses, "socket_paths", lambda environ: places)
+    monkeypatch.setattr(addresses, "socket_paths", lambda environ: places)
     held = claims.claim(None, {})
     assert held.path == places[1]
     held.release()
@@ -93,7 +94,7 @@ def test_without_an_override_the_first_usable_place_of_the_contract_is_taken(fol
 
 def test_without_any_usable_place_every_refusal_is_told(monkeypatch):
     places = (Path("/proc/one/probe.sock"), Path("/proc/two/probe.sock"))
-    monkeypatch.setattr(claims.addresses, "socket_paths", lambda environ: places)
+    monkeypatch.setattr(addresses, "socket_paths", lambda environ: places)
     with pytest.raises(claims.ClaimError, match=r"/proc/one.*/proc/two"):
         claims.claim(None, {})
 

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 
-def doctor(*more: str) -> subprocess.CompletedProcess:
+def doctor(*more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rankscope.cli.main", "doctor", *more]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 

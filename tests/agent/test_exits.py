@@ -4,9 +4,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rankscope.agent import procfs
 from rankscope.agent.exits import Exit, ExitWatch
 
 
@@ -19,9 +22,9 @@ def selector():
 @pytest.fixture
 def start():
     """Start a process that ends when it reads a line, in the way its code says."""
-    started = []
+    started: list[Any] = []
 
-    def begin(ending: str) -> subprocess.Popen:
+    def begin(ending: str) -> Any:
         code = f"import os, signal, sys; sys.stdin.readline(); {ending}"
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
         started.append(process)
@@ -34,7 +37,7 @@ def start():
         process.stdin.close()
 
 
-def end(process: subprocess.Popen) -> None:
+def end(process: Any) -> None:
     process.stdin.write(b"\n")
     process.stdin.flush()
 
@@ -108,7 +111,7 @@ def test_a_process_that_ended_before_it_was_watched_is_told_without_status(start
 
 def test_each_exit_is_told_once_and_its_files_are_closed(start, selector, until):
     process = start("os._exit(0)")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     watch = ExitWatch(selector=selector)
     watch.watch(process.pid)
     watch.watch(process.pid)
@@ -116,7 +119,7 @@ def test_each_exit_is_told_once_and_its_files_are_closed(start, selector, until)
     assert len(exits_of(watch, selector, until)) == 1
     assert watch.ended(time.monotonic()) == []
     assert not watch.waiting
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_forgotten_process_ends_in_silence(start, selector):
@@ -134,8 +137,6 @@ def test_the_status_of_a_process_that_is_not_shown_to_us_waits_for_its_parent(
     start, selector, until, monkeypatch
 ):
     """A kernel that hides the status shows 0: that must never read as a clean exit."""
-    from rankscope.agent import procfs
-
     process = start("os._exit(5)")
     monkeypatch.setattr(procfs, "may_trace_anyone", lambda proc: False)
     monkeypatch.setattr(procfs, "_ours", lambda pid, proc: False)

@@ -1,5 +1,6 @@
 import math
 import subprocess
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,8 +24,8 @@ def page(latest, health=None, *, groups=False, max_series=2000) -> bytes:
     return shown.render(1.0)
 
 
-def samples(body: bytes) -> dict[tuple, float]:
-    found: dict[tuple, float] = {}
+def samples(body: bytes) -> dict[Any, float]:
+    found: dict[Any, float] = {}
     for family in text_string_to_metric_families(body.decode()):
         for sample in family.samples:
             key = (sample.name, tuple(sorted(sample.labels.items())))
@@ -33,7 +34,7 @@ def samples(body: bytes) -> dict[tuple, float]:
     return found
 
 
-def ours(body: bytes) -> dict[tuple, float]:
+def ours(body: bytes) -> dict[Any, float]:
     return {
         key: value for key, value in samples(body).items() if not key[0].startswith("rankscope_")
     }

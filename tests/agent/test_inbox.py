@@ -20,7 +20,7 @@ def health():
 
 @pytest.fixture
 def line(folder):
-    """(the agent's end, a connected sender)."""
+    """Return the agent's end and a connected sender."""
     held = claims.claim(folder / "probe.sock", {})
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.connect(str(held.path))

@@ -1,5 +1,6 @@
 import gzip
 import threading
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -10,6 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from rankscope.agent import outgoing
 from rankscope.agent.health import Health
 from rankscope.agent.spool import Spool
+from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
 JOB = Resource(host="node-1", job="job-1")
@@ -37,9 +39,9 @@ def sample(number: float) -> Sample:
     return Sample("training.loss", number, 1000.0, attributes({"rank": 0}))
 
 
-def spooled(spool: Spool) -> list[tuple[int, object]]:
-    kinds = {1: ExportMetricsServiceRequest, 2: ExportLogsServiceRequest}
-    found = []
+def spooled(spool: Spool) -> list[tuple[int, Any]]:
+    kinds: dict[int, Any] = {1: ExportMetricsServiceRequest, 2: ExportLogsServiceRequest}
+    found: list[tuple[int, Any]] = []
     while (record := spool.first()) is not None:
         message = kinds[record.kind].FromString(gzip.decompress(record.payload))
         found.append((record.kind, message))
@@ -127,14 +129,14 @@ def test_a_disk_that_hangs_blocks_nobody_and_costs_what_does_not_fit(spool, heal
 
 
 def test_a_batch_that_cannot_be_encoded_costs_only_itself(going, spool, health, monkeypatch):
-    real = outgoing.encode.metrics_request
+    real = encode.metrics_request
 
     def picky(groups):
         if groups[0][1][0].value == 13.0:
             raise ValueError("not this one")
         return real(groups)
 
-    monkeypatch.setattr(outgoing.encode, "metrics_request", picky)
+    monkeypatch.setattr(encode, "metrics_request", picky)
     going.start()
     for number in (1.0, 13.0, 2.0):
         going.add(JOB, [sample(number)])

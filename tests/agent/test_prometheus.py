@@ -1,12 +1,12 @@
 """A real Prometheus scrapes a real agent."""
 
-import contextlib
 import json
 import socket
 import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
+from typing import Any
 
 import pytest
 
@@ -56,12 +56,14 @@ def prometheus(program, folder, until):
             )
         )
 
-        def ask(query: str) -> list[dict]:
+        def ask(query: str) -> list[dict[str, Any]]:
             url = f"http://{address}/api/v1/query?" + urllib.parse.urlencode({"query": query})
-            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            try:
                 with urllib.request.urlopen(url, timeout=5) as answer:
-                    return json.load(answer)["data"]["result"]
-            return []
+                    found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+            except (urllib.error.URLError, ConnectionError):
+                return []
+            return found
 
         until(lambda: ask("vector(1)"))
         return ask

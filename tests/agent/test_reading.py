@@ -55,7 +55,7 @@ def reading(health):
 
 
 def up(health) -> dict[str, float]:
-    values = dict((m.name, v) for m, v in health.everything(1000.0))
+    values = {measure.name: value for measure, value in health.everything(1000.0)}
     return {labels[0]: value for labels, value in values["rankscope_agent_reader_up"].items()}
 
 
@@ -131,9 +131,9 @@ def test_two_readers_that_hang_one_after_the_other_leave_the_third_alone(reading
     until(lambda: first.reads > 2 and second.reads > 2)
 
 
-def test_a_reader_says_nothing_when_it_has_nothing_to_say(reading, until):
+def test_a_reader_says_nothing_when_it_has_nothing_to_say(reading, until, monkeypatch):
     silent = Told("silent")
-    silent.read = lambda now: []
+    monkeypatch.setattr(silent, "read", lambda now: [])
     other = Told("other")
     _, delivered = reading(silent, other)
     until(lambda: other.reads > 3)

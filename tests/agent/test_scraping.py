@@ -24,7 +24,7 @@ def scraping():
     serving.close()
 
 
-def ask(port: int, path: str, method: str = "GET") -> tuple[int, str, bytes]:
+def ask(port: int, path: str, method: str = "GET") -> tuple[int, str | None, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request(method, path)
     response = connection.getresponse()
@@ -36,7 +36,7 @@ def ask(port: int, path: str, method: str = "GET") -> tuple[int, str, bytes]:
 def test_the_page_is_prometheus_text(scraping):
     status, kind, body = ask(scraping.port, "/metrics?name[]=x")
     assert status == 200
-    assert kind.startswith("text/plain; version=0.0.4")
+    assert str(kind).startswith("text/plain; version=0.0.4")
     assert body.count(b"\ntraining_loss{") == 100
 
 
@@ -51,9 +51,12 @@ def test_health_is_answered_and_other_places_say_where_the_page_is(scraping):
 def test_many_scrapers_at_once_share_renderings(scraping, monkeypatch):
     rendered = []
     real = scraping._rendering._page.render
-    monkeypatch.setattr(
-        scraping._rendering._page, "render", lambda now: rendered.append(now) or real(now)
-    )
+
+    def render(now):
+        rendered.append(now)
+        return real(now)
+
+    monkeypatch.setattr(scraping._rendering._page, "render", render)
     answers = []
     threads = [
         threading.Thread(target=lambda: answers.append(ask(scraping.port, "/metrics")[0]))

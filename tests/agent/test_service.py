@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.agent import service
+from rankscope.agent import exits, service
 from rankscope.agent.settings import AgentSettings
 from rankscope.vocabulary import datagram, metrics
 from rankscope.vocabulary.samples import Sample, attributes
 
 
-def page(agent: service.Agent) -> dict[str, list[tuple[dict, float]]]:
+def page(agent: service.Agent) -> dict[str, list[tuple[dict[str, str], float]]]:
     connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=10)
     connection.request("GET", "/metrics")
     body = connection.getresponse().read().decode()
     connection.close()
-    found: dict[str, list[tuple[dict, float]]] = {}
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
             found.setdefault(sample.name, []).append((sample.labels, sample.value))
@@ -137,7 +137,7 @@ def test_the_series_of_a_rank_go_with_its_process(run_agent, trainer, until):
 def test_a_status_nobody_could_tell_after_a_shutdown_is_a_clean_exit(
     run_agent, trainer, intake, until, monkeypatch
 ):
-    monkeypatch.setattr(service.ExitWatch, "_status", lambda self, watched: None)
+    monkeypatch.setattr(exits.ExitWatch, "_status", lambda self, watched: None)
     agent = run_agent(push={"endpoint": intake.endpoint})
     clean = trainer(agent.socket_path, "phase('shutdown'); sys.stdin.readline()", rank=0)
     other = trainer(agent.socket_path, "phase('train'); sys.stdin.readline()", rank=1)
@@ -349,11 +349,11 @@ def test_what_cannot_be_had_stops_the_start_with_its_key(folder, intake, section
     for section, keys in sections.items():
         given[section] = {**given.get(section, {}), **keys}
     settings = AgentSettings.model_validate(given)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(service.StartError) as caught:
         service.Agent(settings, environ={})
     assert words in str(caught.value)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
     assert not (folder / "probe.sock").exists()
 
 

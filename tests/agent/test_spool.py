@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from rankscope.agent import spool as spooling
 from rankscope.agent.health import Health
 from rankscope.agent.spool import Spool, SpoolError, default_folder
 
@@ -29,7 +30,7 @@ def opened(tmp_path, health):
 
 
 def emptied(spool: Spool, most: int = 1 << 30) -> list[bytes]:
-    found = []
+    found: list[bytes] = []
     while len(found) < most and (record := spool.first()) is not None:
         found.append(record.payload)
         spool.done(record)
@@ -119,11 +120,11 @@ def test_a_damaged_file_costs_what_follows_the_damage_in_it(opened, tmp_path):
 def test_a_file_damaged_while_it_waits_is_counted_and_passed_over(opened, tmp_path, health):
     spool = opened(max_bytes=1 << 18)
     fill(spool, numbered(100, size=1000))
-    first = sorted((tmp_path / "spool").glob("*.seg"))[0]
+    first = min((tmp_path / "spool").glob("*.seg"))
     first.write_bytes(b"\xff" * 500)
     emptied_after = emptied(spool)
     assert emptied_after == numbered(len(emptied_after), start=100 - len(emptied_after), size=1000)
-    assert health.counted("spool_dropped", "damaged") == 100 - len(emptied_after) - 0
+    assert health.counted("spool_dropped", "damaged") == 100 - len(emptied_after)
     assert spool.records == 0
 
 
@@ -186,17 +187,16 @@ def test_a_second_agent_in_the_same_folder_is_told_what_to_do(opened, tmp_path, 
         Spool(tmp_path / "spool", max_bytes=1 << 20, health=health)
 
 
-def test_a_full_disk_costs_batches_and_is_survived(opened, health, monkeypatch):
-    from rankscope.formats.segments import writing
+def _full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
+
+def test_a_full_disk_costs_batches_and_is_survived(opened, health, monkeypatch):
     spool = opened()
     fill(spool, numbered(3))
-    real = os.write
-    monkeypatch.setattr(
-        writing.os, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
-    )
-    fill(spool, numbered(2, start=3))
-    monkeypatch.setattr(writing.os, "write", real)
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "write", _full)
+        fill(spool, numbered(2, start=3))
     fill(spool, numbered(2, start=5))
     assert emptied(spool) == [*numbered(3), *numbered(2, start=5)]
     assert health.counted("spool_dropped", "disk") == 2
@@ -233,9 +233,7 @@ def test_an_hour_away_loses_nothing_within_the_bound_and_takes_no_memory(opened,
 
 
 def test_the_default_folder_is_the_users_own_where_the_systems_is_not_ours(tmp_path, monkeypatch):
-    from rankscope.agent import spool
-
-    monkeypatch.setattr(spool, "_SYSTEM", tmp_path / "file" / "spool")
+    monkeypatch.setattr(spooling, "_SYSTEM", tmp_path / "file" / "spool")
     (tmp_path / "file").write_text("in the way")
     state = default_folder({"XDG_STATE_HOME": "/state", "HOME": "/home/me"})
     assert str(state) == "/state/rankscope/spool"
@@ -243,7 +241,5 @@ def test_the_default_folder_is_the_users_own_where_the_systems_is_not_ours(tmp_p
 
 
 def test_the_default_folder_is_the_systems_where_it_may_be_written(tmp_path, monkeypatch):
-    from rankscope.agent import spool
-
-    monkeypatch.setattr(spool, "_SYSTEM", tmp_path / "lib" / "spool")
+    monkeypatch.setattr(spooling, "_SYSTEM", tmp_path / "lib" / "spool")
     assert default_folder({"HOME": "/home/me"}) == tmp_path / "lib" / "spool"

@@ -1,5 +1,6 @@
 import ctypes
 import os
+from pathlib import Path
 
 import psutil
 import pytest
@@ -39,7 +40,7 @@ def test_each_filesystem_is_told_once_by_its_first_mount(monkeypatch):
         def __init__(self, device, mountpoint, fstype):
             self.device, self.mountpoint, self.fstype = device, mountpoint, fstype
 
-    monkeypatch.setattr(psutil, "disk_partitions", lambda all: [Mount(*one) for one in mounts])
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: [Mount(*one) for one in mounts])
 
     def usage(mountpoint):
         if mountpoint == "/gone":
@@ -53,7 +54,9 @@ def test_each_filesystem_is_told_once_by_its_first_mount(monkeypatch):
 def test_only_whole_disks_are_told(monkeypatch):
     counter = type("Counter", (), {"busy_time": 1500})()
     whole = sorted(
-        name for name in os.listdir("/sys/block") if not name.startswith(("loop", "ram", "zram"))
+        path.name
+        for path in Path("/sys/block").iterdir()
+        if not path.name.startswith(("loop", "ram", "zram"))
     )
     given = dict.fromkeys([*whole, "loop0", "zram0", "no-such-disk1"], counter)
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: given)
@@ -68,13 +71,12 @@ def test_no_disk_at_all_is_an_answer(monkeypatch):
 def test_shared_memory_in_use_grows_with_what_is_put_there():
     reader = SharedMemory(period=5)
     before = values(reader)[("system.shm.usage",)]
-    path = "/dev/shm/rankscope-test"
+    path = Path(f"/dev/shm/rankscope-test-{os.getpid()}")
     try:
-        with open(path, "wb") as file:
-            file.write(bytes(8 << 20))
+        path.write_bytes(bytes(8 << 20))
         assert values(reader)[("system.shm.usage",)] >= before + (7 << 20)
     finally:
-        os.unlink(path)
+        path.unlink()
 
 
 def test_a_machine_without_shared_memory_says_so(tmp_path):
@@ -96,7 +98,9 @@ def test_blocked_processes_are_the_kernels_count(proc):
         (1500, clock_offset._UNSYNCHRONISED, None),
     ],
 )
-def test_the_clocks_offset_is_in_the_unit_that_its_status_says(offset, status, expected):
+def test_the_clocks_offset_is_in_the_unit_that_its_status_says(
+    monkeypatch, offset, status, expected
+):
     class Libc:
         @staticmethod
         def adjtimex(reference):
@@ -105,12 +109,12 @@ def test_the_clocks_offset_is_in_the_unit_that_its_status_says(offset, status, e
             return 0
 
     reader = ClockOffset(period=5)
-    reader._libc = Libc
+    monkeypatch.setattr(reader, "_libc", Libc)
     assert [one.value for one in reader.read(1.0)] == ([] if expected is None else [expected])
     assert reader.supported()[0] == (expected is not None)
 
 
-def test_a_clock_that_may_not_be_asked_says_why():
+def test_a_clock_that_may_not_be_asked_says_why(monkeypatch):
     class Libc:
         @staticmethod
         def adjtimex(reference):
@@ -118,7 +122,7 @@ def test_a_clock_that_may_not_be_asked_says_why():
             return -1
 
     reader = ClockOffset(period=5)
-    reader._libc = Libc
+    monkeypatch.setattr(reader, "_libc", Libc)
     assert reader.supported() == (False, "adjtimex: [Errno 1] Operation not permitted")
 
 

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_a_real_process_that_waits_for_its_cpu_shows_it(make_trainer):
     """Two busy processes on one CPU: each waits about as long as it runs."""
     cpu = min(os.sched_getaffinity(0))
     code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); print(flush=True)\nwhile True: pass"
-    busy = [
+    busy: list[Any] = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
     ]
     try:

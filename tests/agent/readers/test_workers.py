@@ -37,12 +37,14 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def family(tmp_path):
-    """A trainer with a forked and a spawned worker, a shell, and a resource tracker."""
+    """Start a trainer with a forked and a spawned worker, a shell, and a resource tracker."""
     path = tmp_path / "train.py"
     path.write_text(_FAMILY)
     process = subprocess.Popen(
         [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    assert process.stdin is not None
+    assert process.stdout is not None
     forked, spawned, shell = map(int, process.stdout.readline().split())
     yield process.pid, forked, spawned, shell
     process.stdin.write("\n")
@@ -53,7 +55,7 @@ def family(tmp_path):
 
 @pytest.fixture
 def found(family, make_trainer):
-    adopted = []
+    adopted: list[object] = []
     trainer = make_trainer(family[0], rank=4)
     workers = Workers(trainers=lambda: [trainer], adopt=adopted.append, refresh=10.0)
     return workers, adopted
