@@ -12,6 +12,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cache
 
+import certifi
 import httpx
 
 from ...alerts.ports import Outcome
@@ -143,5 +144,8 @@ def _reason(error: Exception) -> str:
 
 @cache
 def _trust() -> ssl.SSLContext:
-    # Reading the authorities takes tens of milliseconds: once a process.
-    return httpx.create_ssl_context(trust_env=False)
+    # The machine's authorities, a site's own among them, and the public ones where it has none.
+    # Reading them takes tens of milliseconds: once a process.
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context

@@ -72,7 +72,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    do_GET = do_POST
+    do_GET = do_POST  # noqa: N815  the name that the library calls
 
     def log_message(self, *_arguments: Any) -> None:
         """Say nothing."""

@@ -37,7 +37,7 @@ def test_the_same_change_again_changes_nothing_and_tells_nobody(
     store, add_webhook, changed, queued
 ):
     add_webhook()
-    heard = []
+    heard: list[object] = []
     store.subscribe(heard.append)
     for _ in range(3):
         store.commit([changed("opened")], T0)

@@ -1,0 +1,116 @@
+"""The database: durable, migrated, private, and honest when it cannot be used."""
+
+import sqlite3
+import stat
+import threading
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from rankscope.collector.store import Store, tables
+from rankscope.collector.store.database import Database
+from rankscope.collector.store.errors import UnusableError
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "new" / "rankscope.db"
+
+
+def test_migrations_build_exactly_the_tables_that_the_code_speaks_of(path):
+    Database(f"sqlite:///{path}").close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as db:
+        differences = compare_metadata(MigrationContext.configure(db), tables.metadata)
+    engine.dispose()
+    assert differences == []
+
+
+def test_a_commit_survives_a_power_cut(path):
+    """WAL with synchronous=FULL: SQLite syncs the log before a commit returns."""
+    database = Database(f"sqlite:///{path}")
+    with database.write() as db:
+        modes = [
+            db.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        ]
+    database.close()
+    assert modes == ["wal", 2, 1]
+
+
+def test_only_the_owner_may_read_the_file_for_it_holds_secrets(path):
+    Database(f"sqlite:///{path}").close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_store_of_a_newer_version_is_not_touched(path):
+    Database(f"sqlite:///{path}").close()
+    db = sqlite3.connect(path)
+    db.execute("UPDATE alembic_version SET version_num = '9999'")
+    db.commit()
+    db.close()
+    with pytest.raises(UnusableError, match="another version of rankscope"):
+        Database(f"sqlite:///{path}")
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, " * 100)
+    with pytest.raises(UnusableError, match=r"notes\.txt.*not a database"):
+        Database(f"sqlite:///{path}")
+    assert path.read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "nonsense", "postgresql://u:hunter2@h/db", "x://y"]
+)
+def test_a_url_that_cannot_be_used_is_refused_without_its_password(url):
+    with pytest.raises(UnusableError) as refusal:
+        Store(url)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_the_tables_can_be_made_in_postgresql():
+    dialect = postgresql.dialect()
+    for table in tables.metadata.sorted_tables:
+        statement = str(CreateTable(table).compile(dialect=dialect))
+        assert "DOUBLE PRECISION" in statement or table.name == "incident_jobs"
+        for index in table.indexes:
+            assert str(CreateIndex(index).compile(dialect=dialect))
+            assert len(str(index.name)) < 64  # PostgreSQL cuts longer names off
+
+
+def test_readers_see_one_state_while_a_writer_is_at_work(path, changed):
+    store = Store(f"sqlite:///{path}")
+    store.commit([changed("opened")], 0.0)
+    database = Database(f"sqlite:///{path}")
+    with database.write() as db:
+        db.exec_driver_sql("DELETE FROM incident_jobs")
+        db.exec_driver_sql("DELETE FROM incidents")
+        assert len(store.incidents().items) == 1
+    assert store.incidents().items == []
+    database.close()
+    store.close()
+
+
+def test_threads_that_write_at_once_wait_for_each_other(store, changed):
+    failures = []
+
+    def write(number):
+        try:
+            for turn in range(10):
+                store.commit([changed("opened", identity=f"{number}{turn}")], 0.0)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(store.incidents(limit=100).items) == 80

@@ -1,0 +1,187 @@
+"""The outbox: order, retries and endings, without a network."""
+
+import pytest
+
+from rankscope.alerts.ports import Outcome
+from rankscope.collector.store.endpoints import redacted
+from rankscope.collector.store.errors import RefusedError, UnknownIdError
+from rankscope.collector.store.settings import WebhookSettings
+from rankscope.collector.store.store import Store
+
+T0 = 1_700_000_000.0
+REFUSED = Outcome(None, "connection refused")
+SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+
+
+@pytest.fixture
+def three(store, add_webhook, changed):
+    """Queue three messages about one incident and one about another."""
+    add_webhook()
+    store.commit([changed("opened", identity="a")], T0)
+    store.commit([changed("opened", identity="b")], T0 + 1)
+    store.commit([changed("updated", identity="a", updated_at=T0 + 20)], T0 + 20)
+    store.commit([changed("resolved", identity="a", updated_at=T0 + 90)], T0 + 90)
+
+
+def _next(store, now):
+    found = store.next_delivery("wh_1", now)
+    return None if found is None else found[1]
+
+
+def _told(delivery):
+    return None if delivery is None else (delivery.incident[0], delivery.type)
+
+
+def test_messages_about_one_incident_go_out_in_order(store, three):
+    told = []
+    while (delivery := _next(store, T0 + 100)) is not None:
+        told.append(_told(delivery))
+        store.delivered("wh_1", delivery, Outcome(200), T0 + 100)
+    assert told == [
+        ("a", "incident.opened"),
+        ("b", "incident.opened"),
+        ("a", "incident.updated"),
+        ("a", "incident.resolved"),
+    ]
+
+
+def test_a_message_that_waits_holds_its_own_incident_back_and_no_other(store, three):
+    first = _next(store, T0 + 100)
+    store.failed("wh_1", first, Outcome(500, "500"), due_at=T0 + 400, now=T0 + 100)
+    other = _next(store, T0 + 100)
+    assert _told(other) == ("b", "incident.opened")
+    store.delivered("wh_1", other, Outcome(200), T0 + 100)
+    assert _next(store, T0 + 399) is None
+    assert _told(_next(store, T0 + 400)) == ("a", "incident.opened")
+
+
+def test_an_endpoint_that_is_back_gets_what_waits_at_once(store, three):
+    """After days of retries the next attempt may be hours away: nobody wants to wait for that."""
+    first = _next(store, T0 + 100)
+    store.failed("wh_1", first, REFUSED, due_at=T0 + 90_000, now=T0 + 100)
+    other = _next(store, T0 + 200)
+    store.delivered("wh_1", other, Outcome(200), T0 + 200)
+    assert _told(_next(store, T0 + 200)) == ("a", "incident.opened")
+
+
+def test_a_message_the_receiver_turned_down_keeps_its_schedule(store, three):
+    first = _next(store, T0 + 100)
+    store.failed("wh_1", first, Outcome(400, "400"), due_at=T0 + 90_000, now=T0 + 100)
+    store.delivered("wh_1", _next(store, T0 + 200), Outcome(200), T0 + 200)
+    assert _next(store, T0 + 200) is None
+
+
+def test_retry_after_quiets_the_whole_endpoint(store, three):
+    first = _next(store, T0 + 100)
+    busy = Outcome(429, "429", retry_after=50.0)
+    store.failed("wh_1", first, busy, due_at=T0 + 150, now=T0 + 100)
+    assert store.waiting(T0 + 149) == []
+    assert _next(store, T0 + 149) is None
+    assert store.waiting(T0 + 150) == ["wh_1"]
+
+
+def test_an_endpoint_that_says_it_is_gone_is_disabled(store, three, queued, changed):
+    store.gone("wh_1", _next(store, T0 + 100), Outcome(410, "410"), T0 + 100)
+    assert store.waiting(T0 + 1e6) == []
+    assert {state for _, state in queued()} == {"dead"}
+    assert store.webhook("wh_1").disabled_reason == "the receiver answered 410 Gone"
+    store.commit([changed("opened", identity="c")], T0 + 200)
+    assert len(queued()) == 4
+
+
+def test_what_was_given_up_can_be_sent_again_under_its_old_id(store, three):
+    first = _next(store, T0 + 100)
+    store.failed("wh_1", first, REFUSED, due_at=None, now=T0 + 100)
+    assert _told(_next(store, T0 + 100)) == ("b", "incident.opened")
+    assert store.replay("wh_1", states=("dead",), since=0.0, now=T0 + 500) == 1
+    again = _next(store, T0 + 500)
+    assert (again.webhook_id, again.body, again.attempts) == (first.webhook_id, first.body, 0)
+
+
+def test_a_deleted_endpoint_is_told_nothing_more_and_its_secret_is_forgotten(
+    store, three, tmp_path
+):
+    under_way = _next(store, T0 + 100)
+    secret = store.webhook("wh_1").endpoint.secret
+    store.remove_webhook("wh_1", T0 + 100)
+    store.failed("wh_1", under_way, REFUSED, due_at=T0 + 105, now=T0 + 101)
+    assert store.waiting(T0 + 1e6) == []
+    with pytest.raises(UnknownIdError):
+        store.webhook("wh_1")
+    store.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("rankscope.db"))
+    assert kept
+    assert secret.encode() not in kept
+
+
+def test_finished_messages_are_let_go_and_pending_ones_never(store, three, queued):
+    store.delivered("wh_1", _next(store, T0 + 100), Outcome(200), T0 + 100)
+    assert store.trim(before=T0 + 100) == 0
+    assert store.trim(before=T0 + 1e9) == 1
+    assert len(queued()) == 3
+    assert store.queue().messages == {"pending": 3, "delivered": 0, "dead": 0, "suppressed": 0}
+    assert store.queue().oldest_pending_at == T0 + 1
+
+
+def _configured(url="https://pager.example/hook", **more):
+    return WebhookSettings.model_validate({"url": url, "secret": SECRET, **more})
+
+
+def test_endpoints_of_the_settings_follow_the_settings(tmp_path, changed):
+    url = f"sqlite:///{tmp_path / 'rankscope.db'}"
+    store = Store(url, webhooks=[_configured(), _configured("https://b/", name="b")], now=T0)
+    named = [row.endpoint.id for row in store.webhooks()]
+    store.commit([changed("opened")], T0)
+    store.close()
+    store = Store(url, webhooks=[_configured(severities=["critical"])], now=T0)
+    assert [row.endpoint.id for row in store.webhooks()] == [
+        identity for identity in named if identity != "b"
+    ]
+    assert store.webhooks()[0].endpoint.severities == ("critical",)
+    assert store.waiting(T0) == [store.webhooks()[0].endpoint.id]
+    with pytest.raises(RefusedError, match="settings file"):
+        store.remove_webhook(store.webhooks()[0].endpoint.id, T0)
+    store.close()
+
+
+def test_two_configured_endpoints_of_one_name_are_refused(tmp_path):
+    twice = [_configured(), _configured()]
+    with pytest.raises(RefusedError, match="give each a name"):
+        Store(f"sqlite:///{tmp_path / 'rankscope.db'}", webhooks=twice, now=T0)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"url": "ftp://h/"}, "url"),
+        ({"url": "https://"}, "url"),
+        ({"url": "https://h/ x"}, "url"),
+        ({"url": "https://h:99999/"}, "url"),
+        ({"secret": "hunter2"}, "secret"),
+        ({"secret": "whsec_c2hvcnQ="}, "secret"),
+        ({"format": "slack"}, "format"),
+        ({"events": []}, "events"),
+        ({"severities": ["loud"]}, "severities"),
+        ({"nmae": "x"}, "nmae"),
+    ],
+)
+def test_a_bad_endpoint_setting_is_refused_without_its_secrets(given, key):
+    with pytest.raises(ValueError) as refusal:
+        _configured(**given)
+    text = str(refusal.value)
+    assert key in text
+    assert SECRET not in text
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://h/p", "https://h/p"),
+        ("https://u:hunter2@h:8/p?key=hunter2&x=1#f", "https://***@h:8/p?key=***&x=***"),
+        ("https://hunter2@h/?hunter2", "https://***@h/?***"),
+        ("http://[::1]:9/", "http://[::1]:9/"),
+    ],
+)
+def test_what_may_be_secret_in_an_address_is_not_shown(url, shown):
+    assert redacted(url) == shown
