@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -58,6 +59,16 @@ def test_every_page_of_docs_can_be_reached_from_its_index():
         seen.add(page)
         waiting += [(page.parent / target.partition("#")[0]).resolve() for target in links(page)]
     assert set() == {page for page in PAGES if "docs" in page.parts} - seen
+
+
+def test_every_cause_of_the_catalogue_has_its_runbook():
+    """An incident points at its runbook; the page must be there at night."""
+    text = (ROOT / "alerts" / "causes" / "catalogue.toml").read_text(encoding="utf-8")
+    for cause in tomllib.loads(text)["cause"]:
+        assert f"docs/runbooks/{cause['fault']}.md" == cause["runbook"]
+        page = ROOT / cause["runbook"]
+        assert page.is_file()
+        assert page.read_text(encoding="utf-8").startswith(f"# {cause['fault']}: ")
 
 
 def test_every_verb_that_the_pages_show_exists():
