@@ -252,7 +252,7 @@ class Engine(Generic[P]):
             self._failed("decode", error)
             future.set_exception(error)
             return None
-        self._health.reject(decoded.rejected, decoded.reason)
+        self._health.reject(decoded.reason, decoded.rejected)
         if not decoded.accepted:
             future.set_result(Outcome(0, decoded.rejected, decoded.reason))
             return None

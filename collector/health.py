@@ -98,12 +98,15 @@ class Health:
             registry=self.registry,
         )
 
-    def reject(self, count: int, reason: str) -> None:
-        """Count items left out of a payload."""
+    def reject(self, reason: str, count: int) -> None:
+        """Count what was left out of a payload, by the decoder's words: "WHY: N; WHY: N"."""
         if not count:
             return
-        if reason not in self._reasons:
-            if len(self._reasons) >= _REASONS:
-                reason = "other"
-            self._reasons.add(reason)
-        self._rejected.labels(reason or "unspecified").inc(count)
+        for part in reason.split("; "):
+            why, _, number = part.rpartition(": ")
+            if not number.isdecimal():
+                why, number = part, str(count)
+            if why not in self._reasons and len(self._reasons) >= _REASONS:
+                why = "other"
+            self._reasons.add(why)
+            self._rejected.labels(why).inc(int(number))

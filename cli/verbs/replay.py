@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(document: dict[str, Any]) -> str:
-    from .. import report  # noqa: PLC0415
+    from .. import report  # noqa: PLC0415  not wanted with --json
 
     return report.incident_report(document)
 

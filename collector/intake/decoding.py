@@ -2,6 +2,7 @@
 
 from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
+from ...formats.remote_write import RemoteWriteDecoder
 from ..journal.kinds import Kind
 from .payloads import Decoded, Payload
 
@@ -11,6 +12,7 @@ class Decoder:
 
     def __init__(self, table: SeriesTable) -> None:
         self._metrics = decode.MetricsDecoder(table)
+        self._remote_write = RemoteWriteDecoder(table)
 
     def decode(self, payload: Payload) -> Decoded:
         """Return what the payload says. Raises UndecodableError for what its kind is not."""
@@ -19,6 +21,8 @@ class Decoder:
                 batch = self._metrics.protobuf(payload.body)
             case Kind.METRICS_JSON:
                 batch = self._metrics.json(payload.body)
+            case Kind.REMOTE_WRITE:
+                batch = self._remote_write.plain(payload.body)
             case Kind.LOGS_PROTOBUF | Kind.LOGS_JSON:
                 read = (
                     decode.logs_protobuf if payload.kind is Kind.LOGS_PROTOBUF else decode.logs_json

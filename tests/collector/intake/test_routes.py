@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import struct
 from types import SimpleNamespace
 
 import cramjam
@@ -238,3 +239,56 @@ def test_remote_write_of_version_2_is_415(post):
 def test_many_gzip_members_are_not_worth_the_time(post):
     headers = PROTOBUF | {"Content-Encoding": "gzip"}
     assert post("/v1/metrics", gzip.compress(b"") * 1000, headers).status_code == 400
+
+
+def varint(number):
+    low, rest = number & 127, number >> 7
+    return bytes([low | 128]) + varint(rest) if rest else bytes([low])
+
+
+def field(number, content):
+    return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+
+def write_request(labels, value, at_ms):
+    pairs = b"".join(
+        field(1, field(1, name.encode()) + field(2, text.encode()))
+        for name, text in sorted(labels.items())
+    )
+    sample = b"\x09" + struct.pack("<d", value) + b"\x10" + varint(at_ms)
+    return bytes(cramjam.snappy.compress_raw(field(1, pairs + field(2, sample))))
+
+
+WRITE = {
+    "Content-Type": "application/x-protobuf",
+    "Content-Encoding": "snappy",
+    "X-Prometheus-Remote-Write-Version": "0.1.0",
+}
+
+
+def test_remote_write_is_answered_204_and_applied(post, pipeline):
+    labels = {"__name__": "training_loss", "host_name": "gpu-1", "rank": "3"}
+    answer = post("/api/v1/write", write_request(labels, 2.5, 1_700_000_000_500), WRITE)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert pipeline.calls[0][2] == (("training.loss", 1_700_000_000.5, 2.5),)
+
+
+def test_a_sample_that_remote_write_cannot_place_is_400_for_good(post, health):
+    answer = post("/api/v1/write", write_request({"rank": "3"}, 2.5, 1_700_000_000_500), WRITE)
+    assert answer.status_code == 400
+    rejected = health.registry.get_sample_value
+    reasons = [
+        sample.labels["reason"]
+        for metric in health.registry.collect()
+        for sample in metric.samples
+        if sample.name == "rankscope_collector_rejected_items_total"
+    ]
+    assert [
+        rejected("rankscope_collector_rejected_items_total", {"reason": reason})
+        for reason in reasons
+    ] == [1.0]
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xff", b"\x05hello", b"\x03\x08abc"])
+def test_garbage_in_remote_write_is_400(post, body):
+    assert post("/api/v1/write", body, WRITE).status_code == 400

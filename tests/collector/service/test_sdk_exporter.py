@@ -1,0 +1,90 @@
+"""The OpenTelemetry SDK's own exporter as a client of the intake."""
+
+import logging
+import threading
+
+import pytest
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+
+from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal import journal as journals
+from rankscope.collector.journal.kinds import Kind
+from rankscope.formats.otlp.columns import SeriesTable
+
+RESOURCE = Resource.create(
+    {"host.name": "gpu-7", "rankscope.job.id": "sdk/run ü", "rankscope.job.attempt": 2}
+)
+
+
+def decoded(folder, kind):
+    table = SeriesTable()
+    decoder = Decoder(table)
+    for entry in journals.read(folder / "journal"):
+        if entry.kind is kind:
+            yield decoder.decode(Payload(entry.kind, entry.body)), table
+
+
+@pytest.mark.parametrize("compression", [Compression.Gzip, Compression.NoCompression])
+def test_metrics_of_the_sdk_arrive_with_their_values(collector, tmp_path, compression):
+    exporter = OTLPMetricExporter(f"{collector.address}/v1/metrics", compression=compression)
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
+    provider = MeterProvider([reader], resource=RESOURCE, shutdown_on_exit=False)
+    meter = provider.get_meter("trainer")
+    meter.create_gauge("training.loss").set(2.5, {"rank": 3})
+    meter.create_counter("training.memory.retries").add(4, {"rank": 3})
+    meter.create_histogram("latency").record(0.1)
+    provider.shutdown()  # exports what there is
+
+    ((batch, table),) = decoded(tmp_path / "data", Kind.METRICS_PROTOBUF)
+    columns = batch.metrics.columns
+    got = {
+        (table[series].metric, table[series].attributes, value)
+        for series, value in zip(columns.series.tolist(), columns.value.tolist(), strict=True)
+    }
+    assert got == {
+        ("training.loss", (("rank", 3),), 2.5),
+        ("training.memory.retries", (("rank", 3),), 4.0),
+    }
+    resource = table[0].resource
+    assert (resource.host, resource.job, resource.attempt) == ("gpu-7", "sdk/run ü", 2)
+    assert batch.rejected == 1  # the histogram: answered as partial success, not lost silently
+
+
+def test_logs_of_the_sdk_arrive_as_events(collector, tmp_path):
+    exporter = OTLPLogExporter(f"{collector.address}/v1/logs", compression=Compression.Gzip)
+    provider = LoggerProvider(resource=RESOURCE, shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    provider.get_logger("node").emit(
+        event_name="gpu.fault", attributes={"code": 79, "text": "fell off the bus"}
+    )
+    provider.shutdown()
+    ((batch, _),) = decoded(tmp_path / "data", Kind.LOGS_PROTOBUF)
+    (event,) = batch.events
+    assert (event.name, event.attributes["code"], event.resource.host) == ("gpu.fault", 79, "gpu-7")
+
+
+@pytest.mark.slow
+def test_an_exporter_whose_collector_is_away_for_a_moment_delivers(collector_at, tmp_path, caplog):
+    """Refused connections are tried again by the SDK, by its own rules."""
+    caplog.set_level(logging.CRITICAL)
+    with collector_at(tmp_path) as service:
+        address = service.address
+    exporter = OTLPMetricExporter(f"{address}/v1/metrics", timeout=60)
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
+    provider = MeterProvider([reader], resource=RESOURCE, shutdown_on_exit=False)
+    provider.get_meter("trainer").create_gauge("training.loss").set(2.5)
+    sending = threading.Thread(target=provider.force_flush)
+    sending.start()
+    with collector_at(tmp_path, http={"listen": address[len("http://") :]}):
+        sending.join()
+    batches = list(decoded(tmp_path, Kind.METRICS_PROTOBUF))
+    exporter.shutdown()
+    assert len(batches) == 1
