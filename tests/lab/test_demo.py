@@ -1,0 +1,87 @@
+"""The parts of the demo that need no job: how hosts are divided, how answers are judged."""
+
+import contextlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankscope.lab.demo.hosts import divide
+from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.verdict import judge
+
+
+def document(fault, kind, entity_id, host):
+    entity = {"type": kind, "id": entity_id, "host": host, "ranks": []}
+    return {"root_cause": {"hypotheses": [{"fault": fault, "entity": entity}]}}
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 64])
+def test_hosts_never_share_a_cpu_and_leave_a_large_machine_alone(count):
+    (first, second), text = divide(range(count))
+    assert first.cpus
+    assert len(first.cpus) == len(second.cpus) <= 2
+    assert not set(first.cpus) & set(second.cpus)
+    assert set(first.cpus) | set(second.cpus) <= set(range(count))
+    assert (first.ranks, second.ranks) == ((0, 1), (2, 3))
+    assert "demo-a on CPU 0" in text
+
+
+def test_one_cpu_is_divided_by_priority_and_that_is_said():
+    (first, second), text = divide([7])
+    assert first.cpus == second.cpus == ()
+    # Neighbours yield to the first host and press on the second.
+    assert first.nice < second.neighbours_nice < second.nice
+    assert "nice" in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        (("host.cpu_contention", "host", "demo-b", "demo-b"), True),
+        (("host.cpu_contention", "host", "demo-a", "demo-a"), False),
+        (("unknown", "job", "demo-job", None), False),
+        (("host.cpu_contention", "rank", "3", "demo-b"), False),
+    ],
+)
+def test_a_host_fault_is_right_only_at_its_host(answer, right):
+    verdict = judge(document(*answer), fault="host.cpu_contention", host="demo-b", rank=None)
+    assert verdict.right is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        (("software.crash", "rank", "3", "demo-b"), True),
+        (("software.crash", "rank", "2", "demo-b"), False),
+        (("software.crash", "rank", "3", "demo-a"), False),
+        (("software.stuck_process", "rank", "3", "demo-b"), False),
+    ],
+)
+def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
+    assert judge(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
+
+
+def test_no_cause_at_all_is_wrong():
+    empty = {"root_cause": {"hypotheses": []}}
+    verdict = judge(empty, fault="software.crash", host="demo-b", rank=3)
+    assert not verdict.right
+    assert "software.crash at rank 3 on demo-b" in verdict.text
+
+
+def test_processes_are_ended_with_everything_they_started(tmp_path):
+    (tmp_path / "logs").mkdir()
+    script = (
+        "import subprocess, sys, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        "print(child.pid, flush=True); time.sleep(600)"
+    )
+    with Processes(tmp_path / "logs") as processes:
+        process = processes.start("stubborn", [sys.executable, "-c", script], environ={})
+        while not process.log.read_text():
+            assert process.ended is None
+    assert process.ended is not None
+    child = int(process.log.read_text())
+    with contextlib.suppress(FileNotFoundError):
+        status = Path(f"/proc/{child}/stat").read_text(encoding="ascii")
+        assert status.rpartition(")")[2].split()[0] == "Z"
