@@ -56,6 +56,7 @@ class SlowSteps:
             return []
         duration = durations(steps)
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
+        count = min(count, len(steps.index))  # the newest, untold steps are counted as well
         found = self._by_history(steps, duration, count)
         if found is None:
             return []
