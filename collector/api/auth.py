@@ -5,8 +5,7 @@ Without any token configured everything is open, and the collector listens on lo
 
 import hashlib
 import hmac
-import ipaddress
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -117,27 +116,3 @@ class Guard:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
-
-
-def listening_refused(host: str, settings: ApiSettings) -> str | None:
-    """Return why the collector must not listen there, None when it may."""
-    if settings.tokens or _loopback(host):
-        return None
-    return (
-        f"http.listen: {host} is reachable from other machines, and without a token anybody could "
-        "read and write; add api.tokens, or listen on 127.0.0.1"
-    )
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def visible(principal: Principal, jobs: Sequence[str]) -> list[str]:
-    """Return those of the jobs that may be seen."""
-    return [job for job in jobs if principal.permits([job])]

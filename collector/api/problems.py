@@ -93,7 +93,7 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     if first["type"] == "json_invalid":
         return answer(400, f"the body is not JSON: {first['ctx']['error']}")
     if place != "body":
-        name = str(first["loc"][-1])
+        name = str(first["loc"][1] if len(first["loc"]) > 1 else place)
         return answer(400, f"{name}: {_words(first)}", parameter=name)
     errors = [
         {

@@ -70,7 +70,7 @@ class Ranks(BaseModel):
 class RankSeries(BaseModel):
     """One rank's points, [[at, value]]; rank null: a series of a host.
 
-    A value that is no number is one of the words NaN, Inf, -Inf.
+    A value that is no number, NaN or infinite, is the word Inf or -Inf.
     """
 
     rank: int | None

@@ -1,5 +1,6 @@
 """/jobs: what is watched, its ranks, and their series."""
 
+import math
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -102,9 +103,14 @@ def router(services: Services, guard: Guard) -> APIRouter:
         start = query.from_ if query.from_ is not None else end - _STRETCH_SECONDS
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        rows = services.engine.read(
+        found = services.engine.read(
             lambda line: line.windows.series(job, query.metric, query.rank, start, end)
         )
+        # In windows NaN is what nobody told; a NaN that somebody told is kept as Inf.
+        rows = [
+            (rank, [(at, value) for at, value in points if not math.isnan(value)])
+            for rank, points in found
+        ]
         every = -(-sum(len(points) for _, points in rows) // MOST_POINTS) or 1
         # Written by hand: models would check each of many points one by one.
         return JSONResponse(
@@ -117,6 +123,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
                         "points": [[rfc3339(at), shown(value)] for at, value in points[::every]],
                     }
                     for rank, points in rows
+                    if points
                 ],
                 "every": every,
             }

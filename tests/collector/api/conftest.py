@@ -1,0 +1,187 @@
+"""The whole application over a real engine, pipeline and store; the clock is set by tests."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from rankscope.alerts.lifecycle import Change
+from rankscope.collector.api.app import create_app
+from rankscope.collector.engine import Engine
+from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.services import Services
+from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.store import Store
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Resource, Sample, attributes
+
+TOKENS = {
+    "ingest": "ingest-token-0123456789",
+    "read": "read-token-0123456789abc",
+    "admin": "admin-token-0123456789ab",
+    "run-1": "limited-token-0123456789",
+}
+
+
+class Client:
+    """Asks an application without a network: one event loop a request."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+
+    def request(self, method: str, url: str, **more: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(
+                transport=self._transport, base_url="http://collector"
+            ) as client:
+                return await client.request(method, url, **more)
+
+        return asyncio.run(ask())
+
+    def get(self, url: str, **more: Any) -> httpx.Response:
+        return self.request("GET", url, **more)
+
+    def post(self, url: str, **more: Any) -> httpx.Response:
+        return self.request("POST", url, **more)
+
+    def delete(self, url: str, **more: Any) -> httpx.Response:
+        return self.request("DELETE", url, **more)
+
+
+@pytest.fixture
+def tokens() -> dict[str, str]:
+    """Return a token for each role, and one of an admin limited to jobs run-*."""
+    return TOKENS
+
+
+@pytest.fixture
+def protected() -> dict[str, Any]:
+    """Return the settings that know these tokens."""
+    rows: list[dict[str, Any]] = [
+        {"token": TOKENS[role], "role": role, "name": f"{role}-bot"}
+        for role in ("ingest", "read", "admin")
+    ]
+    rows.append({"token": TOKENS["run-1"], "role": "admin", "jobs": ["run-*"]})
+    return {"api": {"tokens": rows}}
+
+
+@pytest.fixture
+def store(tmp_path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def new_services(store, memory_journal, clock, health) -> Iterator[Callable[..., Services]]:
+    """Return a function that makes running services with these settings."""
+    started = []
+
+    def make(**settings: Any) -> Services:
+        engine = Engine(
+            pipeline=Pipeline(), journal=memory_journal, sink=store, clock=clock, health=health
+        )
+        engine.start()
+        engine.wait_ready()
+        started.append(engine)
+        return Services(
+            engine=engine,
+            store=store,
+            settings=CollectorSettings.model_validate(settings),
+            clock=clock,
+            version="0.1.0",
+            health=health,
+        )
+
+    yield make
+    for engine in started:
+        engine.stop()
+
+
+@pytest.fixture
+def new_client(new_services) -> Callable[..., Client]:
+    """Return a function that gives a client of an application with these settings."""
+
+    def make(**settings: Any) -> Client:
+        return Client(create_app(new_services(**settings)))
+
+    return make
+
+
+@pytest.fixture
+def client(new_client) -> Client:
+    """Return a client of an open collector."""
+    return new_client()
+
+
+@pytest.fixture
+def bearer() -> Callable[[str], dict[str, str]]:
+    """Return a function that gives the header for the token of a role."""
+    return lambda role: {"authorization": f"Bearer {TOKENS[role]}"}
+
+
+@pytest.fixture
+def opened(store, new_incident) -> Callable[..., str]:
+    """Return a function that commits an open incident and returns its id."""
+
+    def commit(kind: str = "opened", **more: Any) -> str:
+        incident = new_incident(**more)
+        change = Change(f"incident.{kind}", incident, notify=True)  # type: ignore[arg-type]
+        store.commit([change], incident.updated_at)
+        return incident.id
+
+    return commit
+
+
+@pytest.fixture
+def send_steps(clock) -> Callable[..., None]:
+    """Return a function that sends steps of two ranks on two hosts, and waits until they count."""
+
+    def send(
+        client: Client,
+        job: str = "run-1",
+        *,
+        steps: int = 5,
+        losses: tuple[float, ...] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        start = clock.at - steps
+        groups = []
+        for rank, host in ((0, "gpu-1"), (1, "gpu-2")):
+            pairs = attributes({"rank": rank})
+            where = {"rank": rank, "local_rank": 0, "world_size": 2, "pid": 100 + rank,
+                     "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
+            samples = [Sample("training.rank.info", 1, start, attributes(where))]
+            for step in range(steps):
+                at = start + step + 0.5
+                samples += [
+                    Sample("training.step", step, at, pairs),
+                    Sample("training.step.duration", 1.0, at, pairs),
+                ]
+                if losses:
+                    samples.append(Sample("training.loss", losses[step], at, pairs))
+            resource = Resource(host=host, job=job, cluster="c1", service="rankscope")
+            groups.append((resource, samples))
+        answer = client.post(
+            "/v1/metrics",
+            content=encode.metrics_request(groups),
+            headers={"content-type": "application/x-protobuf", **(headers or {})},
+        )
+        assert answer.status_code == 200, answer.text
+        end = time.monotonic() + 10
+        while job not in (row["job"] for row in _jobs(client, headers)):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    return send
+
+
+def _jobs(client: Client, headers: dict[str, str] | None) -> list[dict[str, Any]]:
+    answer = client.get("/api/v1/jobs", headers=headers)
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items

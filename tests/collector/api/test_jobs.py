@@ -1,0 +1,142 @@
+"""Jobs, ranks, series and topology, from telemetry that came in by the front door."""
+
+import json
+import math
+from urllib.parse import quote
+
+import pytest
+
+ODD = ["team/a b", "50%", "a%2Fb", "\u00fc\U0001f525", "a?b#c", "..", "+", "'\"\\"]
+
+
+def test_a_job_that_reports_is_listed_with_what_is_known(client, send_steps):
+    send_steps(client)
+    (job,) = client.get("/api/v1/jobs").json()["items"]
+    assert job == client.get("/api/v1/jobs/run-1").json()
+    assert job == {
+        "job": "run-1",
+        "attempt": 0,
+        "cluster": "c1",
+        "first_at": job["first_at"],
+        "last_at": "2023-11-14T22:13:19.750Z",
+        "world_size": 2,
+        "hosts": ["gpu-1", "gpu-2"],
+        "ranks": 2,
+        "last_step": 4,
+        "step_seconds": 1.0,
+        "goodput": 1.0,
+        "incidents": 0,
+    }
+
+
+def test_a_job_of_which_only_an_incident_is_left_is_listed_with_nulls(client, opened):
+    opened(jobs=("old",))
+    (job,) = client.get("/api/v1/jobs").json()["items"]
+    assert (job["job"], job["incidents"], job["last_at"], job["goodput"]) == ("old", 1, None, None)
+    assert client.get("/api/v1/jobs/old/ranks").json() == {"items": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize("job", ODD)
+def test_an_odd_job_id_is_found_under_its_percent_encoded_name(client, send_steps, opened, job):
+    send_steps(client, job)
+    opened(jobs=(job,))
+    # A client may tidy `..` away, encoded or not: dots are encoded here by hand.
+    name = quote(job, safe="").replace(".", "%2E")
+    assert client.get(f"/api/v1/jobs/{name}").json()["job"] == job
+    assert len(client.get(f"/api/v1/jobs/{name}/ranks").json()["items"]) == 2
+    series = client.get(f"/api/v1/jobs/{name}/series", params={"metric": "training.step.duration"})
+    assert len(series.json()["series"]) == 2
+    assert client.get("/api/v1/topology", params={"job": job}).json()["nodes"]
+    assert len(client.get("/api/v1/incidents", params={"job": job}).json()["items"]) == 1
+
+
+def test_ranks_are_placed(client, send_steps):
+    send_steps(client)
+    first, second = client.get("/api/v1/jobs/run-1/ranks").json()["items"]
+    assert first == {
+        "rank": 0,
+        "local_rank": 0,
+        "host": "gpu-1",
+        "pid": 100,
+        "hw_id": "GPU-0",
+        "last_step": 4,
+        "progress_age": None,
+        "attempt": 0,
+    }
+    assert (second["rank"], second["host"]) == (1, "gpu-2")
+
+
+def test_a_series_has_its_unit_and_times_as_people_write_them(client, send_steps):
+    send_steps(client)
+    answer = client.get(
+        "/api/v1/jobs/run-1/series", params={"metric": "training.step.duration", "rank": 1}
+    ).json()
+    assert (answer["metric"], answer["unit"], answer["every"]) == ("training.step.duration", "s", 1)
+    (series,) = answer["series"]
+    assert series["rank"] == 1
+    assert series["points"][0] == ["2023-11-14T22:13:15.750Z", 1.0]
+    assert len(series["points"]) == 5
+
+
+def test_a_stretch_is_cut_out_of_a_series(client, send_steps):
+    send_steps(client)
+    answer = client.get(
+        "/api/v1/jobs/run-1/series",
+        params={
+            "metric": "training.step.duration",
+            "from": "2023-11-14T22:13:17Z",
+            "to": "1699999998.75",
+        },
+    ).json()
+    times = ["2023-11-14T22:13:17.750Z", "2023-11-14T22:13:18.750Z"]
+    assert [[at for at, _ in row["points"]] for row in answer["series"]] == [times, times]
+
+
+def test_numbers_that_json_does_not_have_come_as_words(client, send_steps):
+    send_steps(client, steps=3, losses=(math.nan, math.inf, 0.5))
+    text = client.get("/api/v1/jobs/run-1/series?metric=training.loss&rank=0").text
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    (series,) = json.loads(text, parse_constant=refuse)["series"]
+    assert [value for _, value in series["points"]] == ["Inf", "Inf", 0.5]
+
+
+def test_a_long_answer_is_thinned_and_says_so(client, send_steps, monkeypatch):
+    from rankscope.collector.api.routes import jobs  # noqa: PLC0415
+
+    monkeypatch.setattr(jobs, "MOST_POINTS", 8)
+    send_steps(client, steps=10)
+    answer = client.get("/api/v1/jobs/run-1/series?metric=training.step.duration").json()
+    assert answer["every"] == 3
+    assert [at[17:19] for at, _ in answer["series"][0]["points"]] == ["10", "13", "16", "19"]
+
+
+def test_the_topology_hangs_together(client, send_steps):
+    send_steps(client)
+    answer = client.get("/api/v1/topology?job=run-1").json()
+    nodes = {(node["type"], node["id"]) for node in answer["nodes"]}
+    assert {("job", "run-1"), ("rank", "1"), ("host", "gpu-2"), ("gpu", "GPU-1")} <= nodes
+    for edge in answer["edges"]:
+        assert (edge["from"]["type"], edge["from"]["id"]) in nodes
+        assert (edge["to"]["type"], edge["to"]["id"]) in nodes
+
+
+def test_targets_have_the_form_that_prometheus_wants(client, new_client, send_steps):
+    assert client.get("/api/v1/targets").json() == []
+    send_steps(client)
+    answer = client.get("/api/v1/targets")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == [
+        {"targets": ["gpu-1:9470"], "labels": {"host_name": "gpu-1"}},
+        {"targets": ["gpu-2:9470"], "labels": {"host_name": "gpu-2"}},
+    ]
+
+
+def test_a_quiet_stretch_is_explained_by_nothing(client, send_steps):
+    send_steps(client)
+    answer = client.get("/api/v1/root-cause?job=run-1&from=1&to=1700000000")
+    assert answer.status_code == 200
+    assert answer.json()["hypotheses"] == []
+    assert answer.json()["unknown"]["reasons"] == ["nothing was found wrong in this stretch"]
