@@ -17,6 +17,8 @@ _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
 _ANCILLARY = socket.CMSG_SPACE(_CREDENTIALS.size)
 _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
+_MANY = 256
+"""Datagrams that are read without waiting for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +35,48 @@ class Received:
 
 
 class Inbox:
-    """Reads sockets that never block; counts what cannot be read."""
+    """Takes datagrams off sockets that never block, at once; reads what they say a little later.
+
+    The kernel holds ten for a socket, so they must be fetched as they come. But a thread that
+    wakes beside busy trainers finds none of its memory in the caches: reading many datagrams in a
+    row costs a third of reading each as it comes. Those with an event in them are urgent.
+    """
 
     def __init__(self, *, health: Health) -> None:
         self._health = health
+        self._unread: list[tuple[bytes, int | None, str]] = []
 
-    def receive(self, source: socket.socket, *, limit: int = 256) -> Iterator[Received]:
-        """Yield what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
+    def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
+        """Take what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
 
-        Raises nothing: a socket that fails yields nothing more this time and is counted.
+        Return whether `read` should be called now. Raises nothing: a socket that fails is counted.
         """
         unix = source.family == socket.AF_UNIX
         transport = "unix" if unix else "udp"
+        urgent = False
         for _ in range(limit):
             try:
                 # One byte above the largest, so that a datagram cut short is seen as too large.
                 data, ancillary, _, address = source.recvmsg(datagram.LARGEST + 1, _ANCILLARY)
             except (BlockingIOError, InterruptedError):
-                return
+                break
             except OSError:
                 self._health.count("datagrams_bad", "socket")
-                return
+                break
+            pid = _sender(ancillary) if unix else None
+            self._unread.append((data, pid, f"{transport}:{'' if unix else address[0]}"))
+            urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
+        return urgent or len(self._unread) >= _MANY
+
+    @property
+    def unread(self) -> int:
+        """Return how many datagrams wait to be read."""
+        return len(self._unread)
+
+    def read(self) -> Iterator[Received]:
+        """Yield what was fetched, in its order; count what cannot be read."""
+        unread, self._unread = self._unread, []
+        for data, pid, origin in unread:
             try:
                 said = datagram.decode(data)
             except datagram.DatagramError:
@@ -66,9 +89,8 @@ class Inbox:
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue
-            self._health.count("datagrams_received", transport)
-            pid = _sender(ancillary) if unix else None
-            yield Received(said, pid, f"{transport}:{'' if unix else address[0]}")
+            self._health.count("datagrams_received", origin.partition(":")[0])
+            yield Received(said, pid, origin)
 
 
 def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:

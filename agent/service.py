@@ -6,6 +6,7 @@ page have threads of their own. After the start nothing ends the loop but `stop`
 
 import contextlib
 import logging
+import math
 import os
 import queue
 import selectors
@@ -32,6 +33,8 @@ from .trainers import Trainer, Trainers
 
 _TICK_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0
+_READ_SECONDS = 0.25
+"""How long a datagram without an event may lie unread."""
 _UDP_MEMORY_SECONDS = 60.0
 """How long a sender without a pid that we can watch is remembered in silence."""
 
@@ -65,6 +68,8 @@ class Agent:
         self._read: queue.SimpleQueue[tuple[readers.Reader, list[Sample], float]] = (
             queue.SimpleQueue()
         )
+        self._read_at = 0.0
+        self._quiet_until = 0.0
         self._stopping = False
         self._outgoing: Outgoing | None = None
         self._sender: Sender | None = None
@@ -126,7 +131,7 @@ class Agent:
         flush_at = tick_at = time.monotonic()
         try:
             while not self._stopping:
-                wait = min(flush_at, tick_at) - time.monotonic()
+                wait = min(flush_at, tick_at, self._unread_until()) - time.monotonic()
                 if self._exits.waiting:
                     wait = min(wait, 0.05)
                 try:
@@ -139,17 +144,23 @@ class Agent:
                     if someone_ended or self._exits.waiting:
                         self._report_exits()
                     if now >= flush_at:
+                        self._read_inbox()
                         flush_at = now + self._settings.push.interval_seconds
                         if self._outgoing:
                             self._outgoing.flush()
-                except Exception:  # noqa: BLE001
-                    # Nothing kills the daemon: what cannot be done is counted, and the next turn
-                    # comes. The pause keeps a lasting failure from eating a CPU.
-                    self._health.count("internal_errors")
-                    _log.exception("an error of the agent's own; it goes on")
-                    time.sleep(0.1)
+                except Exception:  # noqa: BLE001  nothing kills the daemon: the next turn comes
+                    self._survived()
+                    time.sleep(0.1)  # keeps a lasting failure from eating a CPU
         finally:
             self._finish()
+
+    def _survived(self) -> None:
+        """Count an error of the agent's own; tell the first of each minute."""
+        self._health.count("internal_errors")
+        now = time.monotonic()
+        if now >= self._quiet_until:
+            self._quiet_until = now + 60.0
+            _log.exception("an error of the agent's own; it goes on")
 
     def close(self) -> None:
         """Give back every socket, file and lock."""
@@ -240,23 +251,30 @@ class Agent:
 
     def _turn(self, wait: float) -> bool:
         """Wait for something to happen and take it; tell whether a process may have ended."""
-        ended = False
+        ended = urgent = False
         for key, _ in self._selector.select(wait):
             if isinstance(key.data, socket.socket):
-                self._receive(key.data)
+                urgent |= self._inbox.fetch(key.data)
             elif key.fd == self._waker:
                 os.read(self._waker, 4096)
             else:
                 ended = True
+        if urgent or time.monotonic() >= self._unread_until():
+            self._read_inbox()
         self._take_readings()
         return ended
 
-    def _receive(self, source: socket.socket) -> int:
-        count = 0
-        for received in self._inbox.receive(source):
-            count += 1
-            self._hear(received)
-        return count
+    def _read_inbox(self) -> None:
+        self._read_at = time.monotonic() + _READ_SECONDS
+        for received in self._inbox.read():
+            try:
+                self._hear(received)
+            except Exception:  # noqa: BLE001  one datagram must not cost those behind it
+                self._survived()
+
+    def _unread_until(self) -> float:
+        """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
+        return self._read_at if self._inbox.unread else math.inf
 
     def _hear(self, received: Received) -> None:
         now = self._clock.now()
@@ -305,11 +323,10 @@ class Agent:
 
     def _report_exits(self) -> None:
         # What an ended process said last still waits in the inbox: its phase decides how its end
-        # is read. It can say no more, so a few rounds empty what it left.
+        # is read. It can say no more.
         for source in self._sources():
-            for _ in range(8):
-                if not self._receive(source):
-                    break
+            self._inbox.fetch(source, limit=2048)
+        self._read_inbox()
         by_pid = {trainer.pid: trainer for trainer in self._trainers.everyone()}
         for ended in self._exits.ended(self._clock.now()):
             trainer = by_pid.get(ended.pid)

@@ -1,5 +1,6 @@
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -28,6 +29,12 @@ def line(folder):
     held.release()
 
 
+def taken(source, health):
+    inbox = Inbox(health=health)
+    inbox.fetch(source)
+    return list(inbox.read())
+
+
 def said(**changes) -> datagram.Datagram:
     mine = attributes({"rank": 3})
     parts = {
@@ -45,7 +52,7 @@ def said(**changes) -> datagram.Datagram:
 def test_a_datagram_comes_out_as_it_was_sent(line, health):
     agent, sender = line
     sender.send(datagram.encode(said(samples=(Sample("training.loss", 0.25, 1000.5),))))
-    (received,) = Inbox(health=health).receive(agent)
+    (received,) = taken(agent, health)
     assert received.datagram.samples == (Sample("training.loss", 0.25, 1000.5),)
     assert (received.datagram.job, received.datagram.attempt) == ("job-1", 2)
     assert (received.datagram.rank, received.datagram.number) == (3, 7)
@@ -62,7 +69,7 @@ def test_the_pid_is_the_kernels_and_not_the_claimed_one(line, health, folder):
     )
     with subprocess.Popen([sys.executable, "-c", code, str(folder / "probe.sock")]) as process:
         assert process.wait(30) == 0
-    (received,) = Inbox(health=health).receive(agent)
+    (received,) = taken(agent, health)
     assert received.pid == process.pid
     assert received.datagram.pid == 1
 
@@ -73,9 +80,10 @@ def test_over_udp_no_pid_is_believed(health):
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
     ):
         agent.bind(("127.0.0.1", 0))
-        agent.settimeout(5)
+        agent.setblocking(False)
         sender.sendto(datagram.encode(said()), agent.getsockname())
-        received = next(Inbox(health=health).receive(agent))
+        select.select([agent], [], [], 5)
+        (received,) = taken(agent, health)
     assert received.pid is None
     assert received.origin == "udp:127.0.0.1"
     assert health.counted("datagrams_received", "udp") == 1
@@ -117,7 +125,7 @@ def test_what_cannot_be_taken_is_counted_by_its_reason_and_the_next_one_is_read(
     agent, sender = line
     sender.send(data)
     sender.send(datagram.encode(said()))
-    received = list(Inbox(health=health).receive(agent))
+    received = taken(agent, health)
     assert [one.datagram.number for one in received] == [7]
     assert health.counted("datagrams_bad", reason) == 1
     assert health.counted("datagrams_bad") == 1
@@ -127,7 +135,7 @@ def test_texts_beyond_ascii_are_welcome(line, health):
     agent, sender = line
     sender.send(bad(job="训练 🚂"))
     sender.send('{"v":1,"job":"训练","rank":0,"pid":1,"n":0}'.encode())
-    received = list(Inbox(health=health).receive(agent))
+    received = taken(agent, health)
     assert [one.datagram.job for one in received] == ["训练 🚂", "训练"]
 
 
@@ -136,16 +144,42 @@ def test_a_flood_is_taken_in_portions(line, health):
     for _ in range(5):
         sender.send(datagram.encode(said()))
     inbox = Inbox(health=health)
-    assert len(list(inbox.receive(agent, limit=3))) == 3
-    assert len(list(inbox.receive(agent, limit=3))) == 2
+    inbox.fetch(agent, limit=3)
+    assert len(list(inbox.read())) == 3
+    inbox.fetch(agent, limit=3)
+    assert len(list(inbox.read())) == 2
 
 
 def test_an_empty_socket_yields_nothing_and_does_not_wait(line, health):
-    assert list(Inbox(health=health).receive(line[0])) == []
+    assert taken(line[0], health) == []
 
 
 def test_a_socket_that_fails_is_counted_and_not_raised(health):
     broken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     broken.close()
-    assert list(Inbox(health=health).receive(broken)) == []
+    assert taken(broken, health) == []
     assert health.counted("datagrams_bad", "socket") == 1
+
+
+def test_a_datagram_with_an_event_is_urgent_and_steps_may_wait(line, health):
+    agent, sender = line
+    inbox = Inbox(health=health)
+    sender.send(datagram.encode(said(events=())))
+    assert inbox.fetch(agent) is False
+    sender.send(bad())
+    assert inbox.fetch(agent) is False
+    sender.send(datagram.encode(said()))
+    assert inbox.fetch(agent) is True
+    assert inbox.unread == 3
+    assert len(list(inbox.read())) == 3
+    assert inbox.unread == 0
+
+
+def test_many_unread_datagrams_are_urgent_whatever_they_say(line, health):
+    agent, sender = line
+    inbox = Inbox(health=health)
+    urgent = []
+    for _ in range(256):
+        sender.send(datagram.encode(said(events=())))
+        urgent.append(inbox.fetch(agent))
+    assert urgent == [False] * 255 + [True]
