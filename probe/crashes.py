@@ -3,6 +3,7 @@
 Chains to the hooks that were there; prints nothing, and changes neither output nor exit code.
 """
 
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -26,6 +27,12 @@ _CASCADE = (
 """Lower case. What a rank says that lost its peer, rather than what the peer died of."""
 
 _LONGEST = 2000
+_SECRET = re.compile(
+    r"(?i)(://[^/\s:@]*:)[^@\s]+(?=@)"
+    r"|((?:api[_-]?key|token|secret|passw(?:or)?d|authorization)[\"']?\s*[=:]\s*[\"']?"
+    r"(?:bearer\s+)?)[^\s\"',&]+"
+)
+"""A password in an address, or what follows a word such as token= in a message."""
 
 
 class Crashes:
@@ -72,12 +79,17 @@ class Crashes:
 
     def _tell(self, kind: type[BaseException], error: BaseException | None) -> None:
         try:
-            text = f"{kind.__name__}: {error}"[:_LONGEST]
+            text = without_secrets(f"{kind.__name__}: {error}"[:_LONGEST])
             role = "cascade" if is_cascade(text) else "root"
             self._say("log.fault", signature=f"python.{kind.__name__}", role=role, text=text)
             self._flush()
         except Exception:  # noqa: BLE001, S110  the job is dying: its own words come next
             pass
+
+
+def without_secrets(text: str) -> str:
+    """Return the text with what looks like a password or token masked."""
+    return _SECRET.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def is_cascade(text: str) -> bool:

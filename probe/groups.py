@@ -1,6 +1,7 @@
 """Communication groups: one name that every member arrives at by itself, and who is in them."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -85,7 +86,7 @@ class Infos:
     """Tells once, and every ten minutes again, what the groups are of which this rank is lowest."""
 
     def __init__(self) -> None:
-        self._due = 0.0
+        self._due = -math.inf
         self._told: set[str] = set()
 
     def due(self, known: Iterable[Group], at: float, rank: int) -> list[Sample]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from rankscope.vocabulary import datagram, events, metrics
 from rankscope.vocabulary.samples import Event, Sample
 
@@ -112,7 +113,7 @@ def listener(tmp_path: Path) -> Iterator[Listener]:
 
 @pytest.fixture
 def environ() -> dict[str, str]:
-    """The environment of this process, without what would name a job or an agent."""
+    """Return the environment of this process without what would name a job or an agent."""
     hidden = ("RANKSCOPE_", "TORCHELASTIC_", "SLURM_", "OMPI_", "PMI", "MASTER_")
     named = {"RANK", "LOCAL_RANK", "WORLD_SIZE"}
     return {
@@ -138,13 +139,21 @@ class Job:
         **more: str,
     ) -> str:
         """Run to the end and return what it printed; `ranks` 0 means without torchrun."""
-        command = [sys.executable]
+        command = []
         if ranks:
-            command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+            command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+        return self._run([*command, str(JOBS / script), *arguments], more, fails=fails)
+
+    def run_module(self, script: str, *arguments: str) -> str:
+        """Run through `python -m rankscope.probe`."""
+        command = ["-m", "rankscope.probe", str(JOBS / script), *arguments]
+        return self._run(command, {}, fails=False)
+
+    def _run(self, command: list[str], more: dict[str, str], *, fails: bool) -> str:
         environ = {**self._environ, **self._listener.environ, **more}
         with tempfile.TemporaryFile("w+") as printed:
             done = subprocess.Popen(
-                [*command, str(JOBS / script), *arguments],
+                [sys.executable, *command],
                 env=environ,
                 stdout=printed,
                 stderr=subprocess.STDOUT,

@@ -1,6 +1,7 @@
 """Who a process is: what the caller says, else one launcher's words, never a mixture."""
 
 import pytest
+
 from rankscope.probe.identity import identify
 
 LAUNCHED = {

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+
 from rankscope.probe.identity import identify
 from rankscope.probe.line import Line
 from rankscope.probe.notice import Notice
@@ -52,7 +53,7 @@ def test_an_agent_that_was_restarted_is_found_again(tmp_path):
     path = tmp_path / "agent.sock"
     sender = sender_to(f"unix://{path}")
     sender.start()
-    numbers = []
+    numbers: list[object] = []
     for life in range(2):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent:
             agent.bind(str(path))

@@ -5,9 +5,12 @@ import io
 import sys
 import types
 import warnings
+from typing import Any
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
+
 from rankscope import probe
 from rankscope.probe import attaching
 from rankscope.probe.hooks import HOOKS
@@ -27,6 +30,7 @@ def watch(listener):
 
 
 def guest():
+    assert attaching._here is not None
     return attaching._here[2]
 
 
@@ -69,7 +73,7 @@ def test_everything_in_torch_is_back_in_its_place_after_detach(listener):
 
 
 def test_a_wrapper_around_ours_stays_and_ours_passes_through(watch, model):
-    ours = torch.autograd.backward
+    ours: Any = torch.autograd.backward
 
     def theirs(*args, **kwargs):
         return ours(*args, **kwargs)
@@ -184,7 +188,7 @@ def test_gradients_that_are_not_finite_are_counted_and_then_checked_at_every_ste
 
 def test_a_local_gradient_is_looked_at_before_any_reduction(listener, model):
     """The check hangs on the first layer's weight, where the gradient arrives last."""
-    poison = []
+    poison: list[int] = []
 
     def broken(grad):
         return grad * float("nan") if poison else None
@@ -256,8 +260,6 @@ def test_a_compiled_step_is_traced_without_a_break(watch, model):
 
 
 def test_backward_inside_backward_counts_once(watch, listener, model):
-    from torch.utils.checkpoint import checkpoint
-
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
         optimizer.zero_grad()
@@ -292,7 +294,8 @@ def test_saving_is_checkpoint_time(watch, listener, model, tmp_path):
 def test_evaluation_is_a_phase_where_the_model_is_known(listener, model):
     watch = probe.attach(model=model, environ=listener.environ)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = torch.utils.data.DataLoader(torch.ones(4, 4), batch_size=2)
+    rows: Any = torch.ones(4, 4)
+    loader: Any = torch.utils.data.DataLoader(rows, batch_size=2)
     train(model, optimizer, steps=1)
     model.eval()
     for batch in loader:

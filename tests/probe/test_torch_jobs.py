@@ -62,7 +62,7 @@ def test_a_slow_replica_computes_long_and_waits_short_and_its_peer_the_other_way
     job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", LINGER="5.5")
 
     def usual(metric: str, rank: int) -> float:
-        return statistics.median(listener.values(f"training.{metric}.duration", rank=rank))
+        return float(statistics.median(listener.values(f"training.{metric}.duration", rank=rank)))
 
     assert usual("compute", 1) > 0.05
     assert usual("comm", 0) > 0.03

@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+
 from rankscope import probe
 from rankscope.probe.silent import SilentWatch
 
@@ -65,7 +66,7 @@ def test_the_wait_for_data_is_taken_out_of_the_compute_time(watch, listener):
 
 
 def test_a_timed_loader_is_as_long_as_the_loader_and_copies_with_it(watch):
-    class Loader(list):
+    class Loader(list[int]):
         batch_size = 8
 
     timed = watch.data(Loader([1, 2, 3]))
@@ -217,7 +218,7 @@ def test_an_address_that_makes_no_sense_leaves_the_job_alone(capsys):
 
 def test_the_silent_watch_takes_every_call_of_the_real_one(watch):
     real = {name for name in dir(type(watch)) if not name.startswith("_")} - {"say"}
-    assert real <= {name for name in dir(SilentWatch)}
+    assert real <= set(dir(SilentWatch))
 
 
 def test_a_forked_child_says_nothing(watch, listener):

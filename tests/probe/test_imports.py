@@ -1,0 +1,140 @@
+"""The guest brings nothing along, and hears of torch without importing it."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankscope import probe
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(code: str, environ: dict[str, str], *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    return done.stdout
+
+
+def test_attaching_imports_nothing_but_the_standard_library(environ, listener):
+    code = """
+import sys
+before = set(sys.modules)
+from rankscope import probe
+watch = probe.attach()
+with watch.step(): watch.record(loss=1.0)
+watch.detach()
+names = {name.partition('.')[0] for name in set(sys.modules) - before}
+print(sorted(names - set(sys.stdlib_module_names) - {'rankscope'}))
+"""
+    assert "[]\n" == run(code, {**environ, **listener.environ})
+
+
+def test_the_framework_modules_import_and_work_without_their_libraries(environ, listener):
+    code = """
+import sys
+from rankscope.probe import accelerate, huggingface, lightning
+assert not {'torch', 'transformers', 'lightning', 'accelerate'} & set(sys.modules)
+huggingface.RankscopeCallback(), lightning.RankscopeCallback()
+accelerate.RankscopeTracker().finish()
+print('fine')
+"""
+    assert "fine\n" == run(code, {**environ, **listener.environ})
+
+
+LATE = """
+import sys
+from rankscope import probe
+watch = probe.attach()
+assert 'torch' not in sys.modules
+import torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+print(torch.__spec__.loader.__class__.__name__, watch.failures)
+"""
+
+
+def test_a_torch_imported_after_attach_is_watched_too(environ, listener):
+    assert "SourceFileLoader 0\n" == run(LATE, {**environ, **listener.environ})
+    listener.hear()
+    assert [0, 1, 2] == listener.values("training.step")
+
+
+def test_a_module_that_is_not_there_fails_to_import_as_ever(listener, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    watch = probe.attach(environ=listener.environ)
+    with pytest.raises(ImportError):
+        import torch  # noqa: F401, PLC0415
+    watch.detach()
+
+
+def start_line() -> str:
+    """Return the line that setup.py puts into the wheel."""
+    tree = ast.parse((ROOT / "setup.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "LINE":
+            return str(ast.literal_eval(node.value))
+    raise AssertionError("setup.py holds no LINE")
+
+
+@pytest.mark.parametrize(
+    ("switch", "steps"), [("1", [*range(20)]), ("0", []), ("", []), ("maybe", [])]
+)
+def test_the_start_line_attaches_a_job_without_a_line_of_code(
+    environ, listener, tmp_path, switch, steps
+):
+    (tmp_path / "rankscope_probe.pth").write_text(start_line())
+    job = Path(__file__).parent / "jobs" / "plain.py"
+    code = f"""
+import site, sys, runpy
+site.addsitedir({str(tmp_path)!r})
+sys.argv = [{str(job)!r}]
+runpy.run_path({str(job)!r}, run_name='__main__')
+"""
+    said = {"RANKSCOPE_PROBE": switch} if switch else {}
+    assert "weights" in run(code, {**environ, **listener.environ, **said})
+    listener.hear()
+    assert steps == listener.values("training.step")
+
+
+def test_the_start_line_imports_nothing_unless_it_is_asked_to(environ, tmp_path):
+    (tmp_path / "rankscope_probe.pth").write_text(start_line())
+    code = f"""
+import site, sys
+before = set(sys.modules)
+site.addsitedir({str(tmp_path)!r})
+print([name for name in set(sys.modules) - before if name.startswith('rankscope')])
+"""
+    assert "[]\n" == run(code, environ)
+
+
+def test_a_job_can_be_run_by_the_module_with_its_arguments_as_they_are(job, listener):
+    text = job.run_module("plain.py", "--unknown")
+    assert re.search("weights [0-9a-f]{64}", text)
+    assert [*range(20)] == listener.values("training.step")
+
+
+def test_the_module_without_a_script_says_how_it_is_used(environ):
+    done = subprocess.run(
+        [sys.executable, "-m", "rankscope.probe"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert 2 == done.returncode
+    assert "usage: python -m rankscope.probe" in done.stdout
