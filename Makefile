@@ -56,15 +56,17 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu:" >&2; \
 	  echo "    apt install python3-venv" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@echo "installing into $(VENV): about a minute"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
 	@touch $@
 
 # --group needs pip 25.1; the pip that comes with Python 3.11 is older.
 $(VENV)/.developing: pyproject.toml $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@echo "installing into $(VENV), with what tests and checks need (torch too): some minutes"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	@touch $@ $(VENV)/.installed

@@ -18,12 +18,20 @@ export async function get(path, parameters = {}, signal = undefined) {
   return answer.json();
 }
 
-async function ask(address, signal) {
+/** Do something about what a path names, and return the answer; raises a Problem. */
+export async function post(path, body) {
+  const answer = await ask(`api/v1/${path}`, undefined, { method: "POST", body: JSON.stringify(body) });
+  return answer.json();
+}
+
+async function ask(address, signal, options = {}) {
   for (;;) {
     const token = sessionStorage.getItem(KEY);
     let answer;
     try {
-      answer = await fetch(address, { signal, headers: token ? { Authorization: `Bearer ${token}` } : {} });
+      const headers = token ? { Authorization: `Bearer ${token}` } : {};
+      if (options.body) headers["Content-Type"] = "application/json";
+      answer = await fetch(address, { ...options, signal, headers });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new Problem(0, "The collector does not answer", "the connection failed; trying again");

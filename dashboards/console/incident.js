@@ -1,6 +1,6 @@
 // One incident: what broke, where, how sure, on what evidence, what to do, and what it costs.
 
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { command, h, link, list, show } from "./dom.js";
 import { evidenceTable } from "./evidence.js";
 import { plotPanel } from "./panel.js";
@@ -21,6 +21,19 @@ export function incidentPage(id) {
     h("div", { class: "columns" }, h("div", { class: "main" }, answer, panel.root, evidence), side));
   let shown = "";
 
+  // What a person does goes to the collector; the page then shows what the collector made of it.
+  const act = (action, body, done) => async (event) => {
+    event.target.disabled = true;
+    try {
+      await post(`incidents/${encodeURIComponent(id)}/${action}`, body);
+      event.target.replaceWith(h("span", { class: "fine", role: "status" }, done));
+      await refresh();
+    } catch (error) {
+      event.target.disabled = false;
+      event.target.after(h("span", { class: "fine refused", role: "alert" }, ` ${error.message}`));
+    }
+  };
+
   async function refresh() {
     const incident = await get(`incidents/${encodeURIComponent(id)}`, {}, abort.signal);
     const text = JSON.stringify(incident);
@@ -28,8 +41,8 @@ export function incidentPage(id) {
       shown = text;
       const cause = incident.root_cause ?? {};
       document.title = `${title(list(cause.hypotheses)[0]?.fault)} · Rankscope`;
-      show(head, header(incident));
-      show(answer, firstCause(cause));
+      show(head, header(incident, act));
+      show(answer, firstCause(cause, act));
       show(evidence, ...evidenceParts(cause));
       show(side, actions(list(cause.hypotheses)[0]), nextChecks(cause), impact(incident), timeline(incident), quality(cause));
     }
@@ -39,7 +52,7 @@ export function incidentPage(id) {
   return { root, refresh, close: () => { abort.abort(); document.title = "Rankscope"; } };
 }
 
-function header(incident) {
+function header(incident, act) {
   const delay = epoch(incident.detected_at) - epoch(incident.opened_at);
   const facts = [
     incident.job && h("a", { href: `#/jobs/${encodeURIComponent(incident.job)}` }, incident.job),
@@ -53,10 +66,13 @@ function header(incident) {
     h("p", { class: "pills" }, h("span", { class: "severity" }, incident.severity ?? "unknown"), " ",
       h("span", { class: "status", "data-status": incident.status }, incident.status ?? "–")),
     h("h1", { class: "summary-line" }, incident.summary || "This incident has no summary."),
-    h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))));
+    h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))),
+    incident.status !== "resolved" && h("p", { class: "doing" },
+      incident.status === "open" && h("button", { type: "button", class: "quiet", "data-key": "ack", onclick: act("ack", {}, "acknowledged") }, "Acknowledge"),
+      h("button", { type: "button", class: "quiet", "data-key": "resolve", onclick: act("resolve", {}, "resolved") }, "Resolve")));
 }
 
-function firstCause(cause) {
+function firstCause(cause, act) {
   const first = list(cause.hypotheses)[0];
   if (!first) {
     return h("section", { class: "answer" }, h("p", { class: "eyebrow" }, "First cause"),
@@ -73,7 +89,10 @@ function firstCause(cause) {
       h("span", {}, `${first.confidence ?? "unknown"} confidence`),
       Number.isFinite(first.probability) && h("span", {}, `probability ${Math.round(first.probability * 100)} %`),
       h("span", { class: "muted" }, "score ", h("span", { class: "number" }, weight(first.score))),
-      h("code", { class: "muted" }, first.fault)));
+      h("code", { class: "muted" }, first.fault)),
+    h("p", { class: "doing fine" }, h("span", {}, "Was this the cause?"),
+      h("button", { type: "button", class: "quiet", "data-key": "right", onclick: act("feedback", { verdict: "correct" }, "noted") }, "Yes"),
+      h("button", { type: "button", class: "quiet", "data-key": "wrong", onclick: act("feedback", { verdict: "wrong" }, "noted") }, "No")));
 }
 
 function evidenceParts(cause) {

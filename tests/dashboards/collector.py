@@ -63,6 +63,7 @@ class Collector:
         self.token = token
         self.answers: dict[str, tuple[int, Any]] = {}
         self.asked: list[str] = []
+        self.done: list[tuple[str, Any]] = []
         self._listeners: list[queue.Queue[bytes]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -153,6 +154,19 @@ class Collector:
                     self._events()
                 else:
                     self._json(*collector.answer(path, parse_qs(parts.query)))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                collector.done.append((self.path, json.loads(body)))
+                _, _, _, _, name, action = self.path.split("/")
+                if collector.token and self.headers["Authorization"] != collector.token:
+                    self._json(403, {"title": "Forbidden", "detail": "this needs the role admin"})
+                    return
+                status = {"ack": "acknowledged", "resolve": "resolved"}.get(action)
+                for one in collector.incidents:
+                    if one["id"] == name and status:
+                        one["status"] = status
+                self._json(200, {})
 
             def _page(self, path: str) -> None:
                 found = console.page(path)

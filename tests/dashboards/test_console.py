@@ -237,6 +237,32 @@ def test_an_unknown_incident_says_so_and_the_console_goes_on(browser: Any, serve
     browser.errors[:] = [one for one in browser.errors if "404" not in one]
 
 
+def test_an_incident_can_be_acknowledged_and_its_cause_judged(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    browser.wait("document.querySelector('[data-key=ack]')")
+    browser.run("document.querySelector('[data-key=right]').click()")
+    browser.wait("document.querySelector('.answer [role=status]')")
+    browser.run("document.querySelector('[data-key=ack]').click()")
+    browser.wait("document.querySelector('h1') && !document.querySelector('[data-key=ack]')")
+    assert "acknowledged" == text(browser, ".pills .status")
+    path = "/api/v1/incidents/5b8e1f0c2a7d4c93"
+    assert [(f"{path}/feedback", {"verdict": "correct"}), (f"{path}/ack", {})] == collector.done
+
+
+def test_who_may_not_act_is_told_why(browser: Any, serve: Any, documents: Any):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    browser.wait("document.querySelector('[data-key=resolve]')")
+    collector.token = "Bearer of-an-admin"
+    browser.run("document.querySelector('[data-key=resolve]').click()")
+    assert "this needs the role admin" in text(browser, ".refused")
+    collector.token = ""
+    browser.errors[:] = [one for one in browser.errors if "403" not in one and "401" not in one]
+
+
 def test_the_job_page_shows_every_rank_and_who_is_behind(browser: Any, serve: Any, documents: Any):
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/jobs/llm-7b")
