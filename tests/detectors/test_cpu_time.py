@@ -22,10 +22,6 @@ def changing(before, since, begin):
     return np.where(every() > START + begin, np.array(since)[:, None], np.array(before)[:, None])
 
 
-def changing(before, since, begin):
-    return np.where(every() > START + begin, np.array(since)[:, None], np.array(before)[:, None])
-
-
 @pytest.fixture
 def growing():
     """Return a function that draws counters: seconds a second, before and since a second."""
