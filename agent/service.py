@@ -83,15 +83,15 @@ class Agent:
             raise StartError(str(error)) from error
         try:
             self._open(environ)
+            self._reading = Reading(
+                readers=self._chosen_readers(),
+                health=self._health,
+                now=self._clock.now,
+                deliver=self._delivered,
+            )
         except BaseException:
             self.close()
             raise
-        self._reading = Reading(
-            readers=self._chosen_readers(),
-            health=self._health,
-            now=self._clock.now,
-            deliver=self._delivered,
-        )
 
     @property
     def health(self) -> Health:
@@ -239,7 +239,6 @@ class Agent:
         off = set(self._settings.readers.off)
         unknown = off - {reader.name for reader in every}
         if unknown:
-            self.close()
             raise StartError(
                 f"readers.off: there is no reader {', '.join(sorted(unknown))}; "
                 f"there are {', '.join(reader.name for reader in every)}"
@@ -365,6 +364,10 @@ class Agent:
     def _finish(self) -> None:
         until = time.monotonic() + _DRAIN_SECONDS
         self._reading.stop()
+        try:
+            self._report_exits()  # and what was said until now
+        except Exception:  # noqa: BLE001  what is at hand must still be sent
+            self._survived()
         if self._outgoing and self._sender:
             self._outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._sender.stop(timeout=max(0.0, until - time.monotonic()))

@@ -12,21 +12,7 @@ from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from . import listening
 
-FOREIGN = (
-    "alerts",
-    "api",
-    "auth",
-    "engine",
-    "http",
-    "intake",
-    "journal",
-    "judgement",
-    "notify",
-    "replay",
-    "server",
-    "store",
-    "windows",
-)
+FOREIGN = ("api", "http", "intake", "journal", "judgement", "store", "webhooks")
 """Sections of the collector: their variables may stand in the agent's environment too."""
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent.settings import FOREIGN, AgentSettings
+from rankscope.collector.settings import CollectorSettings
 from rankscope.settings import SettingsError, load
 
 
@@ -77,3 +78,10 @@ def test_the_token_is_never_shown(tmp_path):
     settings = loaded(tmp_path, RANKSCOPE_PUSH__TOKEN="hunter2")
     assert "hunter2" not in repr(settings)
     assert settings.push.token.get_secret_value() == "hunter2"
+
+
+def test_variables_of_the_collector_are_no_mistake_in_the_agents_environment(tmp_path):
+    sections = set(CollectorSettings.model_fields) - {"data_dir"}
+    assert sections <= set(FOREIGN)
+    assert not set(AgentSettings.model_fields) & set(FOREIGN)
+    assert loaded(tmp_path, RANKSCOPE_HTTP__LISTEN="127.0.0.1:0") == loaded(tmp_path)

@@ -94,6 +94,23 @@ def test_another_process_under_the_same_number_starts_anew(proc, reader):
     assert value(samples, "process.cpu.utilization") == []
 
 
+def test_a_thread_that_slept_for_long_and_wakes_is_seen_within_four_readings(proc, reader):
+    proc(
+        **{
+            "100__stat": stat(100, utime=0, stime=0),
+            "100__task__100__schedstat": "5 1000000000 0",
+            "100__task__101__schedstat": "5 0 0",
+        }
+    )
+    one = reader(100)
+    for at in range(9):
+        assert value(one.read(float(at)), "process.cpu.wait") == [1.0]
+    proc(**{"100__task__101__schedstat": "9 3000000000 1"})
+    seen = [value(one.read(10.0 + at), "process.cpu.wait")[0] for at in range(4)]
+    assert seen[-1] == 4.0
+    assert seen == sorted(seen)
+
+
 def test_a_process_that_ended_is_left_out(proc, reader):
     proc(**{"100__stat": stat(100, utime=0, stime=0), "100__task__100__schedstat": "0 1 0"})
     one = reader(100, 200)
