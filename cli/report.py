@@ -49,7 +49,8 @@ def _causes(cause: Document) -> list[str]:
         sure = f"{row['confidence']} confidence, score {row['score']:+.1f}"
         if row["probability"] is not None:
             sure += f", probability {row['probability']:.0%}"
-        lines.append(f"  {row['rank']}. {row['fault']:<28} {_where(row['entity']):<34} {sure}")
+        row_text = f"{row['rank']}. {row['fault']:<28} {_where(row['entity']):<32}  {sure}"
+        lines += _wrap(row_text, "  ", "     ")
     unknown = cause["unknown"]
     reasons = "; ".join(unknown["reasons"])
     lines += _wrap(f"-  unknown, score {unknown['score']:+.1f}: {reasons}", "  ", "     ")

@@ -1,6 +1,7 @@
 """`rankscope demo`: a real training job on this machine, one fault, and its incident explained."""
 
 import argparse
+import importlib.util
 import sys
 
 HELP = "watch a real training job on this machine go wrong, and what Rankscope says about it"
@@ -13,6 +14,9 @@ FAULTS = (
     "software.crash",
 )
 TRAINERS = ("auto", "torch", "numpy")
+_PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
+"""Packages of the agent and the collector, which the demo starts as processes of their own: what
+is missing is better said at once than in a log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
+    for package in _PARTS_NEED:
+        if importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
     from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
     from ..report import incident_report  # noqa: PLC0415
 
