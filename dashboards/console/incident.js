@@ -107,7 +107,8 @@ function evidenceParts(cause) {
 function contest(cause, first, others) {
   const unknown = cause.unknown ?? {};
   const rows = [first, ...others].filter(Boolean).map((one) => ({ score: one.score, one }));
-  if (Number.isFinite(unknown.score)) rows.push({ score: unknown.score, one: null });
+  const named = rows.some(({ one }) => one.fault === "unknown"); // it may be the answer
+  if (Number.isFinite(unknown.score) && !named) rows.push({ score: unknown.score, one: null });
   rows.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
   const best = Math.max(...rows.map((row) => row.score ?? 0), 0.1);
   const least = Math.min(...rows.map((row) => row.score ?? 0), 0);

@@ -68,7 +68,7 @@ export function jobPage(id) {
       get("incidents", { job: id, limit: 20 }, abort.signal).then(items),
     ]);
     show(head, header(id, job));
-    show(body, ranks.length > 0 && rankTable(ranks), incidentList(incidents));
+    show(body, ranks.length > 0 && rankTable(ranks, job.step_seconds), incidentList(incidents));
     await draw(job);
   }
 
@@ -103,12 +103,14 @@ function header(id, job) {
   return h("header", {}, h("h1", { class: "id" }, id), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))));
 }
 
-function rankTable(ranks) {
+function rankTable(ranks, stepSeconds) {
+  // Ranks report at different moments: a step or two apart means nothing, standing still does.
+  const still = Math.max(2, 5 * (stepSeconds ?? 0));
   const newest = Math.max(...ranks.map((one) => one.last_step ?? -Infinity));
   return h("section", {}, h("h2", {}, "Ranks"), h("table", { class: "rows" },
     h("thead", {}, h("tr", {}, ["Rank", "Host", "Local rank", "Device", "Process", "Last step", "Since that step"].map((one, index) =>
       h("th", { scope: "col", class: [0, 2, 4, 5, 6].includes(index) ? "number" : null }, one)))),
-    h("tbody", {}, [...ranks].sort((a, b) => a.rank - b.rank).map((one) => h("tr", { class: one.last_step < newest - 1 ? "behind" : null },
+    h("tbody", {}, [...ranks].sort((a, b) => a.rank - b.rank).map((one) => h("tr", { class: one.last_step < newest - 1 && one.progress_age > still ? "behind" : null },
       h("td", { class: "number" }, one.rank ?? "–"),
       h("td", {}, one.host ?? "–"),
       h("td", { class: "number" }, one.local_rank ?? "–"),

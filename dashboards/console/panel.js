@@ -26,11 +26,13 @@ export function plotPanel(signal) {
       const answer = await get(`jobs/${encodeURIComponent(job)}/series`, { metric: name, ...stretch }, signal).catch(quiet);
       const series = read(answer, metric(name).kind);
       if (!series.some((one) => !culprits.size || culprits.has(one.rank))) continue;
+      // Where everybody is accused nobody stands out.
+      const accused = series.every((one) => culprits.has(one.rank)) ? new Set() : culprits;
       const text = JSON.stringify([name, series, incident.opened_at]);
       if (text === shown) return undefined;
       shown = text;
-      const figure = plot({ name, series, culprits, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
-      return show(root, h("h2", {}, culprits.size ? "Against its peers" : "Every rank"), tabs(names, name, incident), figure);
+      const figure = plot({ name, series, culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
+      return show(root, h("h2", {}, accused.size ? "Against its peers" : "Every rank"), tabs(names, name, incident), figure);
     }
     shown = "";
     return show(root, h("h2", {}, "Against its peers"), h("p", { class: "muted" }, "The collector no longer holds, or never had, a signal to draw here."));

@@ -134,7 +134,7 @@ class Collector:
             "pid": 4000 + rank,
             "hw_id": "",
             "last_step": 428 if rank else 420,
-            "progress_age": 0.2,
+            "progress_age": 0.2 if rank else 5.1,
             "attempt": 0,
         }
 
