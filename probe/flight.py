@@ -6,14 +6,15 @@ appears. A torch without the recorder, or with its buffer switched off, has noth
 """
 
 import json
+import math
 import sys
 from typing import Any
 
 from ..vocabulary.samples import Sample, Scalar, attributes
 from .groups import Group, Infos
 
-_MAP_PERIOD_SECONDS = 60.0
-"""Between two readings of the whole list while a group stays unknown."""
+_SOON_SECONDS, _LATEST_SECONDS = 4.0, 60.0
+"""Between two readings of the whole list while a group stays unknown: doubling from the first."""
 
 COUNTERS = (
     ("collective.enqueued", "last_enqueued_collective"),
@@ -28,7 +29,8 @@ class Flight:
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
-        self._map_due = 0.0
+        self._map_due = -math.inf
+        self._map_pause = _SOON_SECONDS
         self._infos = Infos()
 
     def samples(self, at: float, rank: int) -> list[Sample]:
@@ -69,15 +71,19 @@ class Flight:
     def _learn(self, dist: Any, dump: Any, status: dict[str, Any], at: float) -> None:
         if all(number in self._groups for number in status):
             return
-        if 0 <= self._map_due - at <= _MAP_PERIOD_SECONDS:
+        if 0 <= self._map_due - at <= _LATEST_SECONDS:
             return
-        self._map_due = at + _MAP_PERIOD_SECONDS
+        known = len(self._groups)
         members = _members(dist)
         for entry in json.loads(dump(includeCollectives=True)).get("entries") or ():
             number = str(entry.get("pg_id"))
             name = str((*entry.get("process_group", ()), "")[0])
             if number not in self._groups and name in members:
                 self._groups[number] = members[name]
+        if len(self._groups) > known:
+            self._map_pause = _SOON_SECONDS
+        self._map_due = at + self._map_pause
+        self._map_pause = min(2 * self._map_pause, _LATEST_SECONDS)
 
 
 def _members(dist: Any) -> dict[str, Group]:

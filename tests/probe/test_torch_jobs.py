@@ -119,3 +119,28 @@ def test_without_any_agent_the_job_runs_as_ever(job, listener):
     without = job.run("plain.py")
     with_it = job.run("plain.py", "--probe", RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
     assert re.findall("weights .*", without) == re.findall("weights .*", with_it)
+
+
+@pytest.mark.slow
+def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, listener):
+    job.run("groups.py", ranks=2)
+    infos = [dict(each.attributes) for each in listener.samples("collective.group.info")]
+    told = {(info["kind"], info["desc"], info["ranks"]): info["group"] for info in infos}
+    assert {
+        ("world", "default_pg", "0,1"),
+        ("tp", "TENSOR_MODEL_PARALLEL_GROUP", "0,1"),
+        ("tp", "TENSOR_MODEL_PARALLEL_GROUP#2", "0,1"),
+        ("pp", "PIPELINE_MODEL_PARALLEL_GROUP", "1"),
+    } == set(told)
+    assert 4 == len(set(told.values()))
+
+    def last(kind: str, desc: str, ranks: str, rank: int) -> float:
+        group = told[kind, desc, ranks]
+        return float(listener.values("collective.completed", group=group, rank=rank)[-1])
+
+    for rank in (0, 1):
+        assert 3 == last("tp", "TENSOR_MODEL_PARALLEL_GROUP", "0,1", rank)
+        assert 2 == last("tp", "TENSOR_MODEL_PARALLEL_GROUP#2", "0,1", rank)
+        assert last("world", "default_pg", "0,1", rank) >= 1
+    assert 1 == last("pp", "PIPELINE_MODEL_PARALLEL_GROUP", "1", 1)
+    assert not listener.values("collective.started"), "gloo tells no start"
