@@ -126,7 +126,7 @@ class Chromium:
             raise ChromiumError(_words(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait(self, script: str, *, seconds: float = 15) -> Any:
+    def wait(self, script: str, *, seconds: float = 60) -> Any:
         """Return the value of an expression once it is true; ChromiumError when it never is.
 
         An element counts as true: it has no value that could be handed over.
