@@ -10,7 +10,7 @@ import json
 import secrets
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.times import rfc3339
@@ -64,7 +64,7 @@ class Feed:
         *,
         permits: Callable[[Sequence[str]], bool],
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """Yield the text of a stream of server-sent events, without end."""
         event = asyncio.Event()
         stream = (asyncio.get_running_loop(), event)

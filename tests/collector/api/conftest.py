@@ -17,7 +17,8 @@ from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.incidents import Incident
+from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
 
 TOKENS = {
     "ingest": "ingest-token-0123456789",
@@ -113,7 +114,7 @@ def new_client(new_services) -> Callable[..., Client]:
 
 
 @pytest.fixture
-def client(new_client) -> Client:
+def client(new_client: Callable[..., Client]) -> Client:
     """Return a client of an open collector."""
     return new_client()
 
@@ -125,7 +126,7 @@ def bearer() -> Callable[[str], dict[str, str]]:
 
 
 @pytest.fixture
-def opened(store, new_incident) -> Callable[..., str]:
+def opened(store: Store, new_incident: Callable[..., Incident]) -> Callable[..., str]:
     """Return a function that commits an open incident and returns its id."""
 
     def commit(kind: str = "opened", **more: Any) -> str:
@@ -153,8 +154,14 @@ def send_steps(clock) -> Callable[..., None]:
         groups = []
         for rank, host in ((0, "gpu-1"), (1, "gpu-2")):
             pairs = attributes({"rank": rank})
-            where = {"rank": rank, "local_rank": 0, "world_size": 2, "pid": 100 + rank,
-                     "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
+            where: dict[str, Scalar | None] = {
+                "rank": rank,
+                "local_rank": 0,
+                "world_size": 2,
+                "pid": 100 + rank,
+                "hw.id": f"GPU-{rank}",
+                "framework": "torch",
+            }
             samples = [Sample("training.rank.info", 1, start, attributes(where))]
             for step in range(steps):
                 at = start + step + 0.5

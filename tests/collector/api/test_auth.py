@@ -12,37 +12,37 @@ def client(new_client, protected):
     return new_client(**protected)
 
 
+@pytest.fixture
+def callers(bearer) -> list[dict[str, str]]:
+    """Return the headers of nobody, and of each role from the least."""
+    return [{}, bearer("ingest"), bearer("read"), bearer("admin")]
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/"])
 def test_health_metrics_and_console_want_no_token(client, path):
     assert client.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("path", READ)
-def test_reading_wants_the_role_read(client, bearer, path):
-    statuses = [
-        client.get(f"/api/v1{path}", headers=headers).status_code
-        for headers in ({}, bearer("ingest"), bearer("read"), bearer("admin"))
-    ]
+def test_reading_wants_the_role_read(client, callers, path):
+    statuses = [client.get(f"/api/v1{path}", headers=headers).status_code for headers in callers]
     assert statuses == [401, 403, 200, 200]
 
 
-def test_writing_wants_the_role_admin(client, bearer, opened):
+def test_writing_wants_the_role_admin(client, callers, opened):
     path = f"/api/v1/incidents/{opened()}/ack"
-    statuses = [
-        client.post(path, headers=headers).status_code
-        for headers in ({}, bearer("ingest"), bearer("read"), bearer("admin"))
-    ]
+    statuses = [client.post(path, headers=headers).status_code for headers in callers]
     assert statuses == [401, 403, 403, 200]
 
 
-def test_sending_telemetry_wants_the_role_ingest_or_more(client, bearer):
+def test_sending_telemetry_wants_the_role_ingest_or_more(client, callers):
     statuses = [
         client.post(
             "/v1/metrics",
             content=b"",
             headers={"content-type": "application/x-protobuf", **headers},
         ).status_code
-        for headers in ({}, bearer("ingest"), bearer("read"), bearer("admin"))
+        for headers in callers
     ]
     assert statuses == [401, 200, 200, 200]
 

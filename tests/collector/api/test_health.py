@@ -1,0 +1,139 @@
+"""Health, metrics, OpenAPI and the console: what machines and browsers ask without a token."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from rankscope.collector.store.errors import UnusableError
+
+
+def _samples(client):
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def test_alive_and_ready_are_two_things(client, new_services, store, monkeypatch):
+    assert client.get("/healthz").json() == {"status": "ok", "version": "0.1.0"}
+    assert client.get("/readyz").status_code == 200
+
+    def fail():
+        raise UnusableError("the store does not answer: disk I/O error")
+
+    monkeypatch.setattr(store, "check", fail)
+    assert client.get("/healthz").status_code == 200
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == "the store does not answer: disk I/O error"
+
+
+def test_incidents_and_what_they_took_are_metrics(client, opened, send_steps):
+    send_steps(client, steps=101)
+    opened(identity="a", at=1_699_999_950.0, lost=50.0)
+    opened(identity="b", at=1_699_999_960.0, lost=50.0)
+    opened(
+        "resolved", identity="c", severity="info", fault="gpu.slow", status="resolved", lost=3.0,
+    )  # fmt: skip
+    samples = _samples(client)
+    place = ("critical", "host.cpu_contention", "open", "run-1")
+    assert samples["rankscope_incidents", *place] == 2
+    assert samples["rankscope_incidents", "gpu.slow", "info", "resolved", "run-1"] == 1
+    lost = "rankscope_gpu_seconds_lost_total"
+    assert samples[lost, "host.cpu_contention", "run-1"] == 100
+    assert samples["rankscope_job_goodput_ratio", "run-1"] == pytest.approx(0.5, abs=0.03)
+    assert samples["rankscope_webhook_messages", "pending"] == 0
+    assert samples["rankscope_webhook_oldest_pending_seconds",] == 0
+    assert samples["rankscope_collector_payloads_total", "metrics_protobuf"] == 1
+
+
+def test_the_outbox_is_metered(client, opened, clock):
+    client.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:9/"})
+    opened(updated_at=clock.at)
+    clock.at += 30
+    samples = _samples(client)
+    assert samples["rankscope_webhook_messages", "pending"] == 1
+    assert samples["rankscope_webhook_oldest_pending_seconds",] == 30
+
+
+def test_jobs_without_news_for_a_week_leave_the_metrics_whole(client, opened, clock):
+    """A counter that lost only some of its incidents would go down, which reads as a restart."""
+    opened("resolved", identity="a", status="resolved")
+    clock.at += 8 * 86400
+    assert not [key for key in _samples(client) if key[0] == "rankscope_incidents"]
+    opened("resolved", identity="b", status="resolved", updated_at=clock.at)
+    lost = "rankscope_gpu_seconds_lost_total"
+    assert _samples(client)[lost, "host.cpu_contention", "run-1"] == 200
+
+
+def test_a_job_id_of_any_letters_makes_valid_metrics(client, opened):
+    opened(jobs=('a"b\\c\nd\u00fc',))
+    names = {key[-1] for key in _samples(client) if key[0] == "rankscope_gpu_seconds_lost_total"}
+    labels = [key for key in _samples(client) if key[0] == "rankscope_incidents"]
+    assert any('a"b\\c\nd\u00fc' in key for key in labels)
+    assert names
+
+
+def test_ranks_that_stand_out_are_bounded_and_told_once(client, new_services, monkeypatch):
+    from rankscope.collector.api.routes import metrics  # noqa: PLC0415
+    from rankscope.collector.pipeline import Pipeline  # noqa: PLC0415
+
+    rows = [("run-1", "stragglers", rank % 5, float(rank)) for rank in range(10)]
+    monkeypatch.setattr(Pipeline, "scores", lambda _self: rows)
+    monkeypatch.setattr(metrics, "MOST_SERIES", 3)
+    scores = {
+        key[1]: value for key, value in _samples(client).items() if "detector_score" in key[0]
+    }
+    assert scores == {"4": 9.0, "3": 8.0, "2": 7.0}
+
+
+def test_openapi_describes_every_path_of_the_contract(client):
+    description = client.get("/openapi.json").json()
+    base = "/api/v1"
+    paths = {
+        "get": [
+            "/jobs", "/jobs/{job}", "/jobs/{job}/ranks", "/jobs/{job}/series", "/incidents",
+            "/incidents/{incident}", "/incidents/{incident}/root-cause",
+            "/incidents/{incident}/timeline", "/root-cause", "/topology", "/stats", "/targets",
+            "/events", "/silences", "/maintenance", "/webhooks",
+            "/webhooks/{webhook}/deliveries",
+        ],
+        "post": [
+            "/incidents/{incident}/ack", "/incidents/{incident}/resolve",
+            "/incidents/{incident}/assign", "/incidents/{incident}/feedback", "/silences",
+            "/maintenance", "/webhooks", "/webhooks/{webhook}/test",
+            "/webhooks/{webhook}/replay", "/write",
+        ],
+        "delete": ["/silences/{silence}", "/maintenance/{window}", "/webhooks/{webhook}"],
+    }  # fmt: skip
+    for method, ends in paths.items():
+        for end in ends:
+            operation = description["paths"][base + end][method]
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+    for path in ("/v1/metrics", "/v1/logs", "/healthz", "/readyz", "/metrics"):
+        assert path in description["paths"]
+    assert "Problem" in description["components"]["schemas"]
+
+
+def test_every_reference_of_openapi_leads_somewhere(client):
+    text = client.get("/openapi.json").text
+    known = client.get("/openapi.json").json()["components"]["schemas"]
+    names = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
+    assert names <= known.keys()
+
+
+def test_the_console_is_served_with_its_headers(client):
+    answer = client.get("/")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    script = client.get("/console/app.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+
+
+def test_a_question_during_a_long_write_does_not_wait(client, store):
+    """Readers of the store never wait for its writer."""
+    with store._database.write():
+        assert client.get("/api/v1/incidents").status_code == 200
