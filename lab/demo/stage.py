@@ -74,7 +74,7 @@ class Stage:
         for host in self._hosts:
             for local, rank in enumerate(host.ranks):
                 environ = {
-                    **_clean_environment(),
+                    **clean_environment(),
                     "RANK": str(rank),
                     "LOCAL_RANK": str(local),
                     "WORLD_SIZE": str(world),
@@ -111,7 +111,7 @@ class Stage:
             self._processes.start(
                 "neighbours",
                 [sys.executable, "-m", "rankscope.lab.jobs.neighbours", str(host.neighbours)],
-                environ=_clean_environment(),
+                environ=clean_environment(),
                 host=host,
                 nice=host.neighbours_nice,
             )
@@ -130,7 +130,7 @@ class Stage:
         process = self._processes.start(
             name,
             [sys.executable, "-m", "rankscope.cli.main", *words],
-            environ={**_clean_environment(), **environ},
+            environ={**clean_environment(), **environ},
             host=host,
         )
         self.parts.append(process)
@@ -140,6 +140,6 @@ class Stage:
         return self._folder / f"{host.name}.sock"
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """Return this process's environment without anybody's settings of Rankscope in it."""
     return {name: value for name, value in os.environ.items() if not name.startswith("RANKSCOPE_")}

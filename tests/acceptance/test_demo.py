@@ -1,0 +1,46 @@
+"""The demo, whole: real processes, one fault, the right first cause; nothing left behind."""
+
+import json
+import os
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from rankscope.cli.verbs.demo import FAULTS
+from rankscope.vocabulary.incident_schema import schema
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+def demo(tmp_path, *words):
+    """Run the demo with its temporary folders under tmp_path; return the finished process."""
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "rankscope.cli.main", "demo", "--once", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=380, env=environ
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_demo_names_the_injected_fault_first(fault, tmp_path):
+    done = demo(tmp_path, "--trainer", "numpy", "--fault", fault, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, schema())
+    first = document["root_cause"]["hypotheses"][0]
+    assert first["fault"] == fault
+    assert first["entity"]["host"] == "demo-b"
+    assert f"RIGHT: the first cause is {fault}" in done.stderr
+    # Nothing of it stays on the machine.
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def test_the_demo_runs_a_torch_job_where_torch_is(tmp_path):
+    done = demo(tmp_path, "--fault", "host.cpu_contention")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "torch DDP over gloo" in done.stdout
+    assert "1. host.cpu_contention" in done.stdout
+    assert "from injection to incident" in done.stdout
+    assert "no evidence from GPUs" in done.stdout

@@ -1,0 +1,97 @@
+"""A torchrun job with a fault, seen through public interfaces only, and replayed to the byte."""
+
+import json
+import subprocess
+import sys
+import time
+
+import jsonschema
+import pytest
+
+from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.hosts import divide, usable_cpus
+from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+from rankscope.lab.jobs import orders
+from rankscope.vocabulary.incident_schema import schema
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+
+JOB = "torchrun/job 1"
+"""Odd characters on purpose: ids are percent-encoded in the API."""
+
+
+def wait(what, question, seconds):
+    deadline = time.monotonic() + seconds
+    while not (answer := question()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
+        time.sleep(0.5)
+    return answer
+
+
+def torchrun(processes, hosts, folder):
+    """Start one torchrun a host, two ranks each."""
+    port = free_port()
+    for number, host in enumerate(hosts):
+        environ = {
+            **clean_environment(),
+            "RANKSCOPE_JOB_ID": JOB,
+            "RANKSCOPE_AGENT": f"unix://{folder / host.name}.sock",
+            orders.VARIABLE: str(folder / "orders.json"),
+            "OMP_NUM_THREADS": "1",
+        }
+        command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2"]
+        command += [f"--node-rank={number}", "--nproc-per-node=2", "--master-addr=127.0.0.1"]
+        command += [f"--master-port={port}", "-m", "rankscope.lab.jobs.torch_trainer"]
+        processes.start(f"torchrun-{number}", command, environ=environ, host=host)
+
+
+def replayed(folder):
+    command = [sys.executable, "-m", "rankscope.cli.main", "replay", "--json"]
+    command.append(str(folder / "collector" / "journal"))
+    return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("fault", [orders.CRASH, orders.NAN])
+def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_again(fault, tmp_path):
+    (tmp_path / "logs").mkdir()
+    hosts, _ = divide(usable_cpus())
+    with Processes(tmp_path / "logs") as processes:
+        stage = Stage(tmp_path, processes, hosts)
+        collector, client = stage.collector(), Client(stage.address)
+        wait("the collector", client.ready, 60)
+        agents = [stage.agent(host) for host in hosts]
+        torchrun(processes, hosts, tmp_path)
+
+        def training():
+            steps = [row["last_step"] for row in client.ranks(JOB)]
+            return len(steps) == 4 and min(step or 0 for step in steps) > 20
+
+        wait("the job", training, 150)
+        orders.give(tmp_path / "orders.json", fault=fault, rank=2)
+
+        def told():
+            for row in client.incidents(JOB):
+                stable = row["root_cause"]["status"] == "stable"
+                if row["severity"] == "critical" and stable:
+                    return row
+            return None
+
+        document = wait("a critical incident with stable causes", told, 90)
+        jsonschema.validate(document, schema())
+        first = document["root_cause"]["hypotheses"][0]
+        assert (first["fault"], first["entity"]["id"]) == (fault, "2")
+        assert first["entity"]["host"] == hosts[1].name
+        # The collector goes first, so that what it knew at its end is what its journal holds.
+        processes.stop(collector)
+        processes.stop(*agents)
+
+        once, again = replayed(tmp_path), replayed(tmp_path)
+        assert once == again
+
+        stage.collector()
+        wait("the collector, again", client.ready, 60)
+        kept = client.incident(document["id"])
+        lines = [line for line in once.splitlines() if json.loads(line)["id"] == document["id"]]
+        assert [json.dumps(kept, ensure_ascii=False).encode()] == lines
+        assert len(client.incidents(JOB)) == len(once.splitlines())
