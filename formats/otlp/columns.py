@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,13 +91,30 @@ class Columns:
         return len(self.series)
 
 
+class Laid(Protocol):
+    """How the bytes of a request lie, the same for every request of a steady sender."""
+
+    @property
+    def digest(self) -> bytes:
+        """Return what tells this layout from any other."""
+        ...
+
+    def slots(self) -> NDArray[np.int32]:
+        """Return the offsets of the 8-byte fields that change: times, values, start times."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class MetricsBatch:
-    """The points of one request; `rejected` counts those not kept, `reason` says why ("": none)."""
+    """The points of one request; `rejected` counts those not kept, `reason` says why ("": none).
+
+    `layout` is set where the request lay like an earlier one.
+    """
 
     columns: Columns
     rejected: int = 0
     reason: str = ""
+    layout: Laid | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

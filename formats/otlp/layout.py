@@ -50,6 +50,13 @@ class Shape:
         parts = (self._keep, self._times, self._values, self._ints)
         return sum(int(part.nbytes) for part in parts)
 
+    def slots(self) -> NDArray[np.int32]:
+        """Return the offsets of the 8-byte fields that change: times, values, start times."""
+        taken = self._keep == 0
+        taken[(np.concatenate((self._times, self._values))[:, None] + _EIGHT).ravel()] = False
+        starts = np.flatnonzero(taken)[::8].astype(np.int32)
+        return np.concatenate((self._times, self._values, starts))
+
     def digest(self, body: bytes) -> bytes:
         """Return the SHA-256 of a body's bytes outside its times and values."""
         kept = np.frombuffer(body, np.uint8) & self._keep
@@ -76,7 +83,11 @@ class Layout:
     series: NDArray[np.int32]
     rejections: Rejections
 
-    def batch(self, body: bytes) -> MetricsBatch:
+    def slots(self) -> NDArray[np.int32]:
+        """Return the offsets of the 8-byte fields that change: times, values, start times."""
+        return self.shape.slots()
+
+    def batch(self, body: bytes, *, known: bool = True) -> MetricsBatch:
         """Return the points of a body that has this layout."""
         at, value = self.shape.gather(body)
         series = self.series
@@ -90,7 +101,9 @@ class Layout:
         if not kept.all():
             series, at, value = series[kept], at[kept], value[kept]
         columns = Columns(series, seconds(at), value)
-        return MetricsBatch(columns, rejections.total, rejections.text("points"))
+        return MetricsBatch(
+            columns, rejections.total, rejections.text("points"), self if known else None
+        )
 
 
 class Layouts:
@@ -145,7 +158,7 @@ class Layouts:
         layout = Layout(shape, shape.digest(body), series, walk.rejections)
         if FULL not in series:
             self._remember((len(body), _sender(body)), layout)
-        return layout.batch(body)
+        return layout.batch(body, known=False)
 
     def _remember(self, key: tuple[int, bytes], layout: Layout) -> None:
         layouts = self._known.setdefault(key, [])

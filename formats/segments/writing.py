@@ -82,6 +82,11 @@ class SegmentWriter:
         return size(self._folder)
 
     @property
+    def left(self) -> int:
+        """Return the bytes that still fit into the open file; 0 when the next record begins one."""
+        return 0 if self._file is None else self._segment_bytes - self._end
+
+    @property
     def writing(self) -> str | None:
         """Return the name of the file that is open for appending, which nobody may delete."""
         return None if self._file is None else _name(self._last)
