@@ -224,7 +224,7 @@ class Engine(Generic[P]):
                     continue
                 decoded = self._decode(payload, future)
                 if decoded is not None:
-                    entry = Entry(payload.kind, self._receive(), payload.body)
+                    entry = Entry(payload.kind, self._receive(), payload.body, decoded.layout)
                     taken.append((entry, decoded, future))
             for entry, decoded, _ in self._write(taken):
                 with self._view:

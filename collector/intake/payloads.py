@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formats.otlp.columns import MetricsBatch
+from ...formats.otlp.columns import Laid, MetricsBatch
 from ...vocabulary.samples import Event
 from ..journal.kinds import Kind
 
@@ -28,6 +28,11 @@ class Decoded:
     events: Sequence[Event] = ()
     rejected: int = 0
     reason: str = ""
+
+    @property
+    def layout(self) -> Laid | None:
+        """Return how its bytes lie, where an earlier payload lay like it."""
+        return None if self.metrics is None else self.metrics.layout
 
     @property
     def accepted(self) -> int:

@@ -1,7 +1,8 @@
 """One entry of the journal: a payload and when it was received."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ...formats.otlp.columns import Laid
 from .kinds import Kind
 
 
@@ -10,12 +11,13 @@ class Entry:
     """A payload with its receive time in nanoseconds since the epoch.
 
     The time is whole nanoseconds because that is what the file holds: live and replay must
-    compute with the very same number.
+    compute with the very same number. `layout`, where it is known, lets the file hold less.
     """
 
     kind: Kind
     at_ns: int
     body: bytes
+    layout: Laid | None = field(default=None, compare=False)
 
     @property
     def at(self) -> float:

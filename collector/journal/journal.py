@@ -7,13 +7,17 @@ from pathlib import Path
 import structlog
 
 from ...formats import segments
+from . import columns
 from .entries import Entry
-from .kinds import Kind
+from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE, Kind
 from .settings import JournalSettings
 
 _LOG = structlog.get_logger(__name__)
 _DAY_SECONDS = 86_400.0
 _SECOND_NS = 1_000_000_000
+_HEADER_BYTES = 64
+"""More than stands before the payload of a record in a file."""
+_KINDS = frozenset(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Journal:
     def __init__(self, folder: Path, settings: JournalSettings) -> None:
         self._folder = folder
         self._settings = settings
+        self._templates = columns.Templates()
         self._writer: segments.SegmentWriter | None = self._open()
 
     def write(self, entries: Sequence[Entry]) -> Written:
@@ -45,7 +50,7 @@ class Journal:
             if self._writer is None:
                 self._writer = self._open()
             for entry in entries:
-                size += self._writer.append(entry.kind, entry.at_ns, entry.body)
+                size += self._append(self._writer, entry)
                 done += 1
         except OSError as error:
             failure = error
@@ -99,6 +104,28 @@ class Journal:
             self._writer.close()
             self._writer = None
 
+    def _append(self, writer: segments.SegmentWriter, entry: Entry) -> int:
+        """Append one entry, as columns where its segment has their template."""
+        kind, payload = int(entry.kind), entry.body
+        fresh = None
+        if (layout := entry.layout) is not None:
+            template = self._templates.known(layout)
+            if template is not None:
+                in_columns = template.columns(entry.body)
+                if len(in_columns) + _HEADER_BYTES <= writer.left:
+                    return writer.append(METRICS_COLUMNS, entry.at_ns, in_columns)
+            # Not in this segment, or this record is going to begin the next one.
+            fresh = self._templates.fresh(layout, entry.body)
+            if fresh is not None:
+                kind, payload = METRICS_TEMPLATE, fresh.pack()
+        before = writer.writing
+        size = writer.append(kind, entry.at_ns, payload)
+        if writer.writing != before:
+            self._templates.clear()
+        if layout is not None and fresh is not None:
+            self._templates.add(layout, fresh)
+        return size
+
     def _open(self) -> segments.SegmentWriter:
         return segments.SegmentWriter(
             self._folder, segment_bytes=self._settings.segment_bytes, codec="zstd"
@@ -107,6 +134,7 @@ class Journal:
     def _abandon(self) -> None:
         """Close the file; the next write begins another."""
         writer, self._writer = self._writer, None
+        self._templates.clear()
         try:
             if writer is not None:
                 writer.close()
@@ -119,15 +147,35 @@ def read(place: Path) -> Iterator[Entry]:
 
     A record cut off at the end of a file is what a crash leaves, and was never acknowledged.
     """
+    templates: dict[int, columns.Template] = {}
+    segment = ""
     for record in segments.read(place):
+        if record.segment != segment:
+            segment = record.segment
+            templates.clear()
         try:
-            kind = Kind(record.kind)
-        except ValueError:
-            raise segments.SegmentError(
-                f"{record.segment} at {record.offset}: a record of kind {record.kind}, "
-                "which this version does not know"
-            ) from None
-        yield Entry(kind, record.at_ns, record.payload)
+            yield _entry(record, templates)
+        except columns.ColumnsError as error:
+            raise segments.SegmentError(f"{segment} at {record.offset}: {error}") from error
+
+
+def _entry(record: segments.Record, templates: dict[int, columns.Template]) -> Entry:
+    kind, body = record.kind, record.payload
+    if kind == METRICS_TEMPLATE:
+        template = columns.Template.unpack(body)
+        templates[template.number] = template
+        kind, body = Kind.METRICS_PROTOBUF, template.body
+    elif kind == METRICS_COLUMNS:
+        known = templates.get(columns.number_of(body))
+        if known is None:
+            raise columns.ColumnsError("columns without their template")
+        kind, body = Kind.METRICS_PROTOBUF, known.restored(body)
+    elif kind not in _KINDS:
+        raise segments.SegmentError(
+            f"{record.segment} at {record.offset}: a record of kind {kind}, "
+            "which this version does not know"
+        )
+    return Entry(Kind(kind), record.at_ns, body)
 
 
 def _undamaged(file: Path) -> Iterator[Entry]:

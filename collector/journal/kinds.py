@@ -13,3 +13,8 @@ class Kind(IntEnum):
     METRICS_JSON = 3
     LOGS_JSON = 4
     REMOTE_WRITE = 5
+
+
+METRICS_TEMPLATE = 6
+METRICS_COLUMNS = 7
+"""How METRICS_PROTOBUF may stand in a file (see `columns`); no entry has these."""

@@ -40,7 +40,10 @@ MOMENTS = st.lists(
 class TestJournal:
     # The fixtures are used as makers only: every example builds its own parts.
     @hypothesis.settings(
-        suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+        suppress_health_check=[
+            hypothesis.HealthCheck.function_scoped_fixture,
+            hypothesis.HealthCheck.too_slow,
+        ],
         deadline=None,
         max_examples=50,
     )
