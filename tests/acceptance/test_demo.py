@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -44,3 +46,42 @@ def test_the_demo_runs_a_torch_job_where_torch_is(tmp_path):
     assert "1. host.cpu_contention" in done.stdout
     assert "from injection to incident" in done.stdout
     assert "no evidence from GPUs" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_nothing_running_and_says_where_its_logs_are(number, tmp_path):
+    command = [sys.executable, "-m", "rankscope.cli.main", "demo", "--trainer", "numpy"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    said = []
+    with process:
+        for line in process.stdout:
+            said.append(line)
+            if "healthy for" in line:
+                assert len(running_for(tmp_path)) >= 7  # collector, two agents, four ranks
+                process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    assert running_for(tmp_path) == []
+    assert f"logs are in {tmp_path}" in said[-1]
+
+
+def running_for(folder):
+    """Return the commands of running processes that were told of this folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                environ, command = (
+                    (entry / "environ").read_bytes(),
+                    (entry / "cmdline").read_bytes(),
+                )
+            except OSError:
+                continue
+            if f"={folder}".encode() in environ.replace(b"=unix://", b"=") and command:
+                found.append(command.replace(b"\0", b" ").decode())
+    return found
