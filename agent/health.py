@@ -25,7 +25,7 @@ class Measure:
 @cache
 def measures() -> Mapping[str, Measure]:
     """Return every health metric by name, in the order of health.toml."""
-    text = resources.files(__package__).joinpath("health.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("health.toml").read_text(encoding="utf-8")
     return {
         row["name"]: Measure(
             name=row["name"],

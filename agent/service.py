@@ -56,7 +56,7 @@ class Agent:
         self._health = Health()
         self._health.show("info", 1, metadata.version("rankscope"))
         self._names = Names(
-            host=settings.node.host,
+            host=settings.node.host or socket.gethostname(),
             cluster=settings.node.cluster,
             extra=attributes(settings.node.attributes),
         )

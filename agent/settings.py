@@ -1,6 +1,5 @@
 """What an operator may set for the agent: one section a part, every default usable."""
 
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -19,12 +18,13 @@ FOREIGN = ("api", "http", "intake", "journal", "judgement", "store", "webhooks")
 class Export(Section):
     """The Prometheus page."""
 
-    listen: str = Field(":9470", description="HOST:PORT of /metrics; empty: no page")
+    listen: str = Field(default=":9470", description="HOST:PORT of /metrics; empty: no page")
     dcgm_names: Literal["off", "old", "new", "both"] = Field(
-        "off", description="names of dcgm-exporter beside our own; this version knows only off"
+        default="off",
+        description="names of dcgm-exporter beside our own; this version knows only off",
     )
     groups: bool = Field(default=False, description="expose collectives, one series a group")
-    max_series: int = Field(2000, ge=1, le=200_000, description="most series on the page")
+    max_series: int = Field(default=2000, ge=1, le=200_000, description="most series on the page")
 
     @field_validator("listen")
     @classmethod
@@ -45,11 +45,11 @@ class Probe(Section):
     """Where training processes reach the agent."""
 
     socket: Path | None = Field(
-        None,
+        default=None,
         description="Unix socket; default /run/rankscope/probe.sock, else a folder of the user",
     )
     udp_listen: str = Field(
-        "", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
+        default="", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
     )
 
     @field_validator("udp_listen")
@@ -64,14 +64,17 @@ class Push(Section):
     """Where telemetry goes, as OTLP over HTTP."""
 
     endpoint: str = Field(
-        "http://127.0.0.1:8470", description="URL of the collector; empty: nothing is pushed"
+        default="http://127.0.0.1:8470",
+        description="URL of the collector; empty: nothing is pushed",
     )
     interval_seconds: float = Field(
-        1.0, ge=0.1, le=60, description="seconds between two pushes; events leave at once"
+        default=1.0, ge=0.1, le=60, description="seconds between two pushes; events leave at once"
     )
-    timeout_seconds: float = Field(10.0, ge=0.1, le=300, description="seconds one push may take")
-    token: SecretStr = Field(SecretStr(""), description="bearer token of role ingest")
-    ca_file: Path | None = Field(None, description="certificates to trust for https")
+    timeout_seconds: float = Field(
+        default=10.0, ge=0.1, le=300, description="seconds one push may take"
+    )
+    token: SecretStr = Field(default=SecretStr(""), description="bearer token of role ingest")
+    ca_file: Path | None = Field(default=None, description="certificates to trust for https")
 
     @field_validator("endpoint")
     @classmethod
@@ -93,24 +96,28 @@ class Spool(Section):
     """What waits on disk while the collector is away."""
 
     folder: Path | None = Field(
-        None, description="default /var/lib/rankscope/spool, else a folder of the user"
+        default=None, description="default /var/lib/rankscope/spool, else a folder of the user"
     )
-    max_bytes: int = Field(64 << 20, ge=64 << 10, description="bytes; beyond, the oldest goes")
+    max_bytes: int = Field(
+        default=64 << 20, ge=64 << 10, description="bytes; beyond, the oldest goes"
+    )
 
 
 class Node(Section):
     """What this host is called."""
 
-    host: str = Field(default_factory=socket.gethostname, description="host.name; default its own")
-    cluster: str | None = Field(None, description="rankscope.cluster")
+    host: str | None = Field(
+        default=None, description="host.name; default the name this machine gives itself"
+    )
+    cluster: str | None = Field(default=None, description="rankscope.cluster")
     attributes: Mapping[str, str] = Field(
         default_factory=dict, description="more resource attributes, such as network.switch"
     )
 
     @field_validator("host")
     @classmethod
-    def _named(cls, value: str) -> str:
-        if not value.strip():
+    def _named(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
             raise ValueError("write the name of the host")
         return value
 
@@ -118,8 +125,10 @@ class Node(Section):
 class Readers(Section):
     """What is read from the node itself."""
 
-    period_seconds: float = Field(5.0, ge=0.2, le=300, description="seconds between two readings")
-    off: tuple[str, ...] = Field((), description="names of readers that shall not run")
+    period_seconds: float = Field(
+        default=5.0, ge=0.2, le=300, description="seconds between two readings"
+    )
+    off: tuple[str, ...] = Field(default=(), description="names of readers that shall not run")
 
 
 class AgentSettings(Section):
@@ -129,5 +138,5 @@ class AgentSettings(Section):
     probe: Probe = Probe()
     push: Push = Push()
     spool: Spool = Spool()
-    node: Node = Field(default_factory=Node)
+    node: Node = Node()
     readers: Readers = Readers()

@@ -59,6 +59,12 @@ def test_what_a_trainer_says_is_pushed_and_shown(run_agent, trainer, intake, unt
     assert labels == {"host_name": "node-1", "cluster": "blue", "job_id": "训练/1", "rank": "3"}
 
 
+def test_a_host_without_a_name_of_its_own_has_the_machines(run_agent, intake, until):
+    run_agent(push={"endpoint": intake.endpoint}, node={"host": None})
+    until(lambda: intake.resources())
+    assert intake.resources()[0]["host.name"] == socket.gethostname()
+
+
 def test_one_resource_for_each_host_job_and_attempt(run_agent, trainer, intake, until):
     agent = run_agent(push={"endpoint": intake.endpoint, "interval_seconds": 1.0})
     for job, rank in (("a", 0), ("a", 1), ("b", 0)):

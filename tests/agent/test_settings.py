@@ -1,4 +1,3 @@
-import socket
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ def test_every_default_is_usable_and_is_the_contracts(tmp_path):
     assert settings.readers.period_seconds == 5.0
     assert settings.spool.max_bytes == 64 << 20
     assert settings.probe.udp_listen == ""
-    assert settings.node.host == socket.gethostname()
+    assert settings.node.host is None
 
 
 def test_the_contracts_variables_set_their_keys(tmp_path):
