@@ -34,10 +34,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the collector said: an HTTP status, and how long it asks to be left alone."""
+    """What the collector said: an HTTP status, and how long it asks to be left alone.
+
+    `partial`: it took the batch but not every point of it.
+    """
 
     status: int
     retry_after: float | None = None
+    partial: bool = False
 
 
 class UnreachableError(Exception):
@@ -99,11 +103,12 @@ class Post:
             self._connection = self._opened()
         self._connection.request("POST", self._path + _PATHS[kind], body, self._headers)
         response = self._connection.getresponse()
-        response.read()
+        answer = response.read()
         retry_after = _retry_after(response.getheader("Retry-After"), time.time())
         if response.will_close:
             self.close()
-        return Answer(response.status, retry_after)
+        # A full success is an empty message, or one with an empty partial_success: two bytes.
+        return Answer(response.status, retry_after, partial=len(answer) > 2)
 
     def _opened(self) -> http.client.HTTPConnection:
         if self._tls is None:
@@ -184,6 +189,8 @@ class Sender:
         status = answer.status
         if 200 <= status < 300:
             self._health.count("push_batches")
+            if answer.partial:
+                self._health.count("push_partial")
             self._health.happened("push_last_success", self._now())
             self._pause = _FIRST_PAUSE_SECONDS
             self._say_well()

@@ -59,6 +59,7 @@ class Intake:
     answer: Callable[[], tuple[int, dict[str, str]]] = lambda: (200, {})
     taken: list[tuple[str, bytes]] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    body: bytes = b""
     port: int = 0
     _server: ThreadingHTTPServer | None = None
     _thread: threading.Thread = field(default_factory=threading.Thread)
@@ -90,8 +91,9 @@ class Intake:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(intake.body)))
                 self.end_headers()
+                self.wfile.write(intake.body)
 
             def log_message(self, *args) -> None:
                 pass

@@ -4,6 +4,9 @@ import time
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
 
 from rankscope.agent.health import Health
 from rankscope.agent.outgoing import LOGS, METRICS
@@ -87,6 +90,19 @@ def test_a_collector_that_goes_away_gets_everything_in_order_when_it_is_back(
     until(lambda: spool.records == 0)
     assert texts(intake) == [str(number) for number in range(50)]
     assert health.counted("push_batches") == 50
+
+
+@pytest.mark.parametrize(("rejected", "counted"), [(0, 0), (3, 1)])
+def test_points_that_the_collector_rejects_are_told_and_the_batch_is_done(
+    send, intake, until, health, spool, rejected, counted
+):
+    answer = ExportMetricsServiceResponse()
+    answer.partial_success.rejected_data_points = rejected
+    answer.partial_success.error_message = "no time" if rejected else ""
+    intake.body = answer.SerializeToString()
+    send()("a")
+    until(lambda: health.counted("push_batches") and spool.records == 0)
+    assert health.counted("push_partial") == counted
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 401, 403, 404, 301])

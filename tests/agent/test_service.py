@@ -61,7 +61,7 @@ def test_what_a_trainer_says_is_pushed_and_shown(run_agent, trainer, intake, unt
 
 def test_a_host_without_a_name_of_its_own_has_the_machines(run_agent, intake, until):
     run_agent(push={"endpoint": intake.endpoint}, node={"host": None})
-    until(lambda: intake.resources())
+    until(intake.resources)
     assert intake.resources()[0]["host.name"] == socket.gethostname()
 
 
