@@ -149,11 +149,11 @@ def _place(detail: ErrorDetails, values: Any) -> Loc:
     """Return the path of an error without the names of union members that pydantic adds."""
     kept: list[str | int] = []
     for part in detail["loc"]:
-        inside = range(len(values)) if isinstance(values, list | tuple) else values
-        if isinstance(inside, dict | range) and part in inside:
+        try:
             values = values[part]
-        elif detail["type"] != "missing":
-            continue
+        except (KeyError, IndexError, TypeError):  # not what was given, but what was expected
+            if detail["type"] != "missing":
+                continue
         kept.append(part)
     return tuple(kept)
 

@@ -4,7 +4,7 @@ What is well formed but cannot be kept (a histogram, a point without a time) is 
 counted in the batch and answered as partial success.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -23,7 +23,7 @@ class UndecodableError(ValueError):
 
 
 @contextmanager
-def within(place: str) -> Iterator[None]:
+def within(place: str) -> Generator[None]:
     """Let errors raised here say that they happened inside `place`."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 from array import array
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -58,9 +58,10 @@ def seconds(ns: NDArray[np.uint64]) -> NDArray[np.float64]:
 def parse(body: bytes) -> ExportMetricsServiceRequest:
     """Return the message in these bytes; raises UndecodableError."""
     try:
-        return cast("ExportMetricsServiceRequest", ExportMetricsServiceRequest.FromString(body))
+        request: ExportMetricsServiceRequest = ExportMetricsServiceRequest.FromString(body)
     except DecodeError:  # whose text holds no place, only the message's name
         raise UndecodableError("not an ExportMetricsServiceRequest in protobuf") from None
+    return request
 
 
 def read(request: ExportMetricsServiceRequest, streams: Streams) -> MetricsBatch:

@@ -4,7 +4,7 @@ A sender repeats itself: the bytes of its resource, of a metric's head and of a 
 are the same in every request. Each is parsed once and looked up from then on.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
@@ -88,4 +88,5 @@ def blank(point: NumberDataPoint) -> bytes:
     point.ClearField("value")
     if point.exemplars:
         point.ClearField("exemplars")
-    return cast("bytes", point.SerializeToString())
+    written: bytes = point.SerializeToString()
+    return written
