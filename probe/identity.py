@@ -69,7 +69,7 @@ def identify(
 
 
 def _launchers() -> list[dict[str, Any]]:
-    text = resources.files(__package__).joinpath("identity.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("identity.toml").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = tomllib.loads(text)["launcher"]
     return rows
 

@@ -20,7 +20,7 @@ class EventKind:
 @cache
 def catalogue() -> Mapping[str, EventKind]:
     """Return every event by name, in the contract's order."""
-    text = resources.files(__package__).joinpath("events.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("events.toml").read_text(encoding="utf-8")
     return {
         row["name"]: EventKind(
             name=row["name"],

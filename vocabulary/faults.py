@@ -31,7 +31,7 @@ class FaultKind:
 @cache
 def catalogue() -> Mapping[Fault, FaultKind]:
     """Return every fault by id, in the contract's order."""
-    text = resources.files(__package__).joinpath("faults.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("faults.toml").read_text(encoding="utf-8")
     return {
         Fault(row["id"]): FaultKind(
             id=Fault(row["id"]),

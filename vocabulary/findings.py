@@ -53,7 +53,7 @@ class FindingKind:
 @cache
 def catalogue() -> Mapping[str, FindingKind]:
     """Return every kind of finding by name."""
-    text = resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("findings.toml").read_text(encoding="utf-8")
     return {
         row["kind"]: FindingKind(
             kind=row["kind"],

@@ -50,7 +50,7 @@ class Metric:
 @cache
 def catalogue() -> Mapping[str, Metric]:
     """Return every metric by name, in the contract's order."""
-    text = resources.files(__package__).joinpath("metrics.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("metrics.toml").read_text(encoding="utf-8")
     return {
         row["name"]: Metric(
             name=row["name"],

@@ -75,7 +75,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue that ships with this version."""
-    text = resources.files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("catalogue.toml").read_text(encoding="utf-8")
     return parse(text)
 
 

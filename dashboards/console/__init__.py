@@ -1,4 +1,4 @@
-"""The built-in pages: incidents, one incident with its evidence, jobs. No dependency, no build step.
+"""The built-in pages: incidents, one incident and its evidence, jobs. No dependency, no build step.
 
 `page(path)` answers for the paths of the console and for nothing else: the files are listed by
 name, so no path of a request ever reaches the file system. The pages speak to the collector's API
@@ -57,7 +57,7 @@ def page(path: str) -> tuple[bytes, str] | None:
         return _words(), "application/json"
     if name not in FILES:
         return None
-    return resources.files(__package__).joinpath(name).read_bytes(), FILES[name]
+    return resources.files(__package__ or "").joinpath(name).read_bytes(), FILES[name]
 
 
 def _words() -> bytes:

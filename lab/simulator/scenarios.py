@@ -16,7 +16,7 @@ T = TypeVar("T", Cluster, Job, Reporting)
 @cache
 def catalogue() -> Mapping[str, Scenario]:
     """Return every scenario by name, in the order of the file."""
-    text = resources.files(__package__).joinpath("scenarios.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__ or "").joinpath("scenarios.toml").read_text(encoding="utf-8")
     found = [read(row) for row in tomllib.loads(text)["scenario"]]
     return {scenario.name: scenario for scenario in found}
 
