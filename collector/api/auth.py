@@ -5,7 +5,8 @@ Without any token configured everything is open, and the collector listens on lo
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable
+import ipaddress
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -56,7 +57,7 @@ class Principal:
 OPEN = Principal("admin")
 """Everybody, where no token is configured."""
 
-Require = Callable[..., Principal]
+Require = Callable[..., Awaitable[Principal]]
 
 
 class Guard:
@@ -77,10 +78,12 @@ class Guard:
     def require(self, role: Role) -> Require:
         """Return the dependency that lets pass who has at least this role."""
 
-        def check(
+        async def check(
             request: Request,
             given: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
         ) -> Principal:
+            if self.open:
+                _from_this_machine(request)
             principal = self._principal(given)
             if _RANK[principal.role] < _RANK[role]:
                 raise ProblemError(
@@ -112,6 +115,27 @@ class Guard:
                 headers={"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return found
+
+
+def _from_this_machine(request: Request) -> None:
+    """Raise ProblemError 403 for what a page of another site makes a browser here ask.
+
+    Listening on loopback alone does not keep such pages out: they may send simple requests, and
+    with a name of their own that they point at 127.0.0.1 even read the answers.
+    """
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise ProblemError(403, "a page of another site asks; without a token that is refused")
+    host = request.url.hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        raise ProblemError(
+            403,
+            "without api.tokens the collector answers to localhost and to addresses only, "
+            "not to names",
+        ) from None
 
 
 def _digest(token: str) -> bytes:

@@ -6,7 +6,7 @@ readers never wait for the writer.
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ class Database:
             raise UnusableError(f"{shown} cannot be used as the store: {error.orig}") from None
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> Generator[Connection, None, None]:
         """Give a transaction that may write; it is kept when the block ends without an error."""
         with (
             self._writing,
@@ -65,7 +65,7 @@ class Database:
             yield db
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> Generator[Connection, None, None]:
         """Give a transaction that sees one state of everything."""
         with self.engine.connect() as db, db.begin():
             yield db

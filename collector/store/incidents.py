@@ -209,7 +209,7 @@ def page(
     return Page(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
 
 
-def _query(wanted: Filter, place: tuple[float, str] | None) -> Select[Any]:
+def _query(wanted: Filter, place: tuple[float, str] | None) -> Select[Any, Any, Any]:
     query = select(incidents.c.id, incidents.c.opened_at, incidents.c.document)
     for column, value in (
         (incidents.c.status, wanted.status),

@@ -37,7 +37,7 @@ class Client:
     def request(self, method: str, url: str, **more: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
             async with httpx.AsyncClient(
-                transport=self._transport, base_url="http://collector"
+                transport=self._transport, base_url="http://127.0.0.1:8470"
             ) as client:
                 return await client.request(method, url, **more)
 

@@ -103,3 +103,26 @@ def test_a_token_limited_to_jobs_sees_no_other(client, bearer, opened, send_step
 def test_a_token_that_would_not_do_stops_the_start(new_client, token):
     with pytest.raises(ValueError, match="at least 16 printable ASCII"):
         new_client(api={"tokens": [{"token": token, "role": "read"}]})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "localhost:8470"}, 200),
+        ({"host": "console.localhost"}, 200),
+        ({"host": "[::1]:8470"}, 200),
+        ({"host": "rebound.evil.example:8470"}, 403),
+        ({"host": "127.0.0.1.evil.example"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_pages_of_other_sites_get_nothing_out_of_an_open_collector(new_client, headers, status):
+    """A browser on this machine reaches loopback for any page that it shows."""
+    assert new_client().get("/api/v1/jobs", headers=headers).status_code == status
+
+
+def test_with_tokens_any_name_will_do(client, bearer):
+    headers = {"host": "rankscope.example", "sec-fetch-site": "cross-site", **bearer("read")}
+    assert client.get("/api/v1/jobs", headers=headers).status_code == 200
