@@ -195,7 +195,7 @@ def page(
     Raises ValueError for a cursor that is not ours.
     """
     place = None if cursor is None else _place(cursor)
-    rows: list[tuple[Row[Any], dict[str, Any]]] = []
+    rows: list[tuple[Row[Any, Any, Any], dict[str, Any]]] = []
     while len(rows) <= limit:
         found = db.execute(_query(wanted, place).limit(limit + 1)).all()
         read = [(row, json.loads(row.document)) for row in found]
