@@ -17,6 +17,9 @@ COMM = "training.comm.duration"
 STEP = "training.step.duration"
 TOKENS = "training.tokens"
 
+MOST = 1e12
+"""Seconds or tokens of one step beyond this are a sender's mistake, and would overflow the fit."""
+
 HEALTHY_QUANTILE = 0.3
 """The peers' healthy reference: below the median, so that half of a small job may be affected."""
 
@@ -24,9 +27,9 @@ HEALTHY_QUANTILE = 0.3
 def own_time(steps: Steps) -> Floats | None:
     """Return [ranks, steps], each rank's own seconds in a step; None when nobody tells."""
     if steps.has(COMPUTE):
-        return steps.plane(COMPUTE)
+        return _sane(steps.plane(COMPUTE))
     if steps.has(COMM) and steps.has(STEP):
-        return np.maximum(steps.plane(STEP) - steps.plane(COMM), 0.0)
+        return np.maximum(_sane(steps.plane(STEP)) - _sane(steps.plane(COMM)), 0.0)
     return None
 
 
@@ -39,7 +42,7 @@ def per_token(own: Floats, steps: Steps) -> Floats:
     """
     if not steps.has(TOKENS):
         return own
-    tokens = steps.plane(TOKENS)
+    tokens = _sane(steps.plane(TOKENS))
     both = np.isfinite(own) & np.isfinite(tokens)
     if both.sum() < 20:
         return own
@@ -54,7 +57,7 @@ def per_token(own: Floats, steps: Steps) -> Floats:
     for _ in range(3):
         if kept.sum() < 20:
             return own
-        fit = np.linalg.lstsq(power[kept], y[kept], rcond=None)[0]
+        fit = np.asarray(np.linalg.lstsq(power[kept], y[kept], rcond=None)[0], np.float64)
         off = np.abs(y - power @ fit)
         kept = off <= 4 * float(np.median(off[kept])) + 1e-9 * middle
     left = y[kept] - power[kept] @ fit
@@ -63,6 +66,10 @@ def per_token(own: Floats, steps: Steps) -> Floats:
     predicted = np.polyval(fit, tokens / scale)
     adjusted: Floats = own * middle / np.maximum(predicted, 0.2 * middle)
     return adjusted
+
+
+def _sane(values: Floats) -> Floats:
+    return np.where(np.abs(values) < MOST, values, np.nan)
 
 
 def against_peers(own: Floats, role_of: Ints) -> Floats:
@@ -95,6 +102,13 @@ def median(values: Floats, axis: int) -> Floats:
     return result
 
 
+def highest(values: Floats, axis: int) -> Floats:
+    """Return the maximum over an axis, NaN (and no warning) where everything is NaN."""
+    told = np.isfinite(values)
+    result: Floats = np.max(np.where(told, values, -np.inf), axis=axis, initial=-np.inf)
+    return np.where(told.any(axis=axis), result, np.nan)
+
+
 def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
     """Return how many of the newest steps cover `seconds`, at least `fewest`."""
     ends = step_ends(window.steps)
@@ -106,11 +120,7 @@ def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
 
 def step_ends(steps: Steps) -> Floats:
     """Return [steps], when each step ended on the last of its ranks."""
-    if not steps.at.size:
-        return np.zeros(0)
-    told = np.isfinite(steps.at).any(axis=0)
-    ends = np.max(np.where(np.isfinite(steps.at), steps.at, -np.inf), axis=0)
-    return np.where(told, ends, np.nan)
+    return highest(steps.at, axis=0)
 
 
 def complete(steps: Steps) -> Steps:

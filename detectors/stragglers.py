@@ -127,7 +127,8 @@ class Stragglers:
         first = self._first(ratio, row, effect)
         at = steps.at[row]
         onset = float(at[first])
-        before = float(at[max(first - 1, 0)])
+        told = at[:first][np.isfinite(at[:first])]
+        before = float(told[-1]) if len(told) else onset
         expected = own_time.low_quantile(own[window.role_of == window.role_of[row]])
         seen = float(np.nanmedian(own[row, -count:]))
         healthy = float(np.nanmedian(expected[-count:]))
@@ -169,13 +170,11 @@ class Stragglers:
         if not steps.has(own_time.COMM):
             return []
         wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
-        step = (
-            float(np.nanmedian(steps.plane(own_time.STEP)[:, -count:]))
-            if steps.has(own_time.STEP)
-            else float(np.nanmax(wait))
-        )
         others = np.setdiff1d(np.arange(len(wait)), rows)
-        if not len(others) or not np.isfinite(wait[others]).any() or not step > 0:
+        if not np.isfinite(wait[others]).any():
+            return []
+        step = _step_seconds(steps, count, wait[None, :])
+        if not step > 0:
             return []
         theirs = float(np.nanmedian(wait[others]))
         findings = []
@@ -192,7 +191,7 @@ class Stragglers:
                     entity=window.rank_entity(int(row)),
                     onset=(float(np.nanmin(at)), float(np.nanmax(at))),
                     magnitude=theirs - float(wait[row]),
-                    score=gap / 0.05,
+                    score=float(gap / 0.05),
                     detector=self.name,
                     signal=own_time.COMM,
                     window=(float(np.nanmin(at)), float(np.nanmax(at))),
@@ -211,14 +210,9 @@ class Stragglers:
     ) -> list[Finding]:
         """Return the symptom: how much shorter steps would be without the slow ranks' excess."""
         recent = own[:, -count:]
-        with np.errstate(invalid="ignore"):
-            lost = np.nanmedian(np.nanmax(recent[rows] * (1 - 1 / ratio[rows, -count:]), axis=0))
-        step = (
-            float(np.nanmedian(steps.plane(own_time.STEP)[:, -count:]))
-            if steps.has(own_time.STEP)
-            else float(np.nanmedian(np.nanmax(recent, axis=0)))
-        )
-        lost = min(float(lost), 0.95 * step)
+        excess = own_time.highest(recent[rows] * (1 - 1 / ratio[rows, -count:]), axis=0)
+        step = _step_seconds(steps, count, recent.T)
+        lost = min(float(np.nanmedian(excess)), 0.95 * step)
         share = lost / step if step > 0 else 0.0
         if share < self.least / 2:
             return []
@@ -245,3 +239,9 @@ class Stragglers:
                 ),
             )
         ]
+
+
+def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
+    """Return the recent step time; the median of the rows' highest where nobody tells it."""
+    told = steps.plane(own_time.STEP)[:, -count:]
+    return float(np.nanmedian(told if np.isfinite(told).any() else own_time.highest(stand_in, 1)))
