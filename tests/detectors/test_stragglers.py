@@ -52,6 +52,24 @@ def test_the_job_is_slow_by_what_its_slow_rank_adds(steady):
     assert job.magnitude == pytest.approx(1.23, abs=0.02)
 
 
+def test_a_step_that_the_slow_rank_did_not_tell_leaves_its_onset_finite(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    window.steps.at[2, 39] = np.nan
+
+    slow = next(f for f in Stragglers().judge(window) if f.kind == "rank.slow_compute")
+
+    assert (window.steps.at[2, 38], window.steps.at[2, 40]) == slow.onset
+
+
+def test_a_value_that_the_slow_rank_did_not_tell_does_not_hide_it(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    own[2, 55] = np.nan
+    assert ["2"] == named(Stragglers().judge(sketch(own)), "rank.slow_compute")
+
+
 def test_two_ranks_of_one_host_are_both_named(steady, named):
     own = steady(ranks=8)
     own[2:4, 40:] *= 1.4
@@ -215,6 +233,22 @@ def test_where_nobody_tells_durations_own_work_alone_says_what_is_lost(steady):
 
     assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == [f.kind for f in findings]
     assert findings[0].expected == pytest.approx(0.8, abs=0.02)
+
+
+def test_durations_that_vanish_are_stood_in_for(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    window.steps.planes[DURATION][:, 42:] = np.nan
+    found = [f.kind for f in Stragglers().judge(window)]
+    assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == found
+
+
+def test_work_and_waits_of_no_length_prove_nothing(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own, planes={COMM: np.zeros(own.shape), DURATION: np.zeros(own.shape)})
+    assert ["rank.slow_compute"] == [f.kind for f in Stragglers().judge(window)]
 
 
 def test_waits_of_the_slow_rank_alone_prove_nothing(steady, named):

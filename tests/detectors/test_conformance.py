@@ -1,0 +1,304 @@
+"""What the contract of contract.py promises of every detector in the list."""
+
+import math
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.detectors.catalogue import detectors
+from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.window import Group, JobWindow, Readings, Steps
+from rankscope.vocabulary import findings as vocabulary
+from rankscope.vocabulary.samples import Event, Resource
+
+EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
+SEEDS = st.integers(0, 2**32 - 1)
+DURATIONS = ("slow_steps", "stragglers")
+"""Detectors that look at durations alone, whose unit must not matter to them."""
+
+
+def troubled(*, stalled: float = 0.0) -> JobWindow:
+    """Return a job of eight ranks on four hosts with something for every detector to say."""
+    rng = np.random.default_rng(11)
+    own = rng.normal(0.8, 0.005, (8, 80))
+    own[3, 50:] *= 1.4
+    loss = rng.normal(2.0, 0.1, own.shape)
+    loss[5, 60] = loss[:, 61:] = np.inf
+    bare = sketch(own, hosts=4)
+    now = bare.now + stalled
+    at = np.arange(START, now + 1, 5)
+    wait = np.cumsum(np.full((8, len(at)), 0.05), axis=1)
+    wait[2:4] += np.cumsum(np.where(at > bare.steps.at[0, 50], 3.0, 0.0))
+    clock = np.full((8, 1), 1.755e9)
+    clock[3] = 1.1e9
+    busy = np.full((8, 1), 0.9)
+    busy[6] = 0.1
+    counters = np.full(8, 80.0)
+    counters[6] = 79.0
+
+    def event(name: str, second: float, **pairs: object) -> Event:
+        rank = pairs.get("rank", 0)
+        host = f"host-{int(rank) // 2}"  # type: ignore[call-overload]
+        return Event(name, START + second, pairs, Resource(host, "example"))  # type: ignore[arg-type]
+
+    return sketch(
+        own,
+        hosts=4,
+        planes={"training.loss|local": loss, "training.loss_scale": np.full(own.shape, 1024.0)},
+        now=now,
+        heard=np.where(np.arange(8) == 6, now - 20, now),
+        host_heard=now - np.array([0.0, 0.0, 40.0, 0.0]),
+        rank_readings={
+            "process.cpu.wait": readings(at, wait),
+            "process.cpu.utilization": readings(at, busy),
+            "hw.frequency|sm": readings(at, clock),
+            "training.progress.age": readings(at, np.zeros((8, 1))),
+        },
+        host_readings={"system.cpu.utilization": readings(at, np.full((4, 1), 0.4))},
+        groups=(
+            Group("dp:1", "dp", np.arange(8), counters, np.full(8, 79.0),
+                  np.full(8, now), np.full(8, bare.now)),
+        ),
+        events=(
+            event("training.phase", 1, rank=0, phase="train"),
+            event("gpu.fault", 60, rank=3, code="79", text="fallen off the bus"),
+            event("log.fault", 61, rank=1, role="root", signature="cuda_oom", text="out of memory"),
+            event("host.oom_kill", 61, rank=1, pid=1001),
+            event("process.exit", 62, rank=1, exit_code=1),
+            *(
+                event("process.stack", 110, rank=rank, text="sleep" if rank == 6 else "all_reduce")
+                for rank in range(8)
+            ),
+        ),
+    )  # fmt: skip
+
+
+def turned(window: JobWindow, order: np.ndarray) -> JobWindow:
+    """Return the same job with its ranks' rows in another order."""
+    place = np.argsort(order)
+
+    def table(held: Readings) -> Readings:
+        return Readings(held.at[order], held.value[order])
+
+    return replace(
+        window,
+        ranks=window.ranks[order],
+        host_of=window.host_of[order],
+        role_of=window.role_of[order],
+        hw_ids=tuple(window.hw_ids[row] for row in order),
+        pids=window.pids[order],
+        heard=window.heard[order],
+        steps=Steps(
+            window.steps.index,
+            window.steps.at[order],
+            {name: plane[order] for name, plane in window.steps.planes.items()},
+        ),
+        rank_readings={name: table(held) for name, held in window.rank_readings.items()},
+        groups=tuple(replace(group, rows=place[group.rows]) for group in window.groups),
+    )
+
+
+def scaled(window: JobWindow, factor: float) -> JobWindow:
+    """Return the same job with every duration longer by a factor, and as many readings a step."""
+    planes = {
+        name: plane * factor if name.endswith(".duration") else plane
+        for name, plane in window.steps.planes.items()
+    }
+    at = START + (window.steps.at - START) * factor
+    return replace(
+        window,
+        now=START + (window.now - START) * factor,
+        steps=Steps(window.steps.index, at, planes),
+    )
+
+
+def accused(findings) -> set[tuple[str, str]]:
+    return {(finding.kind, finding.entity.id) for finding in findings}
+
+
+@EVERY
+def test_something_is_found_in_a_troubled_job(detector):
+    """The other tests of this file would prove nothing without it."""
+    assert [*detector.judge(troubled()), *detector.judge(troubled(stalled=40.0))]
+
+
+@EVERY
+@pytest.mark.parametrize("stalled", [0.0, 40.0])
+def test_the_same_window_gives_equal_findings(detector, stalled):
+    window = troubled(stalled=stalled)
+    assert list(detector.judge(window)) == list(detector.judge(window))
+    assert list(detector.judge(window)) == list(type(detector)().judge(troubled(stalled=stalled)))
+
+
+@EVERY
+@pytest.mark.parametrize("stalled", [0.0, 40.0])
+def test_the_window_is_left_as_it_was(detector, stalled):
+    window, before = troubled(stalled=stalled), troubled(stalled=stalled)
+    for matrix in (window.steps.at, *window.steps.planes.values()):
+        matrix.setflags(write=False)
+    detector.judge(replace(window, rank_readings=MappingProxyType(dict(window.rank_readings))))
+    assert str(before) == str(window)
+
+
+@EVERY
+@given(order=st.permutations(range(8)), stalled=st.sampled_from([0.0, 40.0]))
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector, order, stalled):
+    window = troubled(stalled=stalled)
+    turned_round = turned(window, np.array(order))
+
+    def told(findings):
+        return sorted(
+            (f.kind, f.entity.id, f.onset, round(f.magnitude, 9), round(f.score, 9), f.text)
+            for f in findings
+        )
+
+    assert told(detector.judge(window)) == told(detector.judge(turned_round))
+
+
+@pytest.mark.parametrize(
+    "detector", [d for d in detectors() if d.name in DURATIONS], ids=lambda detector: detector.name
+)
+@given(factor=st.floats(0.5, 60.0))
+@settings(max_examples=25, deadline=None)
+def test_a_constant_factor_on_every_duration_accuses_the_same(detector, factor):
+    assert accused(detector.judge(troubled())) == accused(
+        detector.judge(scaled(troubled(), factor))
+    )
+
+
+@EVERY
+@pytest.mark.parametrize("ranks", [0, 1, 2])
+@pytest.mark.parametrize("steps", [0, 1, 2, 60])
+def test_small_and_empty_jobs_are_judged_without_complaint(detector, ranks, steps):
+    hosts = min(ranks, 2)
+    for now in (None, START + 200):
+        window = sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now)
+        assert set() == accused(detector.judge(window)) - {("job.stalled", "example")}
+    told = {"training.progress.age": readings(START + np.arange(0, 201.0), np.zeros((ranks, 1)))}
+    detector.judge(sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now, rank_readings=told))
+
+
+@EVERY
+def test_matrices_without_a_single_value_are_no_finding(detector):
+    window = troubled()
+    nothing = np.full(window.steps.at.shape, np.nan)
+    empty = replace(
+        window,
+        steps=Steps(window.steps.index, nothing, dict.fromkeys(window.steps.planes, nothing)),
+        rank_readings={
+            name: Readings(held.at * np.nan, held.value * np.nan)
+            for name, held in window.rank_readings.items()
+        },
+        host_readings={
+            name: Readings(held.at * np.nan, held.value * np.nan)
+            for name, held in window.host_readings.items()
+        },
+        groups=(),
+        events=(),
+        heard=np.full(8, -np.inf),
+        host_heard=np.full(4, -np.inf),
+        host_cadence=np.full(4, np.nan),
+    )
+    assert [] == list(detector.judge(empty))
+
+
+@EVERY
+@pytest.mark.parametrize("stalled", [0.0, 40.0])
+def test_any_metric_may_be_missing(detector, stalled):
+    window = troubled(stalled=stalled)
+    for name in window.steps.planes:
+        planes = {other: plane for other, plane in window.steps.planes.items() if other != name}
+        detector.judge(replace(window, steps=replace(window.steps, planes=planes)))
+    for name in window.rank_readings:
+        held = {other: told for other, told in window.rank_readings.items() if other != name}
+        detector.judge(replace(window, rank_readings=held))
+    detector.judge(replace(window, host_readings={}))
+    detector.judge(replace(window, groups=()))
+    detector.judge(replace(window, events=()))
+    detector.judge(replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)))
+    detector.judge(replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
+                           host_heard=np.zeros(0), host_cadence=np.zeros(0)))  # fmt: skip
+
+
+@EVERY
+@given(seed=SEEDS, stalled=st.sampled_from([0.0, 40.0]))
+@settings(max_examples=20, deadline=None)
+def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
+    rng = np.random.default_rng(seed)
+    window = troubled(stalled=stalled)
+    for matrix in (window.steps.at[1:], *window.steps.planes.values()):  # a step ends somewhere
+        matrix[rng.random(len(matrix)) < 0.5, rng.integers(0, 81) :] = np.nan
+    for plane in window.steps.planes.values():
+        plane[np.isnan(window.steps.at)] = np.nan  # and a value only where one ended
+    for held in window.rank_readings.values():
+        rows, first = rng.random(8) < 0.5, rng.integers(0, held.at.shape[1] + 1)
+        held.at[rows, first:] = held.value[rows, first:] = np.nan
+    sound(detector, detector.judge(window))
+
+
+@EVERY
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_absurd_values_are_judged_without_complaint(detector, seed):
+    rng = np.random.default_rng(seed)
+    odd = [0.0, 1e-9, 0.5, 1.0, 1e9, 1e300, np.nan, np.inf, -1.0]
+    usual = np.full(len(odd), 0.05)
+    usual[3] = 0.6
+
+    def matrix():
+        return rng.choice(odd, (3, 14), p=usual)
+
+    steps = ("training.step.duration", "training.compute.duration", "training.comm.duration",
+             "training.tokens", "training.loss_scale", "training.grad_norm")  # fmt: skip
+    sensors = ("process.cpu.wait", "hw.frequency|sm", "hw.gpu.throttle|thermal_hw",
+               "hw.gpu.utilization", "training.progress.age")  # fmt: skip
+    at = START + 46 + np.arange(14.0)
+    window = sketch(
+        np.ones((3, 14)),
+        now=START + 60,
+        planes={name: matrix() for name in steps},
+        rank_readings={name: readings(at, matrix()) for name in sensors},
+        host_readings={"system.cpu.utilization": readings(at, matrix()[:2])},
+    )
+    sound(detector, detector.judge(window))
+
+
+@EVERY
+@pytest.mark.parametrize("stalled", [0.0, 40.0])
+def test_findings_follow_the_vocabulary(detector, stalled):
+    sound(detector, detector.judge(troubled(stalled=stalled)))
+
+
+def test_names_are_unique_and_kinds_are_in_the_vocabulary():
+    names = [detector.name for detector in detectors()]
+    assert sorted(set(names)) == sorted(names)
+    for detector in detectors():
+        assert set(detector.kinds) <= set(vocabulary.catalogue())
+
+
+def test_every_kind_of_the_vocabulary_has_a_detector():
+    assert set(vocabulary.catalogue()) == {kind for d in detectors() for kind in d.kinds}
+
+
+def sound(detector, findings):
+    """Hold every finding to the form that the other rooms count on."""
+    for finding in findings:
+        assert finding.kind in detector.kinds
+        assert finding.entity.type in vocabulary.catalogue()[finding.kind].entities
+        assert ("example", 0, detector.name) == (finding.job, finding.attempt, finding.detector)
+        assert finding.onset[0] <= finding.onset[1]
+        assert all(math.isfinite(at) for at in (*finding.onset, *finding.window))
+        assert math.isfinite(finding.score), finding
+        assert finding.score >= 0
+        assert math.isfinite(finding.magnitude), finding
+        assert finding.signal.partition("|")[0] in _signals()
+        assert finding.text.strip() == finding.text != ""
+
+
+def _signals() -> set[str]:
+    return {signal for kind in vocabulary.catalogue().values() for signal in kind.signals}
