@@ -17,19 +17,20 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 
 from ..vocabulary.clock import Clock, SystemClock
-from ..vocabulary.samples import Event, Sample, Scalar, attributes
+from ..vocabulary.samples import Sample, attributes
 from . import claims, exposition, listening, readers, scraping
-from .exits import Exit, ExitWatch
+from .exits import ExitWatch
 from .health import Health
-from .inbox import Inbox, Received
+from .inbox import Inbox
 from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
 from .push import Post, Sender
 from .reading import Reading
+from .routing import Routing
 from .settings import AgentSettings
 from .spool import Spool, SpoolError
-from .trainers import Trainer, Trainers
+from .trainers import Trainers
 
 _TICK_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0
@@ -92,6 +93,14 @@ class Agent:
         except BaseException:
             self.close()
             raise
+        self._routing = Routing(
+            names=self._names,
+            trainers=self._trainers,
+            latest=self._latest,
+            exits=self._exits,
+            outgoing=self._outgoing,
+            health=self._health,
+        )
 
     @property
     def health(self) -> Health:
@@ -267,36 +276,13 @@ class Agent:
         self._read_at = time.monotonic() + _READ_SECONDS
         for received in self._inbox.read():
             try:
-                self._hear(received)
+                self._routing.hear(received, self._clock.now())
             except Exception:  # noqa: BLE001  one datagram must not cost those behind it
                 self._survived()
 
     def _unread_until(self) -> float:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
-
-    def _hear(self, received: Received) -> None:
-        now = self._clock.now()
-        trainer, forgotten = self._trainers.hear(received, now)
-        if forgotten is not None:
-            self._latest.forget(forgotten.key)
-            if forgotten.pid is not None and forgotten.key != trainer.key:
-                self._exits.forget(forgotten.pid)
-        if trainer.pid is not None:
-            self._exits.watch(trainer.pid)
-        samples: Sequence[Sample] = received.datagram.samples
-        events: Sequence[Event] = received.datagram.events
-        if trainer.container_pid is not None:
-            samples = [_seen_from_host(sample, trainer) for sample in samples]
-            events = [
-                Event(one.name, one.at, dict(_host_pid(tuple(one.attributes.items()), trainer)))
-                for one in events
-            ]
-        resource = self._names.of(trainer)
-        self._latest.hear(trainer.key, resource, samples, now)
-        if self._outgoing:
-            self._outgoing.add(resource, samples)
-            self._outgoing.tell(resource, events)
 
     def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
         """Take a reading over from the reading thread."""
@@ -309,16 +295,7 @@ class Agent:
                 reader, samples, now = self._read.get_nowait()
             except queue.Empty:
                 return
-            placed = []
-            for sample in samples:
-                owner = self._trainers.owner(sample)
-                if owner is None and _of_a_rank(sample):
-                    continue  # its process ended while it was being read
-                resource = self._names.of(owner) if owner else self._names.node()
-                placed.append((resource, sample))
-                if self._outgoing:
-                    self._outgoing.add(resource, (sample,))
-            self._latest.read(reader.name, placed, period=reader.period, now=now)
+            self._routing.place(reader, samples, now)
 
     def _report_exits(self) -> None:
         # What an ended process said last still waits in the inbox: its phase decides how its end
@@ -326,39 +303,13 @@ class Agent:
         for source in self._sources():
             self._inbox.fetch(source, limit=2048)
         self._read_inbox()
-        by_pid = {trainer.pid: trainer for trainer in self._trainers.everyone()}
-        for ended in self._exits.ended(self._clock.now()):
-            trainer = by_pid.get(ended.pid)
-            if trainer is not None:
-                self._report(trainer, ended)
-                self._forget(trainer)
-
-    def _report(self, trainer: Trainer, ended: Exit) -> None:
-        code = ended.exit_code
-        if ended.status is None and trainer.phase == "shutdown":
-            code = 0  # nobody could tell, but it had said that it was done
-        told: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
-        if code is not None:
-            told["exit_code"] = code
-        if ended.signal is not None:
-            told["signal"] = ended.signal
-        self._health.count("exits")
-        if self._outgoing:
-            self._outgoing.flush()  # its last steps go first
-            event = Event("process.exit", self._clock.now(), told)
-            self._outgoing.tell(self._names.of(trainer), [event])
-
-    def _forget(self, trainer: Trainer) -> None:
-        self._trainers.forget(trainer)
-        self._latest.forget(trainer.key)
-        if trainer.pid is not None:
-            self._latest.forget_pid(trainer.pid)
-            self._exits.forget(trainer.pid)
+        now = self._clock.now()
+        for ended in self._exits.ended(now):
+            self._routing.end(ended, now)
 
     def _tick(self) -> None:
         self._reading.check()
-        for trainer in self._trainers.silent_since(self._clock.now() - _UDP_MEMORY_SECONDS):
-            self._forget(trainer)
+        self._routing.forget_silent(before=self._clock.now() - _UDP_MEMORY_SECONDS)
         self._health.show("trainers", len(self._trainers))
 
     def _finish(self) -> None:
@@ -400,26 +351,3 @@ def run(settings: AgentSettings) -> int:
         signal.signal(number, lambda *_: agent.stop())
     agent.run()
     return 0
-
-
-def _of_a_rank(sample: Sample) -> bool:
-    """Tell a sample about a rank's process from one about the node."""
-    names = {name for name, _ in sample.attributes}
-    return {"pid", "rank"} <= names
-
-
-def _seen_from_host(sample: Sample, trainer: Trainer) -> Sample:
-    pairs = _host_pid(sample.attributes, trainer)
-    return Sample(sample.metric, sample.value, sample.at, pairs)
-
-
-def _host_pid(
-    pairs: tuple[tuple[str, Scalar], ...], trainer: Trainer
-) -> tuple[tuple[str, Scalar], ...]:
-    """Put the host's pid in the place of the one a process has in its own namespace."""
-    return tuple(
-        (name, trainer.pid or value)
-        if name == "pid" and value == trainer.container_pid
-        else (name, value)
-        for name, value in pairs
-    )

@@ -1,0 +1,128 @@
+"""Who something belongs to, and where it goes: to the page's values and to what leaves the node."""
+
+from collections.abc import Sequence
+
+from ..vocabulary.samples import Event, Sample, Scalar
+from .exits import Exit, ExitWatch
+from .health import Health
+from .inbox import Received
+from .latest import Latest
+from .names import Names
+from .outgoing import Outgoing
+from .readers import Reader
+from .trainers import Trainer, Trainers
+
+
+class Routing:
+    """Takes what was heard, read and seen to end, on the agent's main thread.
+
+    Without `outgoing` nothing is pushed and everything else works.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: Names,
+        trainers: Trainers,
+        latest: Latest,
+        exits: ExitWatch,
+        outgoing: Outgoing | None,
+        health: Health,
+    ) -> None:
+        self._names = names
+        self._trainers = trainers
+        self._latest = latest
+        self._exits = exits
+        self._outgoing = outgoing
+        self._health = health
+
+    def hear(self, received: Received, now: float) -> None:
+        """Take a probe's datagram: its sender is watched from now on."""
+        trainer, forgotten = self._trainers.hear(received, now)
+        if forgotten is not None:
+            self._latest.forget(forgotten.key)
+            if forgotten.pid is not None and forgotten.key != trainer.key:
+                self._exits.forget(forgotten.pid)
+        if trainer.pid is not None:
+            self._exits.watch(trainer.pid)
+        samples: Sequence[Sample] = received.datagram.samples
+        events: Sequence[Event] = received.datagram.events
+        if trainer.container_pid is not None:
+            samples = [_sample_from_host(sample, trainer) for sample in samples]
+            events = [_event_from_host(event, trainer) for event in events]
+        resource = self._names.of(trainer)
+        self._latest.hear(trainer.key, resource, samples, now)
+        if self._outgoing:
+            self._outgoing.add(resource, samples)
+            self._outgoing.tell(resource, events)
+
+    def place(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
+        """Take a reading: what is about a rank's process goes with its job, the rest is the node's.
+
+        What is about a process that ended while it was being read is nobody's, and left out.
+        """
+        placed = []
+        for sample in samples:
+            owner = self._trainers.owner(sample)
+            if owner is None and _of_a_rank(sample):
+                continue
+            resource = self._names.of(owner) if owner else self._names.node()
+            placed.append((resource, sample))
+            if self._outgoing:
+                self._outgoing.add(resource, (sample,))
+        self._latest.read(reader.name, placed, period=reader.period, now=now)
+
+    def end(self, ended: Exit, now: float) -> None:
+        """Take the end of a process: its last steps and then its exit leave at once."""
+        for trainer in self._trainers.everyone():
+            if trainer.pid == ended.pid:
+                self._report(trainer, ended, now)
+                self._forget(trainer)
+
+    def forget_silent(self, *, before: float) -> None:
+        """Forget senders whose end nobody sees and that were not heard since a time."""
+        for trainer in self._trainers.silent_since(before):
+            self._forget(trainer)
+
+    def _report(self, trainer: Trainer, ended: Exit, now: float) -> None:
+        code = ended.exit_code
+        if ended.status is None and trainer.phase == "shutdown":
+            code = 0  # nobody could tell, but it had said that it was done
+        told: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
+        if code is not None:
+            told["exit_code"] = code
+        if ended.signal is not None:
+            told["signal"] = ended.signal
+        self._health.count("exits")
+        if self._outgoing:
+            self._outgoing.flush()
+            self._outgoing.tell(self._names.of(trainer), [Event("process.exit", now, told)])
+
+    def _forget(self, trainer: Trainer) -> None:
+        self._trainers.forget(trainer)
+        self._latest.forget(trainer.key)
+        if trainer.pid is not None:
+            self._latest.forget_pid(trainer.pid)
+            self._exits.forget(trainer.pid)
+
+
+def _of_a_rank(sample: Sample) -> bool:
+    """Tell a sample about a rank's process from one about the node."""
+    return {"pid", "rank"} <= {name for name, _ in sample.attributes}
+
+
+def _sample_from_host(sample: Sample, trainer: Trainer) -> Sample:
+    pairs = tuple((name, _from_host(name, value, trainer)) for name, value in sample.attributes)
+    return Sample(sample.metric, sample.value, sample.at, pairs)
+
+
+def _event_from_host(event: Event, trainer: Trainer) -> Event:
+    told = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
+    return Event(event.name, event.at, told)
+
+
+def _from_host(name: str, value: Scalar, trainer: Trainer) -> Scalar:
+    """Put the host's pid in the place of the one a process has in its own namespace."""
+    if name == "pid" and value == trainer.container_pid and trainer.pid is not None:
+        return trainer.pid
+    return value
