@@ -22,6 +22,21 @@ class DeviceFaults:
     seconds : the newest stretch judged.
     least : how far below its peers a clock must run (0.1 = 10 %).
 
+    Examples
+    --------
+    The device of rank 3 is throttled by heat from second 45 on; the newest readings are of
+    second 60, and the twenty seconds before are judged.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 61, 5)
+    >>> heat = np.zeros((4, 13))
+    >>> heat[3, 9:] = 1
+    >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
+    ...     "hw.gpu.throttle|thermal_hw": readings(at, heat)})
+    >>> (held_down,) = DeviceFaults().judge(window)
+    >>> str(held_down.entity), held_down.onset[0] - START, held_down.magnitude
+    ('gpu GPU-3 on host-1', 40.0, 1.0)
+
     Fails where all devices of the job are held down alike.
 
     Source: NVML clock event reasons (nvml.h), facts on node telemetry 4.3.

@@ -21,6 +21,23 @@ class Exits:
     together : seconds within which exits count as simultaneous (polling and clocks); among those,
         a rank with a root error in its log goes before one without.
 
+    Examples
+    --------
+    Rank 0 is seen to end first, but its log says that a peer closed the connection.
+
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> events = [
+    ...     Event("log.fault", START + 59.9, {"rank": 0, "role": "cascade"}),
+    ...     Event("process.exit", START + 60.0, {"rank": 0, "exit_code": 1}),
+    ...     Event("process.exit", START + 60.3, {"rank": 2, "signal": 11}),
+    ... ]
+    >>> window = sketch(np.full((4, 60), 0.8), events=events)
+    >>> for finding in Exits().judge(window):
+    ...     print(finding.text, round(finding.onset[1] - START, 1))
+    2 of 4 ranks ended abnormally 60.3
+    rank 2 ended first: signal 11 60.3
+
     Fails where the first process vanished without its exit being seen, and only its peers' exits
     were (the missing rank is then found by its silence).
 

@@ -43,6 +43,19 @@ class Nonfinite:
     streak : overflow steps in a row that are no longer normal under loss scaling.
     recovery : finite steps after which a bad stretch is over.
 
+    Examples
+    --------
+    The local loss of rank 2 goes NaN at step 40, one all-reduce later everybody's. (The grid keeps
+    a NaN that was told as Inf: NaN means that nobody told.)
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.random.default_rng(7).normal(2.0, 0.1, (4, 60))
+    >>> loss[2, 40] = loss[:, 41:] = np.inf
+    >>> window = sketch(np.full((4, 60), 0.8), planes={"training.loss|local": loss})
+    >>> _, origin = Nonfinite().judge(window)
+    >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
+    ('rank 2 on host-1', 40)
+
     Fails where only reduced values are reported, or one rank alone reports: the job is said to be
     non-finite, and no rank is named.
 

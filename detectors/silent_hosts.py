@@ -20,7 +20,20 @@ class SilentHosts:
     least : seconds of silence that count at the earliest.
     periods : how many of the host's usual reporting periods must pass.
 
+    Examples
+    --------
+    Both hosts speak every second; one was last heard 15 s ago.
+
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 80.0,
+    ...                 host_heard=START + np.array([79.5, 65.0]))
+    >>> (silent,) = SilentHosts().judge(window)
+    >>> str(silent.entity), silent.onset[0] - START, silent.magnitude
+    ('host host-1', 65.0, 15.0)
+
     Fails to tell a dead host from a dead agent or network: the next check does.
+
+    Reference: heartbeats of executors, MegaScale (NSDI'24).
     """
 
     name = "silent_hosts"

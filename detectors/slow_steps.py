@@ -25,6 +25,18 @@ class SlowSteps:
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about health.
 
+    Examples
+    --------
+    Every step takes a quarter longer from step 40 on.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
+    >>> own[:, 40:] *= 1.25
+    >>> window = sketch(own)
+    >>> (slow,) = SlowSteps().judge(window)
+    >>> int(np.searchsorted(window.steps.at[0], slow.onset[1])), round(slow.magnitude, 2)
+    (40, 1.2)
+
     Fails where every rank was slow from the first step by the same factor (nothing to compare
     with), and for slowness in bursts shorter than half of `seconds`.
 

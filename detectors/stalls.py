@@ -41,6 +41,24 @@ class Stalls:
     beyond : factor over the longest gap between steps that the job has shown.
     phases : factor on every limit while a rank says it evaluates or writes a checkpoint.
 
+    Examples
+    --------
+    The last step ends 60 s after the start, the probes speak on, and rank 2 has not launched the
+    collective that its peers wait in.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> from rankscope.detectors.window import Group
+    >>> at = START + np.arange(0, 91, 5)
+    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 60, 61]),
+    ...               completed=np.full(4, 60.0), at=np.full(4, START + 90),
+    ...               changed_at=np.full(4, START + 60))
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
+    ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
+    >>> for finding in Stalls().judge(window):
+    ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
+    job.stalled job example 60.0 3.0
+    rank.behind_enqueued rank 2 on host-1 60.0 3.0
+
     Fails to name a rank where no counters, stacks or activity are reported; start-up (before the
     second step) is another detector's.
 

@@ -25,7 +25,23 @@ class Stragglers:
     sigmas : robust distance from the peers' spread.
     persistence : share of the newest steps in which half the effect must show.
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
+    warm_up : steps at the start of an attempt that say nothing about anybody.
     habit : steps after the warm-up that a rank's habit is learnt from.
+
+    Examples
+    --------
+    Rank 2 of four needs 30 % more for its own work from step 40 on, and its peers wait for it.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
+    >>> own[2, 40:] *= 1.3
+    >>> window = sketch(own)
+    >>> for finding in Stragglers().judge(window):
+    ...     step = np.searchsorted(window.steps.at[0], finding.onset[1])
+    ...     print(finding.kind, finding.entity, step, f"{finding.magnitude:.2f}")
+    job.slow job example 40 1.24
+    rank.slow_compute rank 2 on host-1 40 1.29
+    rank.waits_least rank 2 on host-1 59 0.24
 
     Fails where more than two thirds of a role's ranks are affected alike, and where a role has
     one rank only.
