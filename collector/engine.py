@@ -96,7 +96,12 @@ class Engine(Generic[P]):
         self._queue_bytes = queue_bytes
         self._reread_seconds = reread_seconds
         self._decoder = Decoder(pipeline.table)
-        self._judging = Judging(pipeline, changed=self._changed, failed=self._failed)
+        self._judging = Judging(
+            pipeline,
+            changed=self._changed,
+            failed=self._failed,
+            took=health.judge_seconds.observe,
+        )
         self._received_ns = 0
         self._queue: deque[tuple[Payload, Future[Outcome]]] = deque()
         self._queued = 0

@@ -6,6 +6,7 @@ same times gets the same calls, and so the same incidents.
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -44,6 +45,7 @@ class Judging:
 
     `changed` gets the changes of one second and that second. `failed` gets what a defect of the
     pipeline raised: the stage ("judge", "metrics", "events") and the exception; time goes on.
+    `took` hears how long each judgement took, for whoever counts; nothing is decided by it.
     """
 
     def __init__(
@@ -52,10 +54,12 @@ class Judging:
         *,
         changed: Callable[[Sequence[Any], float], None],
         failed: Callable[[str, Exception], None],
+        took: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
         self._pipeline = pipeline
         self._changed = changed
         self._failed = failed
+        self._took = took
         self._judged: int | None = None
         self._quiet_at = 0
 
@@ -85,11 +89,14 @@ class Judging:
         last = math.floor(now)
         for second in range(self._judged + 1, min(last, self._quiet_at) + 1):
             self._judged = second
+            began = time.perf_counter()
             try:
                 changes = self._pipeline.judge(float(second))
             except Exception as error:  # noqa: BLE001  the edge of one judgement, counted
                 self._failed("judge", error)
                 continue
+            finally:
+                self._took(time.perf_counter() - began)
             if changes:
                 self._changed(changes, float(second))
         self._judged = max(self._judged, last)

@@ -1,0 +1,10 @@
+"""The budgets of the design, measured: `python -m rankscope.lab.bench --out FILE`.
+
+A bench is one module with a function `measure(seconds) -> dict` and one line in BENCHES. Every
+figure is CPU time of the process measured or a ratio to a named baseline on the same machine.
+"""
+
+BENCHES: dict[str, str] = {
+    "collector": "collector",
+}
+"""Name of the bench -> name of its module in this package."""
