@@ -8,6 +8,8 @@ import numpy as np
 from ..vocabulary.findings import Finding
 from .window import Floats, JobWindow, Readings
 
+_RISE = 1.4
+
 
 @dataclass(frozen=True, slots=True)
 class _Sign:
@@ -46,6 +48,21 @@ class CpuTime:
     ----------
     seconds : the newest stretch judged; at least two readings of a counter must lie in it.
     past : how far back the host's own habit is learnt from.
+
+    Examples
+    --------
+    From second 60 on the ranks of one host wait 60 % of the time for a CPU. Readings come every
+    5 s, so it began between second 60 and second 65.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0.0, 121, 5)
+    >>> wait = np.full((4, len(at)), 0.05)
+    >>> wait[:2, at > START + 60] = 3.0
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 120, rank_readings={
+    ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
+    >>> (waits,) = CpuTime().judge(window)
+    >>> str(waits.entity), waits.onset[0] - START, waits.onset[1] - START
+    ('host host-0', 60.0, 65.0)
 
     Fails where the kernel gives no schedstat (no wait) and the contention is short-lived against
     the reporting period.
@@ -89,6 +106,10 @@ class CpuTime:
             if sign.kind == "host.cpu_busy":
                 above = [value >= sign.factor * bar for bar in usual]
             counts = any(above) if sign.kind != "host.cpu_busy" else bool(above) and all(above)
+            # Where waiting is usual, a clear rise over both peers and past counts as well.
+            counts |= sign.counter and all(
+                value >= max(_RISE * bar, bar + 3 * sign.least) for bar in usual
+            )
             if not counts and usual:
                 continue
             expected = min(usual) if usual else sign.least

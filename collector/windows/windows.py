@@ -31,6 +31,9 @@ SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
 MOST_ATTEMPTS_A_JOB = 3
 FORGET_SECONDS = 12 * 3600.0
 
+LONGEST_CADENCE_SECONDS = 60.0
+"""A host that was away for longer was away, and does not report that rarely."""
+
 _FLAG = {"quality", "source"}
 
 
@@ -252,12 +255,11 @@ class Windows(Summaries):
     def _host_spoke(self, number: int, now: float) -> None:
         gap = now - self.host_heard[number]
         if 0.25 < gap < float("inf"):
-            # How often the host speaks: quick to learn a longer period, slow to unlearn it.
+            # How often the host speaks: quick to learn a longer pause, slow to unlearn it, so that
+            # sources with different periods on one host count as the slowest of them.
+            gap = min(gap, LONGEST_CADENCE_SECONDS)
             held = self.host_cadence[number]
-            if not held >= 0:
-                self.host_cadence[number] = gap
-            elif gap <= 3 * held:
-                self.host_cadence[number] = max(gap, 0.9 * held + 0.1 * gap)
+            self.host_cadence[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
         self.host_heard[number] = max(self.host_heard[number], now)
 
     def _note_attempts(
