@@ -17,6 +17,8 @@ from ..vocabulary.datagram import LARGEST, Datagram, encode
 from ..vocabulary.samples import Event, Sample
 from .identity import Identity
 from .line import Line
+from .step_record import StepRecord
+from .thinning import Thinning
 
 QUEUE = 1024
 """Messages: at 10 steps a second, enough to bridge an agent's restart."""
@@ -72,11 +74,13 @@ class Sender:
         line: Line,
         identity: Callable[[], Identity],
         pulse: "Beat",
+        thinning: Thinning | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._line = line
         self._identity = identity
         self._pulse = pulse
+        self._thinning = thinning or Thinning()
         self._clock = clock
         self._queue: collections.deque[Message] = collections.deque(maxlen=QUEUE)
         self._given = 0
@@ -169,6 +173,8 @@ class Sender:
                 self._lost += 1
                 continue
             try:
+                if isinstance(message, StepRecord) and not self._thinning.wanted(message):
+                    continue
                 self._send(*message.parts(self._identity().rank))
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1

@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
-from ..vocabulary.samples import Event, Sample, Scalar, attributes
+from ..vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
 
 _HOLD_SECONDS = 2.0
 """How long a record waits for its device values, and at least two steps of its own length."""
@@ -59,10 +60,19 @@ class StepRecord:
         hold = min(max(_HOLD_SECONDS, 2 * self.duration), _HOLD_LONGEST_SECONDS)
         return not 0 <= now - self.at < hold
 
+    def dull(self) -> bool:
+        """Return whether nothing is lost with it where its neighbours are sent: all finite."""
+        self._fill()
+        return (
+            self.checkpoint == 0.0
+            and math.isfinite(self.loss_sum)
+            and all(math.isfinite(value) for value, _scope in self.said.values())
+            and not any(of for _metric, of in self.said)
+        )
+
     def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
         """Return the samples of the step, and an event for each kind of non-finite value."""
-        if self.late is not None and self.late.done:
-            self.late.fill(self)
+        self._fill()
         if self.loss_count and ("training.loss", "") not in self.said:
             self.say("training.loss", self.loss_sum / self.loss_count, scope="local")
         bad = self._non_finite()
@@ -71,12 +81,7 @@ class StepRecord:
                 self.say("training.nonfinite", count, of=what)
         samples = self._times(rank)
         for (metric, of), (value, scope) in self.said.items():
-            pairs: dict[str, Scalar | None] = {
-                "rank": rank,
-                "scope": scope or None,
-                "of": of or None,
-            }
-            samples.append(Sample(metric, value, self.at, attributes(pairs)))
+            samples.append(Sample(metric, value, self.at, _attributes(rank, scope=scope, of=of)))
         events: list[Event] = []
         for what, (_count, value) in bad.items():
             said: dict[str, Scalar] = {
@@ -88,10 +93,14 @@ class StepRecord:
             events.append(Event("training.numeric", self.at, said))
         return samples, events
 
+    def _fill(self) -> None:
+        late, self.late = self.late, None
+        if late is not None and late.done:
+            late.fill(self)
+
     def _times(self, rank: int) -> list[Sample]:
-        plain = attributes({"rank": rank})
-        quality = "exact" if self.exact else "estimated"
-        graded = attributes({"rank": rank, "quality": quality})
+        plain = _attributes(rank)
+        graded = _attributes(rank, quality="exact" if self.exact else "estimated")
         found = [
             Sample("training.step", float(self.step), self.at, plain),
             Sample("training.step.duration", self.duration, self.at, plain),
@@ -127,3 +136,9 @@ class StepRecord:
                 count = self.said.get(("training.nonfinite", what), (0.0, ""))[0]
                 found[what] = (count, value)
         return found
+
+
+@lru_cache(256)
+def _attributes(rank: int, scope: str = "", of: str = "", quality: str = "") -> Attributes:
+    named = {"scope": scope, "of": of, "quality": quality}
+    return attributes({"rank": rank, **{name: text or None for name, text in named.items()}})
