@@ -19,6 +19,7 @@ from ..detectors.contract import Detector
 from ..detectors.own_time import step_ends
 from ..detectors.window import JobWindow
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
+from ..vocabulary import metrics
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId
 from ..vocabulary.incidents import Incident
@@ -31,6 +32,9 @@ IDLE_SECONDS = 900.0
 
 FORGET_EVERY = 600
 
+UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
+"""Samples of single operations: in the journal, but no detector of this version looks at them."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +42,7 @@ class Pipeline:
     """Windows, detectors, cases."""
 
     def __init__(self, *, judges: Sequence[Detector] | None = None) -> None:
-        self.table = SeriesTable()
+        self.table = SeriesTable(unkept=UNKEPT)
         self.windows = Windows(self.table)
         self.cases = Cases()
         self.detector_failures: dict[str, int] = {}

@@ -22,7 +22,7 @@ from ..vocabulary import metrics
 from ..vocabulary.samples import Scalar, attributes
 from . import wire
 from .otlp import resources
-from .otlp.columns import FULL, Columns, MetricsBatch, Rejections, SeriesTable
+from .otlp.columns import FULL, SKIP, Columns, MetricsBatch, Rejections, SeriesTable
 from .otlp.errors import OversizedError, UndecodableError
 from .otlp.general import NO_ROOM, NO_TIME
 
@@ -161,6 +161,8 @@ class _Samples:
 
     def add(self, series: int, value: bytes, at_ms: int) -> None:
         if int.from_bytes(value, "little") == _STALE:
+            return
+        if series == SKIP:
             return
         if series == _NAMELESS:
             self.rejections.add("without a metric name")

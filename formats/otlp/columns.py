@@ -12,6 +12,9 @@ from ...vocabulary.samples import Attributes, Event, Resource
 FULL = -1
 """The series id of a point for which the table has no room."""
 
+SKIP = -2
+"""The series id of a point that is accepted and not kept: nothing is recorded, or nobody looks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -25,17 +28,21 @@ class Series:
 class SeriesTable:
     """An append-only register of series; ids are dense integers from 0 in order of appearance.
 
-    Bounded: past `capacity` series new ones get FULL, and known ones live on.
+    Bounded: past `capacity` series new ones get FULL, and known ones live on. Metrics in `unkept`
+    get SKIP: where an attribute counts up, as a sequence number does, each point is a new series.
     """
 
-    def __init__(self, capacity: int = 2_000_000) -> None:
+    def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
         self._capacity = capacity
+        self._unkept = unkept
         self._series: list[Series] = []
         self._ids: dict[Any, dict[str, dict[Any, int]]] = {}
         self._shared: dict[Any, Attributes] = {}
 
     def intern(self, resource: Resource, metric: str, attributes: Attributes) -> int:
-        """Return the id of a series, a new one if needed, or FULL."""
+        """Return the id of a series, a new one if needed, or FULL or SKIP."""
+        if metric in self._unkept:
+            return SKIP
         of_resource = self._ids.setdefault(_resource_identity(resource), {})
         of_metric = of_resource.setdefault(sys.intern(metric), {})
         identity = _identity(attributes)

@@ -11,9 +11,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from .columns import FULL, Columns, MetricsBatch, Rejections
+from .columns import FULL, SKIP, Columns, MetricsBatch, Rejections
 from .errors import UndecodableError
-from .streams import SKIP, Stream, Streams, blank
+from .streams import Stream, Streams, blank
 from .times import NS
 
 CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE

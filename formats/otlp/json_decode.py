@@ -10,7 +10,7 @@ from typing import Any
 
 from ...vocabulary.samples import Attributes, Resource, attributes
 from . import resources, values
-from .columns import FULL, LogsBatch, MetricsBatch, SeriesTable
+from .columns import FULL, SKIP, LogsBatch, MetricsBatch, SeriesTable
 from .errors import UndecodableError, within
 from .general import CUMULATIVE, NO_ROOM, NO_TIME, NO_VALUE, NOT_CUMULATIVE, UNKEPT, Points
 from .logs import Events
@@ -140,6 +140,8 @@ class _Metrics:
                     pairs = attributes(values.json_pairs(point.get("attributes")))
                 self._pairs[written] = pairs
             series = known[written] = self._table.intern(resource, name, pairs)
+        if series == SKIP:
+            return
         if point.get("asDouble") is not None:
             value = values.number(point["asDouble"], "asDouble")
         elif point.get("asInt") is not None:

@@ -11,10 +11,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMes
 
 from ...vocabulary.samples import Resource, attributes
 from . import resources, values
-from .columns import FULL, SeriesTable
-
-SKIP = -2
-"""Stands for a series where the point says that it carries no recorded value."""
+from .columns import FULL, SKIP, SeriesTable
 
 NO_RECORDED_VALUE = 1  # DataPointFlags.NO_RECORDED_VALUE_MASK
 
