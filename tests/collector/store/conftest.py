@@ -59,6 +59,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         receiver = self.server.receiver
         body = self.rfile.read(int(self.headers["content-length"]))
+        if len(body) < int(self.headers["content-length"]):
+            return  # the sender was killed in the middle of it
         headers = {name.lower(): value for name, value in self.headers.items()}
         verified = Webhook(receiver.secret).verify(body, headers)
         receiver.got.append(

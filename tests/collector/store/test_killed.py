@@ -22,6 +22,12 @@ def _committed(folder):
     return len(set(noted.read_text().split())) if noted.exists() else 0
 
 
+def _heard_more(receiver):
+    count, end = len(receiver.got), time.monotonic() + 10
+    while len(receiver.got) == count and time.monotonic() < end:
+        time.sleep(0.001)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120 + 2 * KILLS)
 def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, new_receiver):
@@ -47,8 +53,10 @@ def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, new_receiver)
     try:
         while killed < KILLS:
             pid = run(max(0, _committed(tmp_path) - AGAIN), 1_000_000)
-            # From the very start, migrations included, to well into the work.
-            time.sleep(chance.random() ** 2 * 0.6)
+            # Half of them from the very start, migrations included; half in the midst of work.
+            if killed % 2:
+                _heard_more(receiver)
+            time.sleep(chance.random() * 0.15)
             os.kill(pid, signal.SIGKILL)
             assert int(answers.readline()) == -signal.SIGKILL
             killed += 1
