@@ -16,6 +16,9 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+START_LINE = "rankscope_probe.pth"
+"""Beside the packages: what lets RANKSCOPE_PROBE=1 attach without a line of code."""
+
 ROOMS = sorted(link.name for link in (ROOT / "src" / "rankscope").iterdir() if link.is_symlink())
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*_cache")
 
@@ -24,7 +27,7 @@ IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*_cache
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return (sdist, wheel), built from a copy; the wheel is built from the sdist."""
     copy = tmp_path_factory.mktemp("copy")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     shutil.copytree(ROOT / "src", copy / "src", symlinks=True, ignore=IGNORED)
     for room in ROOMS:
@@ -68,7 +71,7 @@ def test_the_wheel_holds_every_file_of_every_room(built: tuple[Path, Path]):
     _, wheel = built
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert files_of_rooms() == inside
+    assert files_of_rooms() | {START_LINE} == inside
 
 
 def test_the_sdist_holds_every_file_of_every_room(built: tuple[Path, Path]):
@@ -84,7 +87,7 @@ def test_installing_creates_no_module_beside_rankscope(built: tuple[Path, Path])
     _, wheel = built
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
-    assert {"rankscope"} == {top for top in tops if not top.endswith(".dist-info")}
+    assert {"rankscope", START_LINE} == {top for top in tops if not top.endswith(".dist-info")}
 
 
 @pytest.fixture(scope="session")
@@ -98,9 +101,14 @@ def bare(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> 
     return home / "bin"
 
 
-def run(program: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    program: Path, *words: str, cwd: Path, probe: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a program of the bare environment, away from the sources."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    ours = ("PYTHON", "RANKSCOPE_")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    if probe is not None:
+        environ["RANKSCOPE_PROBE"] = probe
     return subprocess.run(
         [program, *words], cwd=cwd, env=environ, text=True, capture_output=True, check=False
     )
@@ -115,6 +123,15 @@ def test_the_base_install_has_no_dependency(bare: Path, tmp_path: Path):
     done = run(bare / "python", "-c", code, cwd=tmp_path)
     assert (0, "") == (done.returncode, done.stderr)
     assert {"rankscope", "__main__"} >= set(done.stdout.split()) - {"sitecustomize"}
+
+
+@pytest.mark.parametrize(("probe", "loaded"), [("1", "True"), ("0", "False"), (None, "False")])
+def test_only_a_set_variable_loads_the_probe_into_every_python(
+    bare: Path, tmp_path: Path, probe: str | None, loaded: str
+):
+    code = "import sys; print('rankscope.probe.autoload' in sys.modules)"
+    done = run(bare / "python", "-c", code, cwd=tmp_path, probe=probe)
+    assert (0, loaded, "") == (done.returncode, done.stdout.strip(), done.stderr)
 
 
 def test_a_verb_without_its_extra_says_what_to_install(bare: Path, tmp_path: Path):
