@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from ...formats.otlp import encode
 from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
 from ...vocabulary.entities import Entity
-from ...vocabulary.samples import Event, Resource, Sample
+from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
 from . import faults
 from .conditions import Conditions, healthy
 from .events import Saying, Sayings
+from .lines import Lines, Part
 from .placement import host_name
 from .series import Series, gpus, hosts, steps
 from .series.ranks import Ranks
@@ -57,10 +58,11 @@ class Recording:
 
     def lines(self) -> Iterator[str]:
         """Return the lines, in the order in which a collector would have received them."""
+        writers = [Lines(EPOCH + offset) for offset in self.offsets.tolist()]
         for delivery in self._deliveries():
             offset = float(self.offsets[delivery.host])
             if delivery.push is not None:
-                yield encode.metrics_json(delivery.push.groups(EPOCH + offset))
+                yield writers[delivery.host].metrics(delivery.push.parts)
             elif delivery.saying is not None:
                 yield encode.logs_json([_dated(delivery.saying, offset)])
 
@@ -125,7 +127,7 @@ class Recording:
 class _Push:
     """One delivery of metrics: parts of series."""
 
-    parts: list[tuple[Series, int, int]]
+    parts: list[Part]
 
     def columns(self, table: SeriesTable, ids: dict[int, int], epoch: float) -> Columns:
         """Return the samples as columns; `ids` remembers the series by their identity here."""
@@ -140,17 +142,6 @@ class _Push:
             np.concatenate([row.at[first:last] for row, first, last in self.parts]) + epoch,
             np.concatenate([row.value[first:last] for row, first, last in self.parts]),
         )
-
-    def groups(self, epoch: float) -> list[tuple[Resource, list[Sample]]]:
-        """Return the samples by resource, dated by the host's clock."""
-        found: dict[Resource, list[Sample]] = {}
-        for row, first, last in self.parts:
-            samples = found.setdefault(row.resource, [])
-            at = (row.at[first:last] + epoch).tolist()
-            value = row.value[first:last].tolist()
-            metric, named = row.metric, row.attributes
-            samples.extend(Sample(metric, v, t, named) for v, t in zip(value, at, strict=True))
-        return list(found.items())
 
 
 @dataclass(frozen=True, slots=True)
