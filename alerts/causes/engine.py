@@ -143,7 +143,7 @@ def _evidence(
     for prediction in sorted(cause.predicts, key=lambda p: p.absent):
         matches = _related(prediction, entity, findings, places)
         if matches:
-            strongest = max(matches, key=lambda match: (match.score, match.entity))
+            strongest = _strongest(matches)
             weight = prediction.present * min(1.0, 0.55 + 0.15 * strongest.score)
             if prediction.at == "ranks" and len(entity.ranks) > 1:
                 weight *= min(1.0, 0.5 + len({m.entity for m in matches}) / len(entity.ranks))
@@ -168,13 +168,18 @@ def _evidence(
             if not _same_place(match, entity, cause)
         ]
         if matches:
-            strongest = max(matches, key=lambda match: (match.score, match.entity))
+            strongest = _strongest(matches)
             rows.append(_row("contradicts", strongest, prediction.present))
     rows = _capped(rows, knowledge.weights.family_cap)
     rows += _cover(cause, entity, findings, (begin, end), knowledge)
     if onsets:
         rows.append(_time(entity, min(onsets), symptoms, (begin, end), knowledge))
     return rows
+
+
+def _strongest(matches: Sequence[Finding]) -> Finding:
+    """Return the one that stands out most; of equals always the same, whatever their order."""
+    return max(matches, key=lambda match: (match.score, match.entity, match.window, match.text))
 
 
 def _same_place(match: Finding, entity: Entity, cause: Cause) -> bool:
@@ -333,7 +338,7 @@ def _hypothesis(
             Action(
                 advice.when,
                 _filled(advice.text, entity, places),
-                _filled(advice.command, entity, places, quote=shlex.quote),
+                _filled(advice.command, entity, places, quote=_quoted),
             )
             for advice in cause.actions
         ),
@@ -352,7 +357,10 @@ def _unknown(
     """Return the hypothesis that none of the named causes is the one."""
     weights = knowledge.weights
     entity = places.job
-    window = (symptoms[0].onset[0], symptoms[0].window[1])
+    window = (
+        min(symptom.onset[0] for symptom in symptoms),
+        max(symptom.window[1] for symptom in symptoms),
+    )
     prior = _log_odds(weights.unknown_share) if causes else 0.0
     # Only what the best candidates could not show makes them less sure; a silent vendor exporter
     # says nothing about a NaN.
@@ -418,7 +426,7 @@ def _checks(
         checks += [
             NextCheck(
                 _filled(advice.text, row.entity, places),
-                _filled(advice.command, row.entity, places, quote=shlex.quote),
+                _filled(advice.command, row.entity, places, quote=_quoted),
                 (row.fault, *advice.separates),
             )
             for advice in by_fault[row.fault].checks
@@ -427,17 +435,23 @@ def _checks(
     return tuple(checks)
 
 
+def _quoted(name: str) -> str:
+    """Return a name for a shell; nothing where a program would take the name for an option."""
+    return shlex.quote(name) if name and not name.startswith("-") else ""
+
+
 def _filled(text: str, entity: Entity, places: Places, *, quote: Callable[[str], str] = str) -> str:
     """Fill in {host} {rank} {pid} {id}; what is not known stays as the word in angle brackets.
 
-    Names come from telemetry, so in commands they are quoted for the shell that they are pasted in.
+    Names come from telemetry, so in commands they are quoted for the shell that they are pasted in,
+    and those that would be options (`ssh -oProxyCommand=...`) are left to the reader.
     """
     rank = entity.ranks[0] if entity.ranks else None
     pid = places.pids.get(rank) if rank is not None else None
     values = {
-        "host": quote(host) if (host := places.host_of(entity)) else "<host>",
+        "host": quote(places.host_of(entity) or "") or "<host>",
         "rank": "<rank>" if rank is None else str(rank),
         "pid": "<pid>" if pid is None else str(pid),
-        "id": quote(entity.id),
+        "id": quote(entity.id) or "<id>",
     }
     return _BLANK.sub(lambda blank: values[blank[1]], text)
