@@ -1,0 +1,97 @@
+"""Findings, places and scenes by hand: a job of four ranks on two hosts, everything observed."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from rankscope.alerts.causes.places import Places
+from rankscope.alerts.lifecycle import Scene
+from rankscope.vocabulary import entities
+from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.entities import Entity
+from rankscope.vocabulary.findings import Finding
+from rankscope.vocabulary.ids import Job
+
+START = 1_700_000_000.0
+
+
+def at_home(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Places:
+    """Return a job with two ranks on each of its hosts, one device a rank."""
+    home = {
+        rank: host for number, host in enumerate(hosts) for rank in (2 * number, 2 * number + 1)
+    }
+    return Places(
+        job=entities.job(name, tuple(home)),
+        hosts={
+            host: entities.host(host, tuple(rank for rank, on in home.items() if on == host))
+            for host in hosts
+        },
+        rank_hosts=home,
+        devices={rank: entities.gpu(f"GPU-{rank}", host, (rank,)) for rank, host in home.items()},
+        pids={rank: 1000 + rank for rank in home},
+        observed=frozenset(s for kind in kinds.catalogue().values() for s in kind.signals),
+    )
+
+
+@pytest.fixture
+def places() -> Places:
+    return at_home()
+
+
+@pytest.fixture
+def settle() -> Callable[..., Places]:
+    """Return a function that lays out a job of another name or on other hosts."""
+    return at_home
+
+
+@pytest.fixture
+def found() -> Callable[..., Finding]:
+    """Return a function that makes a finding; times are seconds after START."""
+
+    def make(
+        kind: str,
+        entity: Entity,
+        onset: float = 40.0,
+        *,
+        until: float | None = None,
+        score: float = 3.0,
+        magnitude: float = 1.3,
+        text: str = "",
+        job: str = "run-1",
+        attempt: int = 0,
+    ) -> Finding:
+        begun = START + onset
+        return Finding(
+            kind=kind,
+            job=Job(job),
+            attempt=attempt,
+            entity=entity,
+            onset=(begun, begun if until is None else START + until),
+            magnitude=magnitude,
+            score=score,
+            detector="by-hand",
+            signal=kinds.catalogue()[kind].signals[0],
+            window=(begun, begun + 20.0),
+            observed=magnitude,
+            expected=1.0,
+            text=text or f"{kind} on {entity}",
+        )
+
+    return make
+
+
+@pytest.fixture
+def scene() -> Callable[..., Scene]:
+    """Return a function that says how a job does: it steps until a second after START."""
+
+    def make(stepped: float = 40.0, *, attempt: int = 0, silent: float = 0.0) -> Scene:
+        return Scene(
+            ranks=4,
+            nodes=2,
+            cluster="c1",
+            attempt=attempt,
+            last_step_at=START + stepped,
+            silent_seconds=silent,
+        )
+
+    return make
