@@ -15,7 +15,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SystemClock
-from . import listening, logs
+from . import listening, logs, restart
 from .api.app import create_app
 from .engine import Engine
 from .health import Health
@@ -84,7 +84,7 @@ class Service:
             clock=clock,
             health=self._health,
             queue_bytes=settings.intake.queue_bytes,
-            reread_seconds=settings.journal.reread_minutes * 60,
+            reread_seconds=restart.reread_seconds(self._store, settings.journal, clock.now()),
         )
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self.address = self._listening.address

@@ -18,3 +18,9 @@ class JournalSettings(Section):
     reread_minutes: float = Field(
         default=20.0, ge=0, description="Minutes of the journal that are read again at start"
     )
+    reread_limit_minutes: float = Field(
+        default=60.0,
+        ge=0,
+        description="The same at most, where an open incident began earlier: so that it is found "
+        "again and not opened a second time",
+    )

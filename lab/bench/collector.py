@@ -129,7 +129,7 @@ def _shuffled(body: bytes, draw: random.Random) -> bytes:
                 draw.shuffle(order)
                 del points[:]
                 points.extend(order)
-    return request.SerializeToString()
+    return bytes(request.SerializeToString())
 
 
 class _Senders:

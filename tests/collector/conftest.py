@@ -148,7 +148,7 @@ def new_engine(pipeline, memory_journal, sink, clock, health) -> Callable[..., E
 
 
 @pytest.fixture
-def engine(new_engine) -> Engine[Any]:
+def engine(new_engine: Callable[..., Engine[Any]]) -> Engine[Any]:
     """Return an engine whose thread is not started: tests call `step`."""
     return new_engine()
 

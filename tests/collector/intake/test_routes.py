@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 import struct
-from types import SimpleNamespace
+from unittest import mock
 
 import cramjam
 import httpx
@@ -21,6 +21,7 @@ from rankscope.collector.engine import BusyError, Engine
 from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.services import Services
+from rankscope.collector.settings import CollectorSettings
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -36,8 +37,8 @@ def services(pipeline, memory_journal, sink, clock, health):
     engine.wait_ready()
     yield Services(
         engine=engine,
-        store=SimpleNamespace(),
-        settings=SimpleNamespace(intake=IntakeSettings(body_limit_bytes=LIMIT)),
+        store=mock.Mock(),  # the intake asks nothing of it
+        settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
         clock=clock,
         version="0",
         health=health,

@@ -109,6 +109,7 @@ def test_beyond_their_bound_requests_are_kept_whole(entries):
     (one,) = [entry for entry in entries([body([1.0]), body([2.0])]) if entry.layout]
     templates = columns.Templates(max_bytes=len(one.body))
     first = templates.fresh(one.layout, one.body)
+    assert first is not None
     templates.add(one.layout, first)
     assert templates.fresh(one.layout, one.body) is None
 

@@ -172,7 +172,7 @@ class TestLines:
 
     def test_a_cut_off_last_line_is_no_error(self, tmp_path, new_replay, pipeline):
         (tmp_path / "a.jsonl").write_text(f"{self.metrics(1.0)}\n{self.metrics(2.0)[:-5]}")
-        warned = []
+        warned: list[str] = []
         new_replay(warn=warned.append).run(tmp_path)
         assert len([call for call in pipeline.calls if call[0] == "metrics"]) == 1
         assert len(warned) == 1

@@ -34,6 +34,8 @@ def started(environ):
         with subprocess.Popen(
             COMMAND, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
             try:
                 found = re.search(r"http://[\d.:]+", process.stdout.readline())
                 assert found, process.stderr.read()

@@ -1,0 +1,59 @@
+"""`rankscope check-config`: whose file it is, and every mistake in it."""
+
+import pytest
+
+from rankscope.cli.main import main
+
+
+@pytest.fixture
+def check(tmp_path, capsys):
+    """Return a function that checks a text: (exit code, standard output, standard error)."""
+
+    def run(text, *more):
+        (tmp_path / "settings.yaml").write_text(text)
+        code = main(["check-config", str(tmp_path / "settings.yaml"), *more])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "process"),
+    [
+        ("http:\n  listen: 127.0.0.1:8470\n", "collector"),
+        ("push:\n  endpoint: http://127.0.0.1:8470\n", "agent"),
+    ],
+)
+def test_it_finds_out_whose_settings_a_file_holds(check, text, process):
+    code, out, _ = check(text)
+    assert code == 0
+    assert process in out
+
+
+def test_every_mistake_is_named_with_its_key_and_fix(check):
+    code, _, err = check("data_dr: x\nhttp:\n  listen: 8470\n")
+    assert code == 1
+    assert "data_dr" in err
+    assert "did you mean data_dir" in err
+    assert "http.listen" in err
+
+
+def test_a_file_for_the_other_process_is_a_mistake_when_one_is_named(check):
+    code, _, err = check("push:\n  endpoint: http://127.0.0.1:8470\n", "--for", "collector")
+    assert code == 1
+    assert "push" in err
+
+
+def test_a_file_that_is_not_there_is_exit_1(tmp_path, capsys):
+    assert main(["check-config", str(tmp_path / "none.yaml")]) == 1
+    assert "none.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "listen", ["8470", "127.0.0.1", "127.0.0.1:", ":8470", "127.0.0.1:99999", "127.0.0.1:http"]
+)
+def test_an_address_that_is_none_is_refused(check, listen):
+    code, _, err = check(f'http:\n  listen: "{listen}"\n')
+    assert code == 1
+    assert "HOST:PORT" in err

@@ -1,0 +1,137 @@
+"""The real pipeline and the real store: live, restarted and replayed, the same incidents."""
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rankscope.collector import recordings
+from rankscope.collector.engine import Engine
+from rankscope.collector.health import Health
+from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.store.store import Store
+
+RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
+
+
+@dataclass
+class SetClock:
+    at: float = 0.0
+
+    def now(self):
+        return self.at
+
+
+class Live:
+    """A collector without a thread, fed with the recording at its own times."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.clock = SetClock()
+        self.store = Store(f"sqlite:///{folder / 'incidents.db'}")
+        self.commits = []
+        self.start()
+
+    def start(self):
+        self.journal = Journal(self.folder / "journal", JournalSettings())
+        self.engine = Engine(
+            pipeline=Pipeline(),
+            journal=self.journal,
+            sink=self,
+            clock=self.clock,
+            health=Health(),
+        )
+        self.engine.recover()
+        self.engine._commit()
+        self.engine._state = "running"
+
+    def commit(self, changes, now):
+        self.commits.extend((change.kind, change.incident.id) for change in changes)
+        self.store.commit(changes, now)
+
+    def crash(self):
+        """End as kill -9 does: nothing is noted, nothing handed over."""
+        self.journal.close()
+        self.start()
+
+    def feed(self, lines):
+        for at, body in lines:
+            # As a sender would be heard: a little after the last thing it tells of.
+            while self.clock.at and self.clock.at + 1 < at:
+                self.clock.at += 1
+                self.engine.step()
+            self.clock.at = max(self.clock.at, at + 0.05)
+            self.engine.submit(Payload(Kind.METRICS_JSON, body))
+            self.engine.step()
+
+    def run_on(self):
+        for _ in range(30):
+            self.clock.at += 1
+            self.engine.step()
+
+    def documents(self):
+        rows = [dict(row) for row in self.store.incidents(limit=100).items]
+        for row in rows:
+            row.pop("handling")  # what people did, which no replay knows
+        return sorted(rows, key=lambda row: (row["opened_at"], row["id"]))
+
+
+@pytest.fixture
+def lines():
+    with gzip.open(RECORDING) as stream:
+        found = [(recordings.event_time(text), text) for text in stream]
+    return [(at, text) for at, text in found if at is not None and b"resourceMetrics" in text[:40]]
+
+
+@pytest.fixture
+def new_live(tmp_path):
+    """Return a function that starts a collector in a folder of its own."""
+    started = []
+
+    def start(name):
+        (tmp_path / name).mkdir()
+        started.append(Live(tmp_path / name))
+        return started[-1]
+
+    yield start
+    for collector in started:
+        collector.journal.close()
+        collector.store.close()
+
+
+def replayed(folder):
+    def failed(_stage, error):
+        raise error
+
+    return Replay(pipeline=Pipeline(), warn=lambda _: None, failed=failed).run(folder)
+
+
+def test_a_replay_of_the_journal_gives_the_stored_documents_byte_for_byte(new_live, lines):
+    live = new_live("live")
+    live.feed(lines)
+    live.run_on()
+    live.engine.stop()
+    documents = replayed(live.folder)
+    assert documents
+    assert [as_line(row) for row in documents] == [as_line(row) for row in live.documents()]
+
+
+def test_crashes_lose_nothing_and_open_nothing_twice(new_live, lines):
+    calm, crashing = new_live("calm"), new_live("crashing")
+    calm.feed(lines)
+    part = len(lines) // 5 + 1
+    for start in range(0, len(lines), part):
+        crashing.feed(lines[start : start + part])
+        crashing.crash()
+    for live in (calm, crashing):
+        live.run_on()
+    assert calm.documents()
+    assert crashing.documents() == calm.documents()
+    opened = [identity for kind, identity in calm.commits if kind == "incident.opened"]
+    assert len(opened) == len(set(opened))
