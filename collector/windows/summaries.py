@@ -10,6 +10,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.ids import Job
 from .attempt import Attempt
+from .steps import StepGrid
 
 if TYPE_CHECKING:
     from .windows import Windows
@@ -106,11 +107,14 @@ class Summaries:
         window = self.window(attempt, attempt.heard)
         steps = window.steps
         found: list[tuple[int | None, list[tuple[float, float]]]] = []
-        names = [name for name in steps.planes if name == metric or name.startswith(f"{metric}|")]
+        planes = dict(steps.planes)
+        if metric == StepGrid.STEP:  # the ruler itself is no plane
+            planes = {metric: np.broadcast_to(steps.index.astype(np.float64), steps.at.shape)}
+        names = [name for name in planes if name == metric or name.startswith(f"{metric}|")]
         for name in sorted(names):
             for row, rank in enumerate(attempt.grid.ranks):
                 if ranks is None or rank in ranks:
-                    points = _points(steps.at[row], steps.planes[name][row], start, end)
+                    points = _points(steps.at[row], planes[name][row], start, end)
                     if points:
                         found.append((rank, points))
         if names:
