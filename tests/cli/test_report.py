@@ -1,6 +1,7 @@
 """The report says everything that the incident document says, in a person's words."""
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ EVIDENCE = {
     "weight": 3.0,
     "text": "its ranks wait for a CPU",
 }
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "schema_version": "1.0",
     "id": "0123456789abcdef",
     "job": "train-7b",

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
 
 
 def test_no_cause_at_all_is_wrong():
-    empty = {"root_cause": {"hypotheses": []}}
+    empty: dict[str, Any] = {"root_cause": {"hypotheses": []}}
     verdict = judge(empty, fault="software.crash", host="demo-b", rank=3)
     assert not verdict.right
     assert "software.crash at rank 3 on demo-b" in verdict.text
