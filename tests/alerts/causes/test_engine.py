@@ -399,10 +399,9 @@ def test_commands_quote_hostile_names_for_the_shell(host, settle, found):
     cause = explain(findings, places)
     first = cause.hypotheses[0]
     assert host == first.entity.id
-    for row in (*first.actions, *cause.next_checks):
-        if row.command:
-            words = shlex.split(row.command)
-            assert ["ssh", host] == words[:2]
+    commands = [row.command for row in first.actions] + [row.command for row in cause.next_checks]
+    for command in filter(None, commands):
+        assert ["ssh", host] == shlex.split(command)[:2]
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=reboot", "--help"])
