@@ -60,6 +60,7 @@ def test_an_interrupted_demo_leaves_nothing_running_and_says_where_its_logs_are(
     )
     said = []
     with process:
+        assert process.stdout is not None
         for line in process.stdout:
             said.append(line)
             if "healthy for" in line:

@@ -92,6 +92,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_agai
         stage.collector()
         wait("the collector, again", client.ready, 60)
         kept = client.incident(document["id"])
+        assert kept is not None
         (line,) = [line for line in once.splitlines() if json.loads(line)["id"] == document["id"]]
         # The API adds what people did to the machine's document; a replay knows no people.
         people = set(kept) - set(json.loads(line))

@@ -13,7 +13,7 @@ from rankscope.lab import recordings
 from rankscope.lab.simulator import faults, recording, scenarios
 from rankscope.lab.simulator.lines import Lines
 from rankscope.lab.simulator.series import Series
-from rankscope.lab.simulator.shape import ScenarioError
+from rankscope.lab.simulator.shape import EPOCH, ScenarioError
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary.samples import Resource, Sample, attributes
@@ -71,16 +71,14 @@ def test_lines_are_what_the_encoder_itself_would_write():
         Series(0, node, "system.cpu.utilization", (), at, value),
         Series(0, job, "training.loss", attributes({"rank": 4}), at, value),
     ]
-    writer = Lines(recording.EPOCH)
+    writer = Lines(EPOCH)
     for first, last in ((0, 2), (2, 6)):
         groups = [
             (
                 row.resource,
                 [
                     Sample(row.metric, float(v), float(t), row.attributes)
-                    for t, v in zip(
-                        at[first:last] + recording.EPOCH, value[first:last], strict=True
-                    )
+                    for t, v in zip(at[first:last] + EPOCH, value[first:last], strict=True)
                 ],
             )
             for row in rows
@@ -142,7 +140,7 @@ def test_a_host_that_was_cut_off_delivers_everything_afterwards():
     arrivals = []
     for at, batch in found.batches(SeriesTable()):
         if not isinstance(batch, list):
-            arrivals.append((at - recording.EPOCH, batch.columns.at.max() - recording.EPOCH))
+            arrivals.append((at - EPOCH, batch.columns.at.max() - EPOCH))
     late = [(at, newest) for at, newest in arrivals if at - newest > 20]
     assert late
     assert all(195 <= at < 197 for at, _ in late)

@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import recording, scenarios
+from rankscope.lab.simulator.shape import EPOCH
 
 
 def made(name, seed=1):
@@ -47,7 +48,7 @@ def test_step_time_is_the_slowest_ranks_own_time_and_the_collective():
 def test_the_culprit_waits_least_and_its_peers_wait_for_it(name):
     found = made(name)
     attempt, culprits = found.attempts[0], list(found.truth.entity.ranks)
-    onset = found.truth.onset - recording.EPOCH
+    onset = found.truth.onset - EPOCH
     late = matrix(attempt.steps.start)[:, 0] > onset + 25
     comm = np.median(matrix(attempt.steps.comm)[late], axis=0)
     peers = np.delete(comm, culprits)
@@ -59,7 +60,7 @@ def test_the_culprit_waits_least_and_its_peers_wait_for_it(name):
 def test_a_slow_network_makes_nobody_late():
     found = made("network_slow")
     attempt = found.attempts[0]
-    late = matrix(attempt.steps.start)[:, 0] > found.truth.onset - recording.EPOCH
+    late = matrix(attempt.steps.start)[:, 0] > found.truth.onset - EPOCH
     compute = matrix(attempt.steps.compute)
     before, after = np.median(compute[~late], axis=0), np.median(compute[late], axis=0)
     np.testing.assert_allclose(after, before, rtol=0.05)
@@ -70,7 +71,7 @@ def test_a_slow_network_makes_nobody_late():
 def test_busy_neighbours_fill_the_host_and_its_ranks_wait_for_a_cpu():
     found = made("cpu_contention_gpu")
     host = int(found.truth.entity.id.removeprefix("gpu-"))
-    onset = found.truth.onset - recording.EPOCH
+    onset = found.truth.onset - EPOCH
     for (reporter, _), (at, value) in values(found, "process.cpu.wait").items():
         rate = np.diff(value) / np.diff(at)
         after = rate[at[1:] > onset + 10].mean()
@@ -82,7 +83,7 @@ def test_busy_neighbours_fill_the_host_and_its_ranks_wait_for_a_cpu():
 def test_a_quota_leaves_the_host_idle_and_shows_in_its_own_counter():
     found = made("cpu_contention_quota")
     host = int(found.truth.entity.id.removeprefix("gpu-"))
-    onset = found.truth.onset - recording.EPOCH
+    onset = found.truth.onset - EPOCH
     for (reporter, _), (at, value) in values(found, "container.cpu.throttled").items():
         grown = value[-1] - np.interp(onset, at, value)
         assert (grown > 5) if reporter == host else (grown == 0)
@@ -189,8 +190,8 @@ def test_a_crash_ends_its_rank_first_and_every_peer_after():
 def test_a_lost_host_says_nothing_more_while_the_others_do():
     found = made("host_lost")
     host = int(found.truth.entity.id.removeprefix("gpu-"))
-    onset = found.truth.onset - recording.EPOCH
-    last = {}
+    onset = found.truth.onset - EPOCH
+    last: dict[int, float] = {}
     for row in found.series:
         last[row.host] = max(last.get(row.host, 0), float(row.at[-1]))
     # A step that had begun may still carry it on for a moment.
@@ -210,7 +211,7 @@ def test_what_a_lost_host_had_not_sent_is_lost_with_it():
 
 def test_heat_lowers_the_clock_and_raises_the_temperature_of_the_right_device():
     found = made("thermal_throttle")
-    onset = found.truth.onset - recording.EPOCH
+    onset = found.truth.onset - EPOCH
     device = found.truth.entity.id
     rows = {
         dict(named)["hw.id"]: float(np.median(value[at > onset + 30]))
