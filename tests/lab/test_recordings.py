@@ -16,6 +16,7 @@ from rankscope.lab.simulator.series import Series
 from rankscope.lab.simulator.shape import EPOCH, ScenarioError
 from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as fault_ids
+from rankscope.vocabulary.ids import Fault
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 SHORT = [name for name, row in scenarios.catalogue().items() if row.seconds <= 400]
@@ -48,12 +49,13 @@ def test_lines_decode_to_what_was_simulated(name):
     points = said = 0
     for line in found.lines():
         if line.startswith('{"resourceLogs"'):
-            batch = decode.logs_json(line)
-            said += len(batch.events)
+            logs = decode.logs_json(line)
+            said += len(logs.events)
+            assert logs.rejected == 0, logs.reason
         else:
             batch = decoder.json(line)
             points += len(batch.columns)
-        assert batch.rejected == 0, batch.reason
+            assert batch.rejected == 0, batch.reason
     assert points > 0.98 * found.samples
     assert said == len(found.sayings)
 
@@ -160,7 +162,8 @@ def test_every_fault_of_the_list_has_a_contract_id_and_a_scenario():
 @pytest.mark.parametrize("name", [n for n, row in scenarios.catalogue().items() if row.fault])
 def test_the_truth_points_at_an_entity_the_contract_allows(name):
     found = recording.simulate(scenarios.named(name), 11)
-    assert found.truth.entity.type in fault_ids.catalogue()[found.truth.fault].entities
+    assert found.truth is not None
+    assert found.truth.entity.type in fault_ids.catalogue()[Fault(found.truth.fault)].entities
     assert found.truth.entity.ranks
 
 

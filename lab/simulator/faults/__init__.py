@@ -8,7 +8,7 @@ moment, `entity` says what is truly at fault, and `ranks` whose work it touches.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Fault(Protocol):
         ...
 
 
-FAULTS: dict[str, type] = {
+FAULTS: dict[str, type[Fault]] = {
     "cpu_contention": cpu_contention.CpuContention,
     "stuck_process": stuck_process.StuckProcess,
     "nan_rank": nan_rank.NanRank,
@@ -71,7 +71,7 @@ def build(
     kind = rest.pop("kind", None)
     if kind not in FAULTS:
         raise ScenarioError(f"fault.kind {kind!r}: one of {', '.join(FAULTS)}")
-    fields = {item.name for item in dataclasses.fields(FAULTS[kind])}
+    fields = {item.name for item in dataclasses.fields(cast("Any", FAULTS[kind]))}
     if unknown := sorted(set(rest) - fields):
         raise ScenarioError(f"fault {kind}: unknown {', '.join(unknown)}; it has {sorted(fields)}")
     hosts = job.hosts or tuple(range(cluster.hosts))
@@ -84,5 +84,4 @@ def build(
         rest.setdefault("place", place)
     if "slots" in fields:
         rest["slots"] = cluster.slots
-    fault: Fault = FAULTS[kind](**rest)
-    return fault
+    return FAULTS[kind](**rest)
