@@ -14,8 +14,8 @@ class SlowSteps:
     """Compare the newest steps with the job's healthy ones, and with its ranks' healthy work.
 
     Two routes, either is enough. History: the median duration of the newest steps against the
-    healthy block of the window (the fastest tenth of its blocks of steps), lifted by tokens where
-    they explain durations. Peers: the part of a step that the slowest rank's excess over the
+    fast side of the window's blocks of steps, and how far those wander, freed of tokens where they
+    explain durations. Peers: the part of a step that the slowest rank's excess over the
     healthy quantile of its peers makes up; this one needs no healthy past.
 
     Parameters
@@ -49,7 +49,7 @@ class SlowSteps:
     def __init__(
         self,
         *,
-        least: float = 1.08,
+        least: float = 1.1,
         sigmas: float = 5.0,
         seconds: float = 10.0,
         fewest: int = 5,
@@ -69,7 +69,7 @@ class SlowSteps:
         duration = durations(steps)
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index))  # the newest, untold steps are counted as well
-        found = self._by_history(steps, duration, count)
+        found = self._by_history(duration, count)
         if found is None:
             return []
         healthy, recent, first, noise = found
@@ -99,20 +99,18 @@ class SlowSteps:
             )
         ]
 
-    def _by_history(
-        self, steps: Steps, duration: Floats, count: int
-    ) -> tuple[float, float, int, float] | None:
+    def _by_history(self, duration: Floats, count: int) -> tuple[float, float, int, float] | None:
         """Return (healthy, recent, first slow column, noise) or None."""
-        start = self.warm_up if steps.index[0] <= steps.index[-1] - len(steps.index) + 1 else 0
         told = np.flatnonzero(np.isfinite(duration))
-        told = told[told >= start]
+        told = told[told >= self.warm_up]
         if len(told) < 2 * self.fewest:
             return None
         newest = told[-count:]
         past = told[:-count] if len(told) > count + self.fewest else told[: self.fewest]
-        healthy = _healthy(duration[past], self.fewest)
+        healthy, wander = _healthy(duration[past], max(self.fewest, min(count, len(past) // 8)))
         spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
-        noise = 1.2533 * spread / math.sqrt(len(newest)) + 0.003 * healthy
+        error = 1.2533 * spread / math.sqrt(len(newest))
+        noise = math.hypot(error, wander) + 0.003 * healthy
         recent = float(np.median(duration[newest]))
         if recent < self.least * healthy or recent - healthy < self.sigmas * noise:
             return None
@@ -145,18 +143,22 @@ def durations(steps: Steps) -> Floats:
     return adjusted
 
 
-def _healthy(duration: Floats, block: int) -> float:
-    """Return the healthy step time: the fastest tenth of the medians of blocks of steps."""
-    size = max(block, len(duration) // 64)
+def _healthy(duration: Floats, size: int) -> tuple[float, float]:
+    """Return the healthy step time and how far it wanders (as a standard deviation).
+
+    Both come from the medians of blocks of `size` steps, and from their fast side only: a fault
+    that fills up to two thirds of the window changes neither.
+    """
     whole = len(duration) // size * size
     if whole < 2 * size:
-        return float(np.median(duration))
+        return float(np.median(duration)), 0.0
     blocks = np.median(duration[:whole].reshape(-1, size), axis=1)
-    return float(np.quantile(blocks, 0.1))
+    fast, healthy, upper = np.quantile(blocks, (0.05, 0.15, 0.3))
+    return float(healthy), float(upper - fast) / 1.12
 
 
 def _onset(duration: Floats, told: np.ndarray, limit: float) -> int:
-    """Return the first column of the newest run of slow steps; two fast steps in a row end it."""
+    """Return the first column of the newest run of slow steps; three fast steps in a row end it."""
     slow = duration[told] > limit
     first, fast = len(told) - 1, 0
     for place in range(len(told) - 1, -1, -1):

@@ -236,8 +236,6 @@ class Stalls:
 
     def _behind_step(self, window: JobWindow, last: float) -> list[Finding]:
         at = window.steps.at
-        if at.shape[1] < 2:
-            return []
         told = np.isfinite(at)
         newest = np.where(told.any(axis=1), at.shape[1] - 1 - told[:, ::-1].argmax(axis=1), -1)
         behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))
@@ -271,8 +269,6 @@ class Stalls:
         inside = {row: bool(_WAITING.search(_top(text))) for row, text in stacks.items()}
         outside = [row for row, waits in inside.items() if not waits]
         if len(inside) < 2 or not 0 < len(outside) < len(inside) / 2 + 0.5:
-            return []
-        if len(outside) == len(inside):
             return []
         return [
             self._sign(
