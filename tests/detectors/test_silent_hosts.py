@@ -92,3 +92,10 @@ def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
     window = sketch(steady(), now=START + 80, host_heard=np.array([START + 80, START + 55]))
     window.steps.at[2:, 58:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().judge(window)]
+
+
+def test_a_silent_host_that_never_told_a_step_is_named_while_others_step(steady):
+    """Nothing of it is missed by the steps: agents may be on hosts that the probe is not."""
+    window = sketch(steady(), now=START + 80, host_heard=np.array([START + 80, START + 55]))
+    window.steps.at[2:] = np.nan
+    assert ["host-1"] == [f.entity.id for f in SilentHosts().judge(window)]

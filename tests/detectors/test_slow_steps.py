@@ -78,6 +78,15 @@ def test_two_fast_steps_do_not_end_a_slow_stretch_but_three_do(steady):
     assert "since step 30" in finding.text
 
 
+def test_slowness_that_flickered_from_the_start_is_dated_to_its_first_step():
+    own = np.full((4, 90), 0.8)
+    own[:, 7::3] = own[:, 60:] = 1.6
+
+    (finding,) = SlowSteps().judge(sketch(own))
+
+    assert "since step 7" in finding.text
+
+
 def test_steps_that_take_longer_for_more_tokens_are_no_finding():
     tokens = np.random.default_rng(3).integers(2_000, 4_000, 80).astype(float)
     tokens[50:] *= 2.5

@@ -158,6 +158,7 @@ def test_two_steps_are_enough_to_know_what_is_usual(steady):
         ([100, 100, 100, 100], [99, 99, 99, 99], "rank.behind_enqueued", []),
         ([100, 99, 99, 99], [99, 99, 99, 99], "rank.behind_enqueued", []),
         ([100, 100, np.nan, 100], [99, 99, 99, 99], "rank.behind_enqueued", []),
+        ([100, 99, np.nan, np.nan], [np.nan, np.nan, 98, np.nan], "rank.behind_enqueued", ["1"]),
     ],
     ids=[
         "who has not launched stopped in the process",
@@ -166,6 +167,7 @@ def test_two_steps_are_enough_to_know_what_is_usual(steady):
         "equal counters accuse nobody",
         "most cannot be behind",
         "who tells nothing is not behind",
+        "one who tells alone is compared with nobody",
     ],
 )
 def test_counters_of_a_group_say_who_is_behind(judged, group, enqueued, completed, kind, who):

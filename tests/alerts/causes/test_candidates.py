@@ -1,0 +1,106 @@
+"""Which places become candidates: what evidence touches, as the types a fault may point at."""
+
+import pytest
+
+from rankscope.alerts.causes.catalogue import parse
+from rankscope.alerts.causes.engine import explain
+from rankscope.vocabulary import entities
+
+WEIGHTS = """
+version = "test"
+[weights]
+unknown_share = 0.2
+needed = 3.0
+missing = 0.2
+family_cap = 4.0
+cover = 3.0
+early = 0.3
+late = -0.7
+late_seconds = 20.0
+"""
+
+
+def knowing(fault, *predicts, covers=()):
+    """Return a catalogue of one cause of slowness: (finding, at, essential) each."""
+    rows = ", ".join(
+        f'{{ finding = "{finding}", at = "{at}", present = 2.0, absent = 0.0,'
+        f" essential = {str(essential).lower()} }}"
+        for finding, at, essential in predicts
+    )
+    return parse(f"""{WEIGHTS}
+[[cause]]
+fault = "{fault}"
+share = 0.1
+symptoms = ["job.slow"]
+covers = [{", ".join(f'"{kind}"' for kind in covers)}]
+runbook = "docs/runbooks/{fault}.md"
+predicts = [{rows}]
+contradicts = []
+actions = []
+checks = []
+""")
+
+
+@pytest.fixture
+def candidates(places, found):
+    """Return a function that tells the candidates of a fault that one finding touches."""
+
+    def tell(fault, kind, entity, at="self", layout=places):
+        knowledge = knowing(fault, (kind, at, False))
+        findings = [found("job.slow", layout.job), found(kind, entity)]
+        cause = explain(findings, layout, knowledge=knowledge)
+        return [(row.entity.type, row.entity.id) for row in cause.hypotheses if row.fault == fault]
+
+    return tell
+
+
+def test_a_rank_leads_to_its_host_and_its_device(candidates, places):
+    rank = places.rank_entity(2)
+    assert [("host", "host-b")] == candidates("host.lost", "rank.waits_least", rank, "ranks")
+    assert [("gpu", "GPU-2")] == candidates("gpu.slow", "rank.waits_least", rank, "ranks")
+    assert [("rank", "2")] == candidates("software.crash", "rank.waits_least", rank)
+    assert [("job", "run-1")] == candidates("numerics.plateau", "rank.waits_least", rank, "job")
+
+
+def test_a_device_and_a_process_lead_to_their_ranks(candidates, places):
+    device, process = places.devices[2], entities.process("host-b", 1002, (2,))
+    assert [("rank", "2")] == candidates("software.crash", "gpu.throttled", device, "ranks")
+    assert [("gpu", "GPU-2")] == candidates("gpu.slow", "gpu.throttled", process, "ranks")
+
+
+def test_a_host_does_not_lead_to_one_of_its_devices(candidates, places):
+    assert [] == candidates("gpu.slow", "host.cpu_busy", places.hosts["host-b"])
+
+
+def test_a_host_that_runs_none_of_the_jobs_ranks_still_is_itself(candidates, places):
+    stranger = entities.host("elsewhere")
+    assert [("host", "elsewhere")] == candidates("host.lost", "host.cpu_busy", stranger)
+
+
+def test_a_cause_without_one_of_its_essential_findings_is_no_candidate(places, found):
+    knowledge = knowing(
+        "gpu.slow", ("rank.slow_compute", "ranks", True), ("gpu.throttled", "self", True)
+    )
+    slow = [found("job.slow", places.job), found("rank.slow_compute", places.rank_entity(2))]
+    assert ["unknown"] == [h.fault for h in explain(slow, places, knowledge=knowledge).hypotheses]
+    both = [*slow, found("gpu.throttled", places.devices[2])]
+    assert "gpu.slow" in {h.fault for h in explain(both, places, knowledge=knowledge).hypotheses}
+
+
+def test_a_candidate_that_nothing_supports_has_no_time_to_speak_for_it(places, found):
+    """The finding touches the host, but the prediction asks for it on the host itself."""
+    knowledge = knowing("host.lost", ("rank.waits_least", "self", False))
+    findings = [found("job.slow", places.job), found("rank.waits_least", places.rank_entity(2))]
+    cause = explain(findings, places, knowledge=knowledge)
+    host = next(h for h in cause.hypotheses if h.fault == "host.lost")
+    assert ["prior"] == [term.family for term in host.evidence]
+
+
+def test_a_place_with_half_of_the_affected_ranks_is_worse_than_the_one_with_all(places, found):
+    knowledge = knowing(
+        "host.lost", ("rank.slow_compute", "ranks", False), covers=("rank.slow_compute",)
+    )
+    slow = [found("rank.slow_compute", places.rank_entity(rank)) for rank in (1, 2, 3)]
+    cause = explain([found("job.slow", places.job), *slow], places, knowledge=knowledge)
+    hosts = {h.entity.id: h.score for h in cause.hypotheses if h.fault == "host.lost"}
+    assert hosts["host-b"] > hosts["host-a"]
