@@ -7,19 +7,21 @@ therefore makes the same calls with the same times.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
 from ..formats.otlp.errors import UndecodableError
 from ..vocabulary.clock import Clock
+from .commits import Commits, Sink
+from .defects import Defects
 from .health import Health
 from .intake import permits
 from .intake.decoding import Decoder
 from .intake.payloads import Decoded, Outcome, Payload
+from .intake.waiting import Queue, UnavailableError, Waiting
 from .journal.entries import Entry
 from .journal.journal import Written
 from .journal.kinds import Kind
@@ -38,18 +40,6 @@ _SECOND_NS = 1_000_000_000
 _Taken = tuple[Entry, Decoded, "Future[Outcome]"]
 
 
-class UnavailableError(Exception):
-    """The engine cannot take a payload now; the sender keeps it and tries again."""
-
-    def __init__(self, reason: str, *, retry_after_seconds: int = 1) -> None:
-        super().__init__(reason)
-        self.retry_after_seconds = retry_after_seconds
-
-
-class BusyError(UnavailableError):
-    """The queue is full."""
-
-
 class Journal(Protocol):
     """What the engine needs of a journal."""
 
@@ -63,14 +53,6 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Close the files."""
-        ...
-
-
-class Sink(Protocol):
-    """Where changes of incidents go. `commit` may be called again with what it already has."""
-
-    def commit(self, changes: Sequence[Any], now: float) -> None:
-        """Keep the changes of one second, all or none."""
         ...
 
 
@@ -90,48 +72,40 @@ class Engine(Generic[P]):
     ) -> None:
         self._pipeline = pipeline
         self._journal = journal
-        self._sink = sink
         self._clock = clock
         self._health = health
-        self._queue_bytes = queue_bytes
         self._reread_seconds = reread_seconds
+        self._queue = Queue(queue_bytes)
+        self._commits = Commits(sink, health=health)
+        self._defects = Defects(health=health)
         self._decoder = Decoder(pipeline.table)
         self._judging = Judging(
             pipeline,
-            changed=self._changed,
-            failed=self._failed,
+            changed=self._commits.add,
+            failed=self._defects.met,
             took=health.judge_seconds.observe,
         )
         self._received_ns = 0
-        self._queue: deque[tuple[Payload, Future[Outcome]]] = deque()
-        self._queued = 0
-        self._waiting = threading.Condition()
+        self._refusing = False
         self._view = threading.Lock()
-        self._uncommitted: list[tuple[Sequence[Any], float]] = []
-        self._state = "new"
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     @property
     def ready(self) -> bool:
         """Tell whether payloads are taken: what was before is read, and it is not stopping."""
-        return self._state == "running"
+        return self._queue.state == "running"
 
     def start(self) -> None:
         """Start the thread; it first reads the last stretch of the journal again."""
-        self._state = "starting"
         self._thread.start()
 
     def wait_ready(self) -> bool:
         """Wait until payloads are taken; False when it was stopped before."""
-        with self._waiting:
-            self._waiting.wait_for(lambda: self._state in ("running", "stopping"))
-        return self.ready
+        return self._queue.wait_running()
 
     def stop(self) -> None:
         """Take nothing more, apply what was taken, note how far judgement came, and close."""
-        with self._waiting:
-            self._state = "stopping"
-            self._waiting.notify_all()
+        self._queue.turn("stopping")
         if self._thread.ident is not None:
             self._thread.join()
         self._note_stop()
@@ -145,17 +119,7 @@ class Engine(Generic[P]):
         `submit` itself raises BusyError when the queue is full and UnavailableError before the
         engine is ready.
         """
-        future: Future[Outcome] = Future()
-        size = len(payload.body)
-        with self._waiting:
-            if self._state != "running":
-                raise UnavailableError(f"the collector is {self._state}")
-            if self._queued and self._queued + size > self._queue_bytes:
-                raise BusyError(f"{self._queued} bytes wait already")
-            self._queued += size
-            self._queue.append((payload, future))
-            self._waiting.notify()
-        return future
+        return self._queue.put(payload)
 
     def read(self, question: Callable[[P], T]) -> T:
         """Return the answer of a question to the pipeline, between two changes of it.
@@ -166,61 +130,42 @@ class Engine(Generic[P]):
             return question(self._pipeline)
 
     def recover(self) -> None:
-        """Read the last stretch of the journal again: windows and open incidents come back."""
+        """Read the last stretch of the journal again, and begin to take payloads.
+
+        Windows and open incidents come back; the store passes over the changes that it has.
+        """
         count = 0
-        for entry in self._journal.latest(self._reread_seconds):
-            self._received_ns = max(self._received_ns, entry.at_ns)
-            with self._view:
-                self._replay(entry)
-            count += 1
+        try:
+            for entry in self._journal.latest(self._reread_seconds):
+                self._received_ns = max(self._received_ns, entry.at_ns)
+                with self._view:
+                    self._apply_again(entry)
+                count += 1
+        except Exception as error:  # noqa: BLE001  better without all of its past than not at all
+            self._defects.met("restart", error)
+        self._commits.flush()
         self._health.replayed.inc(count)
-        if count:
-            _LOG.info("journal read again", records=count)
+        self._queue.turn("running", only_from="starting")
+        _LOG.info("engine running", journal_records_read_again=count)
 
     def step(self) -> None:
         """Take what waits and apply it, judge the seconds that passed, hand on what changed."""
-        group = self._take()
+        group = self._queue.take(_GROUP_BYTES)
         if group:
             self._accept(group)
         # What still waits has no receive time yet, so these seconds are complete.
         self._pass_time()
-        self._commit()
+        self._commits.flush()
 
     def _run(self) -> None:
-        try:
-            self.recover()
-        except Exception as error:  # noqa: BLE001  better without its past than not
-            self._failed("restart", error)
-        with self._waiting:
-            if self._state == "starting":
-                self._state = "running"
-            self._waiting.notify_all()
-        _LOG.info("engine running")
-        while True:
-            with self._waiting:
-                if not self._queue:
-                    if self._state == "stopping":
-                        return
-                    self._waiting.wait(self._until_next_second())
+        self.recover()
+        while self._queue.wait(1.01 - self._clock.now() % 1.0):
             try:
                 self.step()
             except Exception as error:  # noqa: BLE001  the thread must outlive any defect
-                self._failed("engine", error)
+                self._defects.met("engine", error)
 
-    def _until_next_second(self) -> float:
-        return 1.01 - self._clock.now() % 1.0
-
-    def _take(self) -> list[tuple[Payload, "Future[Outcome]"]]:
-        group = []
-        size = 0
-        with self._waiting:
-            while self._queue and size < _GROUP_BYTES:
-                payload, future = self._queue.popleft()
-                size += len(payload.body)
-                group.append((payload, future))
-        return group
-
-    def _accept(self, group: list[tuple[Payload, "Future[Outcome]"]]) -> None:
+    def _accept(self, group: list[Waiting]) -> None:
         taken: list[_Taken] = []
         try:
             for payload, future in group:
@@ -235,10 +180,9 @@ class Engine(Generic[P]):
                 with self._view:
                     self._judging.apply(decoded, entry.at)
         finally:
-            with self._waiting:
-                self._queued -= sum(len(payload.body) for payload, _ in group)
-            self._health.queue_bytes.set(self._queued)
-            self._lag()
+            _answer_the_rest(group)
+            self._queue.release(group)
+            self._health.queue_bytes.set(self._queue.bytes)
 
     def _decode(self, payload: Payload, future: "Future[Outcome]") -> Decoded | None:
         """Return what is worth an entry of the journal; answer everything else here."""
@@ -254,7 +198,7 @@ class Engine(Generic[P]):
             future.set_exception(error)
             return None
         except Exception as error:  # noqa: BLE001  the edge of one payload
-            self._failed("decode", error)
+            self._defects.met("decode", error)
             future.set_exception(error)
             return None
         self._health.reject(decoded.reason, decoded.rejected)
@@ -266,9 +210,8 @@ class Engine(Generic[P]):
     def _receive(self) -> int:
         """Return the receive time of the next entry, in nanoseconds; it never goes back."""
         seconds, part = divmod(self._clock.now(), 1.0)
-        self._received_ns = max(
-            self._received_ns, int(seconds) * _SECOND_NS + int(part * _SECOND_NS)
-        )
+        now_ns = int(seconds) * _SECOND_NS + int(part * _SECOND_NS)
+        self._received_ns = max(self._received_ns, now_ns)
         return self._received_ns
 
     def _write(self, taken: list[_Taken]) -> list[_Taken]:
@@ -276,71 +219,55 @@ class Engine(Generic[P]):
         if not taken:
             return []
         written = self._journal.write([entry for entry, _, _ in taken])
+        kept, refused = taken[: written.entries], taken[written.entries :]
         self._health.journal_bytes.inc(written.bytes)
-        for entry, decoded, future in taken[: written.entries]:
+        for entry, decoded, future in kept:
             self._health.payloads.labels(entry.kind.name.lower()).inc()
             counter = self._health.events if decoded.metrics is None else self._health.samples
             counter.inc(decoded.accepted)
             future.set_result(Outcome(decoded.accepted, decoded.rejected, decoded.reason))
         if written.failure is not None:
-            refused = taken[written.entries :]
-            self._health.journal_failures.inc(len(refused))
-            why = written.failure.strerror or str(written.failure)
-            _LOG.error("the journal cannot be written", error=why, payloads=len(refused))
-            for _, _, future in refused:
-                future.set_exception(
-                    UnavailableError(
-                        f"the journal cannot be written: {why}",
-                        retry_after_seconds=_REFUSED_SECONDS,
-                    )
+            self._refuse(refused, written.failure)
+        elif self._refusing:
+            self._refusing = False
+            _LOG.info("the journal can be written again")
+        return kept
+
+    def _refuse(self, refused: list[_Taken], failure: OSError) -> None:
+        why = failure.strerror or str(failure)
+        self._health.journal_failures.inc(len(refused))
+        if not self._refusing:
+            self._refusing = True
+            _LOG.error("the journal cannot be written, senders keep what they have", error=why)
+        for _, _, future in refused:
+            future.set_exception(
+                UnavailableError(
+                    f"the journal cannot be written: {why}", retry_after_seconds=_REFUSED_SECONDS
                 )
-        return taken[: written.entries]
+            )
 
     def _pass_time(self) -> None:
         now = self._clock.now()
         judged = self._judging.judged
-        if judged is None or now < judged + 1:
+        if judged is None:
             return
-        with self._view:
-            self._judging.until(now)
-        # A clock that is set back must not put a later entry before a second already judged.
-        self._received_ns = max(self._received_ns, int(now) * _SECOND_NS)
-        self._lag()
+        if now >= judged + 1:
+            with self._view:
+                self._judging.until(now)
+            # A clock that is set back must not put a later entry before a second already judged.
+            self._received_ns = max(self._received_ns, int(now) * _SECOND_NS)
+        self._health.lag_seconds.set(max(0.0, self._clock.now() - (self._judging.judged or now)))
 
-    def _replay(self, entry: Entry) -> None:
+    def _apply_again(self, entry: Entry) -> None:
         if entry.kind is Kind.STOP:
             self._judging.until(entry.at)
             return
         try:
             decoded = self._decoder.decode(Payload(entry.kind, entry.body))
         except UndecodableError as error:
-            self._failed("decode", error)
+            self._defects.met("decode", error)
             return
         self._judging.apply(decoded, entry.at)
-
-    def _lag(self) -> None:
-        judged = self._judging.judged
-        if judged is not None:
-            self._health.lag_seconds.set(max(0.0, self._clock.now() - judged))
-
-    def _changed(self, changes: Sequence[Any], now: float) -> None:
-        self._uncommitted.append((changes, now))
-
-    def _commit(self) -> None:
-        """Hand changes to the sink in their order; what fails is tried again at the next step."""
-        while self._uncommitted:
-            changes, now = self._uncommitted[0]
-            try:
-                self._sink.commit(changes, now)
-            except Exception as error:  # noqa: BLE001  whatever the database raises, we try again
-                self._health.store_failures.inc()
-                _LOG.error("incident changes not stored yet", error=str(error))
-                return
-            del self._uncommitted[0]
-
-    def _failed(self, stage: str, error: Exception) -> None:
-        self._health.pipeline_failures.labels(stage).inc()
-        _LOG.error("a defect was passed over", stage=stage, exc_info=error)
 
     def _note_stop(self) -> None:
         judged = self._judging.judged
@@ -350,3 +277,10 @@ class Engine(Generic[P]):
         written = self._journal.write([Entry(Kind.STOP, self._received_ns, b"")])
         if written.failure is not None:
             _LOG.warning("the stop could not be noted", error=str(written.failure))
+
+
+def _answer_the_rest(group: list[Waiting]) -> None:
+    """Leave no sender without an answer, whatever went wrong before it got one."""
+    for _, future in group:
+        if not future.done():
+            future.set_exception(UnavailableError("a defect of the collector"))

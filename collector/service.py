@@ -1,11 +1,13 @@
 """A running collector: engine, HTTP server and periodic work, started and stopped in order."""
 
 import asyncio
+import resource
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from importlib import metadata
 from types import FrameType
 
@@ -31,12 +33,17 @@ _LOG = structlog.get_logger(__name__)
 _TRIM_SECONDS = 60
 _GRACE_SECONDS = 2
 """How long requests in progress may take at the end; streams of events never end by themselves."""
+_KEEP_ALIVE_SECONDS = 75
+"""Longer than senders pause between two pushes: closing on one that is about to send costs it."""
 _DAY_SECONDS = 86_400.0
 
 
 def run(settings: CollectorSettings) -> int:
     """Run a collector until SIGTERM or SIGINT; return the exit code of the command."""
     logs.configure()
+    # Every agent keeps a connection open, and the usual soft limit is 1024 files.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         service = Service(settings, clock=SystemClock())
     except segments.LockedError:
@@ -96,6 +103,7 @@ class Service:
                 lifespan="off",
                 access_log=False,
                 log_config=None,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             ),
             started=self._started,
@@ -143,7 +151,8 @@ class Service:
         scheduler = BackgroundScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1}
         )
-        scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS)
+        now = datetime.now(UTC)
+        scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
         scheduler.start()
         return scheduler
 

@@ -16,13 +16,13 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from ...formats.otlp.errors import UndecodableError
-from ..engine import UnavailableError
 from ..journal.kinds import Kind
 from ..services import Services
 from . import answers, bodies
 from .answers import Encoding, Signal
 from .payloads import Outcome, Payload
 from .permits import NotPermittedError
+from .waiting import UnavailableError
 
 _INLINE_BYTES = 64 << 10
 """Compressed bodies up to this size are unpacked on the event loop: cheaper than a thread."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -179,7 +179,7 @@ def _walked(requests: Iterator[list[Request]]) -> int:
                     points = metric.gauge.data_points or metric.sum.data_points
                     for point in points:
                         pairs = tuple(
-                            (pair.key, getattr(pair.value, pair.value.WhichOneof("value")))
+                            (pair.key, getattr(pair.value, pair.value.WhichOneof("value") or ""))
                             for pair in point.attributes
                         )
                         rows.append((metric.name, pairs, point.time_unix_nano, point.as_double))
@@ -192,7 +192,7 @@ def _cpu(process: psutil.Process) -> float:
 
 
 @contextmanager
-def _collector(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def _collector(folder: Path) -> Generator[tuple[subprocess.Popen[str], str]]:
     environ = {
         "PATH": "/usr/bin:/bin",
         "RANKSCOPE_DATA_DIR": str(folder),

@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from rankscope.collector.engine import BusyError, UnavailableError
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.intake.waiting import BusyError, UnavailableError
 from rankscope.collector.journal.kinds import Kind
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.errors import UndecodableError
@@ -15,7 +15,6 @@ from rankscope.formats.otlp.errors import UndecodableError
 def running(engine):
     """Take payloads without a thread: the tests are the thread."""
     engine.recover()
-    engine._state = "running"
 
 
 def test_a_payload_is_answered_after_it_is_in_the_journal(engine, memory_journal, metrics_body):
@@ -64,7 +63,7 @@ def test_an_empty_request_succeeds_and_is_not_worth_an_entry(engine, memory_jour
 def test_a_full_queue_says_busy_and_takes_again_once_it_is_drained(new_engine, metrics_body):
     body = metrics_body(1.0)
     engine = new_engine(queue_bytes=len(body) + 1)
-    engine._state = "running"
+    engine.recover()
     engine.submit(Payload(Kind.METRICS_PROTOBUF, body))
     with pytest.raises(BusyError):
         engine.submit(Payload(Kind.METRICS_PROTOBUF, body))
@@ -74,7 +73,7 @@ def test_a_full_queue_says_busy_and_takes_again_once_it_is_drained(new_engine, m
 
 def test_one_payload_larger_than_the_queue_still_goes_through_alone(new_engine, metrics_body):
     engine = new_engine(queue_bytes=1)
-    engine._state = "running"
+    engine.recover()
     future = engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
     engine.step()
     assert future.result(0).accepted == 1
@@ -197,6 +196,24 @@ def test_a_clean_stop_notes_how_far_judgement_came(engine, memory_journal, clock
     assert memory_journal.closed
     last = memory_journal.entries[-1]
     assert (last.kind, int(last.at)) == (Kind.STOP, 1_700_000_007)
+
+
+def test_a_defect_of_the_journal_leaves_no_sender_without_an_answer(
+    engine, memory_journal, monkeypatch, metrics_body
+):
+    def broken(_entries):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(memory_journal, "write", broken)
+    future = engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    with pytest.raises(RuntimeError):
+        engine.step()
+    with pytest.raises(UnavailableError):
+        future.result(0)
+    monkeypatch.undo()
+    again = engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+    engine.step()
+    assert again.result(0).accepted == 1
 
 
 def test_a_question_sees_the_pipeline_between_two_changes(engine, pipeline, metrics_body):

@@ -17,9 +17,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
-from rankscope.collector.engine import BusyError, Engine
+from rankscope.collector.engine import Engine
 from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.settings import IntakeSettings
+from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
 
@@ -68,7 +69,18 @@ def post(app):
     return send
 
 
-def test_protobuf_is_answered_in_protobuf(post, metrics_body, pipeline):
+@pytest.fixture
+def applied(services, pipeline):
+    """Return a function that gives the pipeline's calls, once all that was answered is applied."""
+
+    def calls():
+        services.engine.stop()
+        return pipeline.calls
+
+    return calls
+
+
+def test_protobuf_is_answered_in_protobuf(post, metrics_body):
     answer = post("/v1/metrics", metrics_body(1.0, 2.0), PROTOBUF)
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["content-type"] == "application/x-protobuf"
@@ -100,10 +112,10 @@ def test_an_empty_request_is_a_success(post):
     ("encoding", "pack"),
     [("gzip", gzip.compress), ("zstd", lambda body: bytes(cramjam.zstd.compress(body)))],
 )
-def test_compressed_bodies_are_unpacked(post, metrics_body, pipeline, encoding, pack):
+def test_compressed_bodies_are_unpacked(post, metrics_body, applied, encoding, pack):
     headers = PROTOBUF | {"Content-Encoding": encoding}
     assert post("/v1/metrics", pack(metrics_body(7.0)), headers).status_code == 200
-    assert pipeline.calls[0][2] == (("training.step", 1_700_000_000.0, 7.0),)
+    assert applied()[0][2] == (("training.step", 1_700_000_000.0, 7.0),)
 
 
 def test_what_cannot_be_kept_is_a_partial_success_in_the_senders_encoding(post):
@@ -267,11 +279,11 @@ WRITE = {
 }
 
 
-def test_remote_write_is_answered_204_and_applied(post, pipeline):
+def test_remote_write_is_answered_204_and_applied(post, applied):
     labels = {"__name__": "training_loss", "host_name": "gpu-1", "rank": "3"}
     answer = post("/api/v1/write", write_request(labels, 2.5, 1_700_000_000_500), WRITE)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert pipeline.calls[0][2] == (("training.loss", 1_700_000_000.5, 2.5),)
+    assert applied()[0][2] == (("training.loss", 1_700_000_000.5, 2.5),)
 
 
 def test_a_sample_that_remote_write_cannot_place_is_400_for_good(post, health):

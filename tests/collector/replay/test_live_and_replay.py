@@ -48,8 +48,6 @@ class Live:
             health=Health(),
         )
         self.engine.recover()
-        self.engine._commit()
-        self.engine._state = "running"
 
     def commit(self, changes, now):
         self.commits.extend((change.kind, change.incident.id) for change in changes)

@@ -60,7 +60,7 @@ class TestJournal:
             clock=clock,
             health=Health(),
         )
-        engine._state = "running"
+        engine.recover()
         for pause, what in moments:
             clock.at += pause if what != "back" else -pause
             if what in ("metrics", "two"):
@@ -82,7 +82,7 @@ class TestJournal:
     ):
         journal = Journal(tmp_path / "journal", JournalSettings())
         engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
-        engine._state = "running"
+        engine.recover()
         engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
         engine.step()
         for place in (tmp_path, tmp_path / "journal"):
@@ -96,7 +96,7 @@ class TestJournal:
     ):
         journal = Journal(tmp_path, JournalSettings())
         engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
-        engine._state = "running"
+        engine.recover()
         for _ in range(3):
             engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
         engine.step()

@@ -1,0 +1,100 @@
+"""Payloads that wait for the engine, bounded in bytes, each with the future of its answer."""
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+from typing import Literal
+
+from .payloads import Outcome, Payload
+
+State = Literal["starting", "running", "stopping"]
+
+Waiting = tuple[Payload, "Future[Outcome]"]
+
+
+class UnavailableError(Exception):
+    """A payload cannot be taken now; the sender keeps it and tries again."""
+
+    def __init__(self, reason: str, *, retry_after_seconds: int = 1) -> None:
+        super().__init__(reason)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class BusyError(UnavailableError):
+    """Too much waits already."""
+
+
+class Queue:
+    """Many threads put, one takes. Bytes count until they are released, not until they are taken.
+
+    Nothing is taken in before `state` is "running"; it is changed through `turn`.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._items: deque[Waiting] = deque()
+        self._changed = threading.Condition()
+        self._state: State = "starting"
+
+    @property
+    def state(self) -> State:
+        """Return whether payloads are taken in."""
+        return self._state
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes put and not yet released."""
+        return self._bytes
+
+    def turn(self, state: State, *, only_from: State | None = None) -> None:
+        """Change the state and wake who waits for that."""
+        with self._changed:
+            if only_from in (None, self._state):
+                self._state = state
+            self._changed.notify_all()
+
+    def put(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload. Raises BusyError when it is full, UnavailableError unless running.
+
+        A payload larger than the bound is taken when nothing else is there: it would never be.
+        """
+        future: Future[Outcome] = Future()
+        size = len(payload.body)
+        with self._changed:
+            if self._state != "running":
+                raise UnavailableError(f"the collector is {self._state}")
+            if self._bytes and self._bytes + size > self._max_bytes:
+                raise BusyError(f"{self._bytes} bytes wait already")
+            self._bytes += size
+            self._items.append((payload, future))
+            self._changed.notify_all()
+        return future
+
+    def take(self, max_bytes: int) -> list[Waiting]:
+        """Return what waits, up to so many bytes and at least one, without waiting for any."""
+        group: list[Waiting] = []
+        size = 0
+        with self._changed:
+            while self._items and size < max_bytes:
+                group.append(self._items.popleft())
+                size += len(group[-1][0].body)
+        return group
+
+    def release(self, group: list[Waiting]) -> None:
+        """Stop counting what was taken."""
+        with self._changed:
+            self._bytes -= sum(len(payload.body) for payload, _ in group)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until there is something to take or time is up; False once stopping and empty."""
+        with self._changed:
+            if not self._items and self._state != "stopping":
+                self._changed.wait(seconds)
+            return bool(self._items) or self._state != "stopping"
+
+    def wait_running(self) -> bool:
+        """Wait until payloads are taken in; False when it was stopped before."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "starting")
+            return self._state == "running"
