@@ -59,7 +59,14 @@ class TorchGuest:
                 self.missing.append(f"{install.__module__.rpartition('.')[2]}: {error}")
         self.meet(self._model, self._optimizer)
         books = memory.Memory(seat)
-        watch.closers += [books.close, self._find_hardware, lambda: optimizers.close(seat)]
+
+        def close() -> None:
+            if seat.device is not None:
+                books.close()
+                self._find_hardware(seat)
+            optimizers.close(seat)
+
+        watch.closers.append(close)
         watch.keep = self._keep
         watch.alarm = seat.alarm
 
@@ -76,9 +83,8 @@ class TorchGuest:
         reader = None if self.seat is None else self.seat.reader(value)
         return reader is not None and reader.keep(metric, value, scope=scope)
 
-    def _find_hardware(self) -> None:
-        seat = self.seat
-        if seat is None or seat.device is None or self._places.hardware is not None:
+    def _find_hardware(self, seat: Seat) -> None:
+        if seat.device is None or self._places.hardware is not None:
             return
         self._places.hardware = ""  # asked once, whatever the answer
         self._places.hardware = devices.hardware_id(seat.torch, seat.device.index) or ""

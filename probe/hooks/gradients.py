@@ -20,10 +20,10 @@ _SMALL = 65_536
 
 def check_norm(seat: Seat, optimizer: Any) -> None:
     """Compute the norm of all gradients of an optimizer, when it is due and nobody else has."""
-    # A fused optimizer unscales inside its own update: its gradients are still multiplied.
-    if seat.clipped or getattr(optimizer, "grad_scale", None) is not None:
+    if seat.clipped or not seat.norm_budget.due():
         return
-    if not seat.norm_budget.due():
+    # A fused optimizer unscales inside its own update: its gradients are still multiplied.
+    if getattr(optimizer, "grad_scale", None) is not None:
         return
     began = time.perf_counter()
     torch = seat.torch

@@ -39,13 +39,14 @@ def install(seat: Seat) -> None:
             if outer is not None and outer is not optimizer:
                 return
             outer = optimizer
-            seat.timeline.begin_first()
-            if not seat.is_ruler(optimizer):
+            if not seat.timeline.begun:
+                seat.timeline.begin_first()
+            if seat.ruler is not optimizer:
                 strangers += 1
                 if seat.ruler is None or strangers > _TAKES_OVER:
                     seat.ruler = optimizer
                     gradients.watch_local(seat, optimizer)
-            if seat.is_ruler(optimizer):
+            if seat.ruler is optimizer:
                 strangers = 0
                 gradients.check_norm(seat, optimizer)
             if seat.device is not None:
@@ -61,7 +62,7 @@ def install(seat: Seat) -> None:
         try:
             outer = None
             seat.updated = True
-            seat.open.optimizer += time.perf_counter() - began
+            seat.timeline.open.optimizer += time.perf_counter() - began
             if seat.device is not None:
                 seat.device.mark("stepped")
             if seat.is_ruler(optimizer):
@@ -80,9 +81,10 @@ def close(seat: Seat) -> None:
     ruler = seat.ruler
     if ruler is not None:
         rate = ruler.param_groups[0].get("lr")
-        if isinstance(rate, float):
-            seat.open.say("training.learning_rate", rate)
-    scaling.note_scale(seat)
+        if type(rate) is float:
+            seat.timeline.open.said["training.learning_rate", ""] = (rate, "")
+    if seat.scaler is not None:
+        scaling.note_scale(seat, seat.scaler())
     seat.clipped = False
     if seat.device is not None:
         seat.device.poll()

@@ -47,9 +47,8 @@ def install(seat: Seat) -> None:
     seat.patches.replace(scaler, "step", skipped)
 
 
-def note_scale(seat: Seat) -> None:
-    """Keep the loss scale of the step that is about to end."""
-    scaler = seat.scaler()
+def note_scale(seat: Seat, scaler: Any) -> None:
+    """Keep the loss scale of the step that is about to end; a scaler that is gone has none."""
     scale = getattr(scaler, "_scale", None)
     if scale is None:
         return

@@ -52,7 +52,7 @@ class Seat:
         self.replicated = False
         self.in_backward = False
         self.unscaled: Any = None
-        self.scaler: Callable[[], Any] = reference(None)
+        self.scaler: Callable[[], Any] | None = None
         self.updated = False
         self.clipped = False
         self.norm_budget = Budget()

@@ -22,3 +22,4 @@ for step in range(5):
     if rank == dying and step == 2:
         raise ValueError("label 10 is not in [0, 10)")
     optimizer.step()
+print("unreachable")  # noqa: T201
