@@ -23,6 +23,9 @@ PATIENCE_SECONDS = 10.0
 
 MOST_WAITING = 200_000
 
+_NO_FLOOR = int(np.iinfo(np.int64).min)
+"""Steps up to the floor were forgotten; with none, batches may come in any order."""
+
 
 class StepGrid:
     """Planes over (rank, step). Rows are handed out by `row`; columns come and go with time."""
@@ -47,6 +50,7 @@ class StepGrid:
         self.last_at = np.full(self._height, -np.inf)
         self.last_index = np.full(self._height, -1, np.int64)
         self.late = 0
+        self._floor = _NO_FLOOR
         self._tells_steps = False
         self._counted = np.zeros(self._height, np.int64)
         self._waiting: list[tuple[Ints, Ints, Floats, Floats, float]] = []
@@ -143,7 +147,7 @@ class StepGrid:
         position = np.searchsorted(known, index)
         position = np.minimum(position, len(known) - 1)
         missing = known[position] != index
-        between = index[missing & (index > known[0])]
+        between = index[missing & (index > self._floor)]
         if len(between):
             self._insert(between)
             return self._columns_of(index)
@@ -151,9 +155,13 @@ class StepGrid:
 
     def _extend(self, fresh: Ints) -> None:
         limit = self._limit()
-        fresh = fresh[-limit:]
+        if len(fresh) > limit:
+            self._floor = int(fresh[-limit - 1])
+            fresh = fresh[-limit:]
         overflow = self.used + len(fresh) - limit
         if overflow > 0:
+            forgotten = int(self._columns[self.start + overflow - 1])
+            self._floor = max(self._floor, forgotten)
             self.start += overflow
             self.used -= overflow
         if self.start + self.used + len(fresh) > self._capacity:
@@ -165,7 +173,10 @@ class StepGrid:
     def _insert(self, between: Ints) -> None:
         """Open columns for steps that arrive after later ones: rare, so simply and slowly."""
         known = self._columns[self.start : self.start + self.used]
-        merged = np.union1d(known, between)[-self._limit() :]
+        merged = np.union1d(known, between)
+        if len(merged) > self._limit():
+            self._floor = int(merged[-self._limit() - 1])
+            merged = merged[-self._limit() :]
         source = np.searchsorted(known, merged)
         source = np.minimum(source, len(known) - 1)
         here = known[source] == merged
@@ -192,6 +203,8 @@ class StepGrid:
                 plane[row, gone] = np.nan
         while self.used and np.isnan(self._at[:, self.start + self.used - 1]).all():
             self.used -= 1
+        if not self.used:
+            self._floor = _NO_FLOOR
 
     def _make_room(self, fresh: int) -> None:
         """Slide to the front of the buffer, into one twice as large where it is needed."""
