@@ -12,11 +12,15 @@ from .window import Floats, JobWindow
 
 AGE = "training.progress.age"
 
-_WAITING = re.compile(
+_COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|barrier|all_?to_?all|collective|"
-    r"c10d|gloo|nccl|recv|synchronize|backward|wait",
+    r"c10d|gloo|nccl|hccl|_engine_run_backward",
     re.IGNORECASE,
 )
+_WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECASE)
+"""Words that mean a collective only where most ranks stand at the same place: locks wait too."""
+
+_LINES = re.compile(r":\d+")
 
 
 class Stalls:
@@ -266,7 +270,15 @@ class Stalls:
             row = window.row_of(rank) if isinstance(rank, int) else None
             if event.name == "process.stack" and row is not None and event.at > last:
                 stacks[row] = str(event.attributes.get("text", ""))
-        inside = {row: bool(_WAITING.search(_top(text))) for row, text in stacks.items()}
+        tops = {row: _top(text) for row, text in stacks.items()}
+        places = Counter(_LINES.sub("", top) for top in tops.values())
+        usual, count = places.most_common(1)[0] if places else ("", 0)
+        shared = usual if count > len(stacks) / 2 else ""
+        inside = {
+            row: bool(_COLLECTIVE.search(top))
+            or (_LINES.sub("", top) == shared and bool(_WAITING.search(top)))
+            for row, top in tops.items()
+        }
         outside = [row for row, waits in inside.items() if not waits]
         if len(inside) < 2 or not 0 < len(outside) < len(inside) / 2 + 0.5:
             return []
@@ -277,7 +289,7 @@ class Stalls:
                 "rank.outside_collective",
                 "process.stack",
                 last,
-                _top(stacks[row])[:200],
+                tops[row][:200],
                 "inside a collective",
                 2.5,
                 f"rank {int(window.ranks[row])} is outside any collective, its peers wait in one",
