@@ -46,6 +46,7 @@ class StepGrid:
         self._at = np.full((self._height, self._capacity), np.nan)
         self._planes: list[Floats] = []
         self._best = np.zeros((0, self._height), np.int8)
+        self._writer = np.zeros((0, self._height), np.int64)
         self.heard = np.full(self._height, -np.inf)
         self.last_at = np.full(self._height, -np.inf)
         self.last_index = np.full(self._height, -1, np.int64)
@@ -75,14 +76,20 @@ class StepGrid:
             self._best = np.concatenate(
                 (self._best, np.full((1, self._height), np.iinfo(np.int8).max, np.int8))
             )
+            self._writer = np.concatenate((self._writer, np.full((1, self._height), -1)))
         return found
 
-    def better_source(self, plane: int, row: int, source: int) -> bool:
-        """Tell whether a source may write here: the first in the contract's order wins."""
-        if source > self._best[plane, row]:
-            return False
-        self._best[plane, row] = source
-        return True
+    def claim(self, plane: int, row: int, source: int, series: int) -> tuple[bool, int]:
+        """Return (may this series write here, the series of a worse source that must stop or -1).
+
+        The first source in the contract's order wins, whichever was heard first.
+        """
+        best = int(self._best[plane, row])
+        if source > best:
+            return False, -1
+        worse = int(self._writer[plane, row]) if source < best else -1
+        self._best[plane, row], self._writer[plane, row] = source, series
+        return True, worse
 
     def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float) -> None:
         """Write points, all [points]. `now` is when they were heard."""
@@ -241,6 +248,8 @@ class StepGrid:
         most = np.iinfo(np.int8).max
         more = np.full((self._best.shape[0], extra), most, np.int8)
         self._best = np.concatenate((self._best, more), axis=1)
+        none = np.full((self._writer.shape[0], extra), -1)
+        self._writer = np.concatenate((self._writer, none), axis=1)
         self._height += extra
 
     def _limit(self) -> int:

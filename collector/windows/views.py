@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Group, Ints, JobWindow, Readings, Steps
 from ...vocabulary.samples import Attributes, Event, Scalar
 from .attempt import Attempt
+from .attributes import rank_of, source_order
 
 if TYPE_CHECKING:
     from .windows import Windows
 
 EVENT_MEMORY_SECONDS = 1800.0
 
-_PLACE = {"rank", "pid", "container.pid", "hw.id", "gpu", "source", "quality", "hw.vendor"}
+_PLACE = {
+    "rank", "pid", "container.pid", "hw.id", "gpu", "source", "quality", "hw.vendor",
+    "local_rank", "world_size", "framework", "dp", "tp", "pp", "ep",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> Rows
             ring = windows.ring_row(series_id)
             key = (name, rank is not None, place)
             # Of several series for one place the better source wins, then the newest.
-            claim = (-_source(pairs), float(windows.rings.last_at[ring]))
+            claim = (-source_order(pairs), float(windows.rings.last_at[ring]))
             if key in best and best[key] > claim:
                 continue
             best[key] = claim
@@ -160,12 +164,6 @@ def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> Rows
     mapping = RowsOf(by_rank, by_host)
     attempt.mapping = (versions, mapping)
     return mapping
-
-
-def _source(pairs: dict[str, Scalar]) -> int:
-    from .windows import source_order  # noqa: PLC0415  windows imports this module
-
-    return source_order(pairs)
 
 
 def _whereabouts(attempt: Attempt) -> tuple[dict[tuple[str, int], int], dict[tuple[str, str], int]]:
@@ -182,8 +180,8 @@ def _rank_of(
     by_pid: Mapping[tuple[str, int], int],
     by_device: Mapping[tuple[str, str], int],
 ) -> int | None:
-    rank = pairs.get("rank")
-    if job is not None and isinstance(rank, int) and not isinstance(rank, bool):
+    rank = rank_of(pairs)
+    if job is not None and rank is not None:
         return rank
     pid, device = pairs.get("pid"), pairs.get("hw.id")
     if isinstance(pid, int) and (host, pid) in by_pid:
@@ -250,11 +248,9 @@ def _events(
             if now - heard > EVENT_MEMORY_SECONDS or (until is not None and event.at > until):
                 continue
             pairs = dict(event.attributes)
-            rank = pairs.get("rank")
-            if not isinstance(rank, int) or event.resource.job is None:
-                rank = _rank_of(pairs, event.resource.host, None, by_pid, by_device)
-                pairs.pop("rank", None)
-                if rank is not None:
-                    pairs["rank"] = rank
+            rank = _rank_of(pairs, event.resource.host, event.resource.job, by_pid, by_device)
+            pairs.pop("rank", None)
+            if rank is not None:
+                pairs["rank"] = rank
             found.append(Event(event.name, event.at, pairs, event.resource))
     return tuple(sorted(found, key=lambda event: (event.at, event.name, str(event.attributes))))

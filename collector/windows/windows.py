@@ -5,6 +5,7 @@ A series is placed once, when it is first seen; from then on a batch is a few ar
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +14,24 @@ from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, Series, SeriesTable
 from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
-from ...vocabulary.samples import Attributes, Event, Scalar
+from ...vocabulary.samples import Event, Scalar
 from . import views
 from .attempt import MOST_EVENTS, Attempt, GroupRows
+from .attributes import plane_name, rank_of, source_order, whole
 from .rings import Rings
 from .skew import HostClock
 from .summaries import Summaries
 
-IGNORED, STEP, RING = 0, 1, 2
+IGNORED, STEP, RING, FORGOTTEN = 0, 1, 2, 3
 
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
-
-SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
-"""The contract's order: the first of these that reports a series wins."""
 
 MOST_ATTEMPTS_A_JOB = 3
 FORGET_SECONDS = 12 * 3600.0
 
 LONGEST_CADENCE_SECONDS = 60.0
 """A host that was away for longer was away, and does not report that rarely."""
-
-_FLAG = {"quality", "source"}
 
 
 class Windows(Summaries):
@@ -80,7 +77,12 @@ class Windows(Summaries):
         if not sane.all():
             self.future += int((~sane).sum())
             series, at, value = series[sane], at[sane], value[sane]
+            if not len(series):
+                return
         kind = self._kind[series]
+        if (kind == FORGOTTEN).any():
+            self._place_again(np.unique(series[kind == FORGOTTEN]))
+            kind = self._kind[series]
         ring = kind == RING
         self.rings.append(self._first[series[ring]], at[ring], value[ring], now)
         self._note_attempts(series, at, now)
@@ -106,7 +108,11 @@ class Windows(Summaries):
             number = self._host_id(host)
             offset = self._clocks[number].offset
             if offset:
-                event = Event(event.name, event.at - offset, event.attributes, event.resource)
+                event = replace(event, at=event.at - offset)
+            if not 0 < event.at <= now + FUTURE_SECONDS:
+                # What happened matters more than when: it is told now.
+                self.future += 1
+                event = replace(event, at=now)
             self._host_spoke(number, now)
             if event.resource.job is None:
                 kept = self.host_events.setdefault(host, deque(maxlen=MOST_EVENTS))
@@ -116,8 +122,8 @@ class Windows(Summaries):
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
             attempt.heard = max(attempt.heard, now)
-            rank = event.attributes.get("rank")
-            if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0:
+            rank = rank_of(event.attributes)
+            if rank is not None:
                 place = attempt.place(rank)
                 place.host = place.host or host
             attempt.events.append((event, now))
@@ -133,12 +139,13 @@ class Windows(Summaries):
                 continue
             rows = [int(self._first[s]) for s in attempt.series if self._kind[s] == RING]
             self.rings.release(rows)
-            for series in attempt.series:
-                self._kind[series] = IGNORED
+            self._kind[attempt.series] = FORGOTTEN
             gone = set(attempt.series)
             for host, held in self.host_series.items():
                 self.host_series[host] = [series for series in held if series not in gone]
             del self.attempts[job, number]
+            # Its place in the list stays, for series numbers point at it; its matrices go.
+            self._attempts[attempt.number_in_windows] = Attempt(job, number)
             self.version += 1
 
     # -- reading ---------------------------------------------------------------------------
@@ -170,6 +177,13 @@ class Windows(Summaries):
         self._placed = count
         self.version += 1
 
+    def _place_again(self, series: NDArray[np.int64]) -> None:
+        """Place series that speak again although their attempt was forgotten."""
+        for number in series:
+            self._kind[number] = IGNORED
+            self._place(int(number), self.table[int(number)])
+        self.version += 1
+
     def _place(self, number: int, series: Series) -> None:
         resource = series.resource
         self._host[number] = self._host_id(resource.host)
@@ -183,7 +197,7 @@ class Windows(Summaries):
         if metric is None or metric.cadence == "sample":
             return
         pairs = dict(series.attributes)
-        rank = _rank(pairs)
+        rank = rank_of(pairs)
         if attempt is not None and rank is not None:
             place = attempt.place(rank)
             if resource.host:
@@ -191,10 +205,14 @@ class Windows(Summaries):
             attempt.version += 1
         if attempt is not None and metric.cadence == "step":
             # A single process that names no rank is rank 0.
+            place = attempt.place(0 if rank is None else rank)
+            place.host = place.host or resource.host
             row = attempt.grid.row(0 if rank is None else rank)
-            attempt.place(0 if rank is None else rank)
             plane = attempt.grid.plane(plane_name(series.metric, metric, pairs))
-            if attempt.grid.better_source(plane, row, source_order(pairs)):
+            may_write, worse = attempt.grid.claim(plane, row, source_order(pairs), number)
+            if worse >= 0:
+                self._kind[worse] = IGNORED
+            if may_write:
                 self._kind[number] = STEP
                 self._first[number], self._second[number] = plane, row
                 attempt.series.append(number)
@@ -287,43 +305,16 @@ class Windows(Summaries):
         return 0.0 if number is None else self._clocks[number].offset
 
 
-def plane_name(name: str, metric: vocabulary.Metric, pairs: dict[str, Scalar]) -> str:
-    """Return the plane of a per-step series: the metric, and its closed attribute if it has one."""
-    for key in metric.values:
-        if key not in _FLAG and (value := pairs.get(key)) is not None:
-            return f"{name}|{value}"
-    return name
-
-
-def source_order(pairs: dict[str, Scalar]) -> int:
-    """Return where a series' source stands in the contract's order; none counts as a probe."""
-    source = pairs.get("source", SOURCES[0])
-    return SOURCES.index(str(source)) if source in SOURCES else len(SOURCES)
-
-
-def _rank(pairs: dict[str, Scalar]) -> int | None:
-    value = pairs.get("rank")
-    if isinstance(value, str) and value.isdigit():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _whole(value: Scalar | None) -> int | None:
-    if isinstance(value, str) and value.isdigit():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _take_info(attempt: Attempt, rank: int, pairs: dict[str, Scalar]) -> None:
     place = attempt.place(rank)
-    place.local_rank = _whole(pairs.get("local_rank"))
-    place.pid = _whole(pairs.get("pid"))
+    place.local_rank = whole(pairs.get("local_rank"))
+    place.pid = whole(pairs.get("pid"))
     hw_id = pairs.get("hw.id")
     place.hw_id = str(hw_id) if hw_id else None
     place.framework = str(pairs.get("framework", ""))
-    coordinates = (_whole(pairs.get("pp")), _whole(pairs.get("tp")))
+    coordinates = (whole(pairs.get("pp")), whole(pairs.get("tp")))
     place.coordinates = tuple(-1 if c is None else c for c in coordinates)
-    attempt.world_size = max(attempt.world_size, _whole(pairs.get("world_size")) or 0)
+    attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
     attempt.version += 1
 
 
@@ -334,8 +325,3 @@ def _take_group(attempt: Attempt, pairs: dict[str, Scalar]) -> None:
     held = attempt.groups.setdefault(name, GroupRows(name.partition(":")[0]))
     held.kind = str(pairs.get("kind", held.kind))
     held.desc = str(pairs.get("desc", ""))
-
-
-def attribute(attributes: Attributes, name: str) -> Scalar | None:
-    """Return one attribute of a series, None where it has none."""
-    return next((value for key, value in attributes if key == name), None)
