@@ -194,7 +194,7 @@ def _summary(attempt: Attempt) -> JobSummary:
 
 
 def _points(at: Any, value: Any, start: float, end: float) -> list[tuple[float, float]]:
-    inside = (at >= start) & (at <= end) & ~np.isnan(at)
+    inside = (at >= start) & (at <= end) & ~np.isnan(value)  # NaN: nobody told
     order = np.argsort(at[inside], kind="stable")
     pairs = zip(at[inside][order].tolist(), value[inside][order].tolist(), strict=True)
     return list(pairs)
