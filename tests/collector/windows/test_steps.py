@@ -182,13 +182,16 @@ def test_planes_may_join_later(told):
     np.testing.assert_array_equal([[np.nan, 4096]], told.grid.view().plane("training.tokens"))
 
 
-def test_the_source_that_the_contract_names_first_wins(told):
+def test_the_source_that_the_contract_names_first_wins_whichever_is_heard_first(told):
     plane, row = told.grid.plane(LOSS), told.grid.row(0)
-    assert told.grid.better_source(plane, row, 1)
-    assert told.grid.better_source(plane, row, 0)
-    assert not told.grid.better_source(plane, row, 1)
-    assert told.grid.better_source(plane, row, 0)
-    assert told.grid.better_source(plane, told.grid.row(1), 5)
+    assert (True, -1) == told.grid.claim(plane, row, 1, 10)
+    assert (True, 10) == told.grid.claim(plane, row, 0, 11), "series 10 must stop"
+    assert (False, -1) == told.grid.claim(plane, row, 1, 12)
+    assert (True, -1) == told.grid.claim(plane, row, 0, 13), "equals write both"
+    assert (True, -1) == told.grid.claim(plane, told.grid.row(1), 5, 14)
+    for rank in range(2, 12):
+        told.grid.row(rank)
+    assert (True, 14) == told.grid.claim(plane, 1, 2, 15), "also after the table grew"
 
 
 def test_where_nobody_tells_steps_the_times_of_each_rank_are_counted(told):

@@ -1,0 +1,136 @@
+"""What people and programs ask of the windows."""
+
+import pytest
+
+LOSS = "training.loss"
+AGE = "training.progress.age"
+
+
+def test_a_job_is_summed_up(two_by_two, after):
+    (job,) = two_by_two.windows.jobs()
+    assert ("run-1", 0, 4, 4, ("host-a", "host-b")) == (
+        job.job, job.attempt, job.world_size, job.ranks, job.hosts,
+    )  # fmt: skip
+    assert (4, 1.0) == (job.last_step, job.step_seconds)
+    assert (after(0), after(5)) == (job.first_at, job.last_at)
+
+
+def test_a_job_before_its_second_step_has_no_step_time(told):
+    told.info(0)
+    (job,) = told.windows.jobs()
+    assert (None, None) == (job.last_step, job.step_seconds)
+
+
+def test_jobs_come_by_id_and_hosts_by_name(told):
+    told.info(0, job="b", host="z")
+    told.info(0, job="a", host="y")
+    told.metrics(("system.cpu.utilization", 0.5, 1, {}), host="", job=None)
+    assert ["a", "b"] == [job.job for job in told.windows.jobs()]
+    assert ["y", "z"] == told.windows.hosts()
+
+
+def test_ranks_come_by_number_with_their_whereabouts(two_by_two):
+    two_by_two.metrics((AGE, 2.5, 6, {"rank": 3}), host="host-b")
+    ranks = two_by_two.windows.ranks("run-1")
+    assert [0, 1, 2, 3] == [rank.rank for rank in ranks]
+    last = ranks[3]
+    assert ("host-b", 103, "GPU-3", 1, 4, 2.5, 0) == (
+        last.host, last.pid, last.hw_id, last.local_rank, last.last_step, last.progress_age,
+        last.attempt,
+    )  # fmt: skip
+    assert None is ranks[0].progress_age
+
+
+def test_a_rank_that_never_stepped_has_no_last_step(told):
+    told.info(0)
+    assert None is told.windows.ranks("run-1")[0].last_step
+
+
+def test_an_unknown_job_has_nothing(told, after):
+    windows = told.windows
+    assert [] == windows.ranks("no")
+    assert [] == windows.series("no", LOSS, None, 0, after(99))
+    assert {"nodes": [], "edges": []} == windows.topology("no")
+    assert None is windows.attempt_of("no")
+
+
+@pytest.fixture
+def plotted(two_by_two, after):
+    """Return a function that asks for a series between two seconds after START."""
+
+    def ask(metric, ranks=None, start=0.0, end=99.0):
+        found = two_by_two.windows.series("run-1", metric, ranks, after(start), after(end))
+        return [(rank, [(at - after(0), value) for at, value in points]) for rank, points in found]
+
+    return ask
+
+
+def test_a_series_of_steps_comes_by_rank_oldest_first(two_by_two, plotted):
+    two_by_two.step(0, 5, 6.0, training__loss=2.0)
+    two_by_two.step(0, 6, 7.0, training__loss=1.9)
+    two_by_two.step(3, 5, 6.0, host="host-b", training__loss=2.2)
+    assert [(0, [(6.0, 2.0), (7.0, 1.9)]), (3, [(6.0, 2.2)])] == plotted(LOSS)
+    assert [(0, [(7.0, 1.9)])] == plotted(LOSS, [0, 1], start=6.5)
+    assert [] == plotted(LOSS, [2])
+
+
+def test_the_step_index_is_a_series_too(plotted):
+    assert [(0, [(2.0, 1.0), (3.0, 2.0)])] == plotted("training.step", [0], 1.5, 3.5)
+
+
+def test_a_name_without_its_variant_asks_for_every_variant(two_by_two, plotted):
+    two_by_two.metrics(
+        ("training.step", 5, 6, {"rank": 0}),
+        (LOSS, 2.0, 6, {"rank": 0, "scope": "local"}),
+        (LOSS, 2.1, 6, {"rank": 0, "scope": "global"}),
+    )
+    assert [(0, [(6.0, 2.1)]), (0, [(6.0, 2.0)])] == plotted(LOSS)
+    assert [(0, [(6.0, 2.0)])] == plotted(f"{LOSS}|local")
+
+
+def test_a_series_of_readings_comes_by_rank_or_by_host(two_by_two, plotted):
+    two_by_two.metrics((AGE, 1.0, 6, {"rank": 1}), (AGE, 2.0, 5, {"rank": 1}))
+    two_by_two.metrics((AGE, 3.0, 6, {"rank": 2}), host="host-b")
+    two_by_two.metrics(("system.cpu.utilization", 0.5, 6, {}), host="host-b", job=None)
+    assert [(1, [(5.0, 2.0), (6.0, 1.0)]), (2, [(6.0, 3.0)])] == plotted(AGE)
+    assert [(2, [(6.0, 3.0)])] == plotted(AGE, [2])
+    assert [(None, [(6.0, 0.5)])] == plotted("system.cpu.utilization")
+    assert [] == plotted("system.cpu.utilization", start=7)
+
+
+def test_the_topology_names_every_place_and_every_relation(two_by_two):
+    two_by_two.metrics(("system.cpu.utilization", 0.5, 6, {}), host="host-b", job=None,
+                       network_switch="leaf-7")  # fmt: skip
+    for rank in (0, 2):
+        pairs = {"rank": rank, "group": "dp:abc"}
+        host = "host-a" if rank < 2 else "host-b"
+        two_by_two.metrics(("collective.enqueued", 5, 5, pairs), host=host)
+
+    topology = two_by_two.windows.topology("run-1")
+
+    nodes = {(node["type"], node["id"]): node for node in topology["nodes"]}
+    assert {
+        ("job", "run-1"), ("host", "host-a"), ("host", "host-b"), ("switch", "leaf-7"),
+        ("group", "dp:abc"), *(("rank", str(rank)) for rank in range(4)),
+        *(("gpu", f"GPU-{rank}") for rank in range(4)),
+    } == set(nodes)  # fmt: skip
+    edges = {
+        (edge["from"]["type"], edge["from"]["id"], edge["relation"], edge["to"]["id"])
+        for edge in topology["edges"]
+    }
+    assert {
+        ("rank", "2", "member-of", "run-1"), ("rank", "2", "runs-on", "host-b"),
+        ("rank", "2", "uses", "GPU-2"), ("gpu", "GPU-2", "attached-to", "host-b"),
+        ("rank", "2", "member-of", "dp:abc"), ("host", "host-b", "uplink", "leaf-7"),
+    } <= edges  # fmt: skip
+    assert ("rank", "1", "member-of", "dp:abc") not in edges
+    for edge in topology["edges"]:
+        for end in (edge["from"], edge["to"]):
+            assert (end["type"], end["id"]) in nodes
+
+
+def test_a_rank_without_a_host_or_device_stands_alone(told):
+    told.event("training.phase", 1, host="", rank=0, phase="train")
+    topology = told.windows.topology("run-1")
+    assert [("job", "run-1"), ("rank", "0")] == [(n["type"], n["id"]) for n in topology["nodes"]]
+    assert ["member-of"] == [edge["relation"] for edge in topology["edges"]]
