@@ -24,6 +24,7 @@ class SlowSteps:
     sigmas : how many robust standard errors the newest median must stand above the healthy one.
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about health.
+    blocks : how many blocks of steps a past must hold before it can be called healthy.
 
     Examples
     --------
@@ -54,17 +55,19 @@ class SlowSteps:
         seconds: float = 10.0,
         fewest: int = 5,
         warm_up: int = 5,
+        blocks: int = 4,
     ) -> None:
         self.least = least
         self.sigmas = sigmas
         self.seconds = seconds
         self.fewest = fewest
         self.warm_up = warm_up
+        self.blocks = blocks
 
     def judge(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         steps = own_time.complete(window.steps)
-        if len(steps.index) < self.fewest + self.warm_up:
+        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
             return []
         duration = durations(steps)
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
@@ -106,8 +109,11 @@ class SlowSteps:
         if len(told) < 2 * self.fewest:
             return None
         newest = told[-count:]
-        past = told[:-count] if len(told) > count + self.fewest else told[: self.fewest]
-        healthy, wander = _healthy(duration[past], max(self.fewest, min(count, len(past) // 8)))
+        past = told[:-count]
+        size = max(self.fewest, min(count, len(past) // 8))
+        if len(past) < self.blocks * size:
+            return None
+        healthy, wander = _healthy(duration[past], size)
         spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
         error = 1.2533 * spread / math.sqrt(len(newest))
         noise = math.hypot(error, wander) + 0.003 * healthy
@@ -150,8 +156,6 @@ def _healthy(duration: Floats, size: int) -> tuple[float, float]:
     that fills up to two thirds of the window changes neither.
     """
     whole = len(duration) // size * size
-    if whole < 2 * size:
-        return float(np.median(duration)), 0.0
     blocks = np.median(duration[:whole].reshape(-1, size), axis=1)
     fast, healthy, upper = np.quantile(blocks, (0.05, 0.15, 0.3))
     return float(healthy), float(upper - fast) / 1.12

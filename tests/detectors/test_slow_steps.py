@@ -68,6 +68,22 @@ def test_a_job_that_is_well_again_is_no_finding(steady):
     assert [] == SlowSteps().judge(sketch(own))
 
 
+def test_a_job_that_ended_while_it_was_slow_is_not_slow_any_more(steady):
+    own = steady()
+    own[:, 40:] *= 1.25
+    last = sketch(own).now
+    assert 1 == len(SlowSteps().judge(sketch(own, now=last + 50)))
+    assert 0 == len(SlowSteps().judge(sketch(own, now=last + 70)))
+
+
+def test_slow_reporters_are_given_ten_of_their_steps(steady):
+    own = steady(seconds=20.0)
+    own[:, 40:] *= 1.25
+    last = sketch(own).now
+    assert 1 == len(SlowSteps().judge(sketch(own, now=last + 150)))
+    assert 0 == len(SlowSteps().judge(sketch(own, now=last + 300)))
+
+
 def test_two_fast_steps_do_not_end_a_slow_stretch_but_three_do(steady):
     own = np.full((4, 60), 0.8)
     own[:, 20:25] = own[:, 30:] = 1.6
@@ -138,14 +154,14 @@ def test_durations_told_by_too_few_steps_are_no_finding(steady):
 
 
 def test_a_step_that_some_ranks_have_yet_to_tell_is_left_out():
-    own = np.full((4, 22), 0.1)
-    own[:, 10:] = 0.4
+    own = np.full((4, 90), 0.1)
+    own[:, 50:] = 0.4
     window = sketch(own, exchange=0.02)
     window.steps.at[1:, -1] = np.nan
 
     (finding,) = SlowSteps().judge(window)
 
-    assert "since step 10" in finding.text
+    assert "since step 50" in finding.text
     assert START < finding.window[0] < finding.window[1] == window.steps.at[0, -2]
 
 
