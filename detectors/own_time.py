@@ -20,6 +20,9 @@ TOKENS = "training.tokens"
 MOST = 1e12
 """Seconds or tokens of one step beyond this are a sender's mistake, and would overflow the fit."""
 
+STALE_SECONDS = 60.0
+"""Reports may be that late: a slow reporter, a host clock that is a little off."""
+
 HEALTHY_QUANTILE = 0.3
 """The peers' healthy reference: below the median, so that half of a small job may be affected."""
 
@@ -121,6 +124,19 @@ def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
 def step_ends(steps: Steps) -> Floats:
     """Return [steps], when each step ended on the last of its ranks."""
     return highest(steps.at, axis=0)
+
+
+def stale(window: JobWindow, steps: Steps) -> bool:
+    """Tell whether the newest step ended so long ago that it says nothing about now.
+
+    A job that ended, hangs or evaluates is not slow: its last steps only were.
+    """
+    ends = step_ends(steps)
+    ends = ends[np.isfinite(ends)]
+    if len(ends) < 2:
+        return False
+    usual = float(np.median(np.diff(ends)))
+    return window.now - float(ends[-1]) > max(STALE_SECONDS, 10 * usual)
 
 
 def complete(steps: Steps) -> Steps:

@@ -80,6 +80,8 @@ class Stragglers:
         own = own_time.own_time(steps)
         if own is None or len(window.ranks) < 2 or len(steps.index) < self.fewest + self.warm_up:
             return []
+        if own_time.stale(window, steps):
+            return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index) - self.warm_up)
         ratio = own_time.against_peers(own_time.per_token(own, steps), window.role_of)
