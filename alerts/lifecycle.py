@@ -34,6 +34,9 @@ CALM_SECONDS = 30.0
 REFRESH_SECONDS = 30.0
 """How often the impact alone is worth a new document."""
 
+GONE_SECONDS = 300.0
+"""A job that was silent for so long is gone, and costs no more; a restart takes less."""
+
 MARGIN = 0.5
 """How far another first cause must lead (nats) before it replaces a stable one."""
 
@@ -112,7 +115,8 @@ class Case:
             return None
         if not symptoms or cause is None:
             return self._calm(scene, now)
-        self.last_active = now
+        gone = max(scene.silent_seconds - GONE_SECONDS, 0.0)
+        self.last_active = max(self.last_active, now - gone)
         self.findings = (*symptoms, *evidence)
         material = self._note_symptoms(symptoms, now)
         material |= self._note_cause(cause, now)
@@ -121,7 +125,8 @@ class Case:
         stale = (
             not opened
             and self.document is not None
-            and (now - self.document.updated_at >= REFRESH_SECONDS)
+            and now - self.document.updated_at >= REFRESH_SECONDS
+            and scene.silent_seconds < GONE_SECONDS
         )
         if not (opened or material or stale):
             return None
@@ -226,7 +231,7 @@ class Case:
             return None
         kinds_held = {symptom.kind for symptom in self.symptoms.values()}
         stepped = scene.last_step_at > self.last_active - 1.0 or scene.attempt > self.attempt
-        over = scene.silent_seconds > 300.0 and not kinds_held & set(STOPPED)
+        over = scene.silent_seconds > GONE_SECONDS and not kinds_held & set(STOPPED)
         if not (stepped or over):
             return None
         self.resolved_at = self.last_active
