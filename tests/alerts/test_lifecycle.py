@@ -185,6 +185,17 @@ def test_a_lost_host_is_as_bad_as_its_fault_once_it_is_certain(
     )  # fmt: skip
 
 
+def test_a_job_that_is_gone_costs_no_more_and_is_no_longer_refreshed(story, places, found):
+    bad = (
+        found("job.nonfinite", places.job, 40.0),
+        found("rank.first_nonfinite", places.rank_entity(1), 40.0),
+    )
+    updates = [now for now in range(60, 700) if story.at(now, *bad, silent=max(now - 70.0, 0.0))]
+    assert [60, *range(70, 370, 30)] == updates
+    story.at(701, *bad, found("job.stalled", places.job, 60.0), silent=631.0)
+    assert 4 * (370 - 40) == story.now.impact.gpu_seconds_lost
+
+
 def test_a_second_symptom_is_told_in_the_timeline_and_not_to_people(story, slow, stuck):
     story.at(60, *slow)
     change = story.at(61, *slow, stuck(1.0)[0])

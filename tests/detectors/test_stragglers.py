@@ -70,6 +70,14 @@ def test_a_value_that_the_slow_rank_did_not_tell_does_not_hide_it(steady, named)
     assert ["2"] == named(Stragglers().judge(sketch(own)), "rank.slow_compute")
 
 
+def test_in_a_job_that_stopped_stepping_nobody_is_slow_any_more(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    last = sketch(own).now
+    assert 3 == len(Stragglers().judge(sketch(own, now=last + 50)))
+    assert 0 == len(Stragglers().judge(sketch(own, now=last + 70)))
+
+
 def test_two_ranks_of_one_host_are_both_named(steady, named):
     own = steady(ranks=8)
     own[2:4, 40:] *= 1.4

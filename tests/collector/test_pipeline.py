@@ -1,0 +1,245 @@
+"""The one pipeline, from the bytes on the wire to an incident."""
+
+import json
+import logging
+from dataclasses import dataclass, field
+
+import jsonschema
+import numpy as np
+import pytest
+
+from rankscope.collector.pipeline import IDLE_SECONDS, Pipeline
+from rankscope.detectors.catalogue import detectors
+from rankscope.formats.otlp import encode
+from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
+from rankscope.vocabulary import incident_schema
+from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+
+START = 1_700_000_000.0
+HOSTS = {"host-a": (0, 1), "host-b": (2, 3)}
+
+
+@dataclass
+class Job:
+    """A job of two ranks on each of two hosts, one step a second, told by two agents."""
+
+    job: str = "run-1"
+    seconds: int = 110
+    broken_at: int = 60
+    fault: str = ""
+    wire: str = "protobuf"
+    told_twice: bool = False
+    _stopped: dict[int, int] = field(default_factory=dict)
+
+    def said(self, now: int, host: str) -> tuple[list[Sample], list[Event]]:
+        """Return what one agent says at a second."""
+        rng = np.random.default_rng([now, len(host), HOSTS[host][0]])
+        broken = self.fault and now >= self.broken_at
+        samples: list[Sample] = []
+        events: list[Event] = []
+
+        def tell(name, value, rank, at=float(now), **pairs):
+            where = attributes({"rank": rank, **pairs})
+            samples.append(Sample(name, value, START + at, where))
+
+        for rank in HOSTS[host]:
+            stopped = broken and (
+                (self.fault == "stuck") or (self.fault == "crash" and now > self.broken_at)
+            )
+            squeezed = broken and self.fault == "contention" and host == "host-b"
+            own = rng.normal(0.5, 0.005) * (1.6 if squeezed else 1.0)
+            slowest = 0.8 if broken and self.fault == "contention" else 0.5
+            if not stopped:
+                tell("training.step", now, rank)
+                tell("training.step.duration", slowest + 0.2, rank)
+                tell("training.compute.duration", own, rank)
+                tell("training.comm.duration", slowest + 0.2 - own, rank)
+                bad = broken and self.fault == "nan" and (rank == 1 or now > self.broken_at)
+                tell("training.loss", np.nan if bad else rng.normal(2, 0.1), rank, scope="local")
+            if now % 5 == 0 and not (stopped and self.fault == "crash"):
+                pid, device = 1000 + rank, f"GPU-{rank}"
+                info = {"pid": pid, "hw.id": device, "local_rank": rank % 2, "world_size": 4}
+                tell("training.rank.info", 1, rank, **info)
+                tell("training.progress.age", now - min(now, self.broken_at), rank)
+                group = {"group": "dp:all"}
+                launched = now if not stopped else self.broken_at - (rank == 2)
+                tell("collective.enqueued", launched, rank, **group)
+                tell("collective.completed", min(now, self.broken_at) - 1, rank, **group)
+                waited = 0.05 * now + (0.6 * (now - self.broken_at) if squeezed else 0.0)
+                tell("process.cpu.wait", waited, rank, pid=pid, role="trainer")
+            if self.fault == "crash" and now == self.broken_at + (rank != 3):
+                resource = Resource(host, self.job)
+                how = {"rank": rank, "pid": 1000 + rank, "exit_code": 1}
+                events.append(Event("process.exit", START + now, how, resource))
+        return samples, events
+
+    def play(self, pipeline: Pipeline) -> list:
+        """Tell it second by second; return every change."""
+        decoder = MetricsDecoder(pipeline.table)
+        changes = []
+        for now in range(self.seconds):
+            changes += pipeline.judge(START + now)
+            for host in HOSTS:
+                samples, events = self.said(now, host)
+                resource = Resource(host, self.job, service="trainer")
+                for _ in range(2 if self.told_twice else 1):
+                    if self.wire == "json":
+                        batch = decoder.json(encode.metrics_json([(resource, samples)]))
+                        logs = logs_json(encode.logs_json([(resource, events)]))
+                    else:
+                        batch = decoder.protobuf(encode.metrics_request([(resource, samples)]))
+                        logs = logs_protobuf(encode.logs_request([(resource, events)]))
+                    pipeline.metrics(batch, START + now + 0.1)
+                    pipeline.events(logs.events, START + now + 0.1)
+        for now in range(self.seconds, self.seconds + 30):
+            changes += pipeline.judge(START + now)
+        return changes
+
+
+@pytest.fixture
+def validated():
+    check = jsonschema.Draft202012Validator(
+        incident_schema.schema(), format_checker=jsonschema.FormatChecker()
+    )
+    return check.validate
+
+
+def documents(pipeline):
+    return [json.dumps(row.document(), allow_nan=False) for row in pipeline.incidents.values()]
+
+
+FAULTS = {
+    "contention": ("host.cpu_contention", "host", "host-b", [2, 3]),
+    "stuck": ("software.stuck_process", "rank", "2", [2]),
+    "nan": ("numerics.nan_rank", "rank", "1", [1]),
+    "crash": ("software.crash", "rank", "3", [3]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_becomes_one_incident_with_the_right_first_cause(fault, validated):
+    pipeline = Pipeline()
+    changes = Job(fault=fault).play(pipeline)
+    (incident,) = pipeline.incidents.values()
+    document = json.loads(documents(pipeline)[0])
+    validated(document)
+    first = document["root_cause"]["hypotheses"][0]
+    entity = first["entity"]
+    assert FAULTS[fault] == (first["fault"], entity["type"], entity["id"], entity["ranks"])
+    assert 59 <= incident.opened_at - START <= 61
+    assert ["incident.opened"] == [c.kind for c in changes if c.kind == "incident.opened"]
+    assert {} == pipeline.detector_failures
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds"), [("contention", 30), ("stuck", 16), ("nan", 2), ("crash", 2)]
+)
+def test_the_first_word_comes_soon(fault, seconds):
+    """In the job's own time: five slow steps and a change of CPU wait, a hang, a step, an exit."""
+    changes = Job(fault=fault).play(Pipeline())
+    assert changes[0].incident.detected_at - (START + 60) <= seconds
+
+
+@pytest.mark.parametrize("seconds", [3, 17, 110])
+def test_a_healthy_job_whose_recording_simply_ends_raises_nothing(seconds):
+    pipeline = Pipeline()
+    assert [] == Job(seconds=seconds).play(pipeline)
+    assert {} == pipeline.detector_failures
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_second_telling_gives_the_same_bytes(fault):
+    first, second = Pipeline(), Pipeline()
+    Job(fault=fault).play(first)
+    Job(fault=fault).play(second)
+    assert documents(first) == documents(second)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_json_and_protobuf_give_the_same_bytes(fault):
+    first, second = Pipeline(), Pipeline()
+    Job(fault=fault).play(first)
+    Job(fault=fault, wire="json").play(second)
+    assert documents(first) == documents(second)
+
+
+@pytest.mark.parametrize("fault", ["stuck", "nan", "crash"])
+def test_batches_that_come_twice_change_no_incident(fault):
+    first, second = Pipeline(), Pipeline()
+    Job(fault=fault).play(first)
+    Job(fault=fault, told_twice=True).play(second)
+    assert documents(first) == documents(second)
+
+
+def test_two_jobs_are_judged_apart():
+    pipeline = Pipeline()
+    healthy, broken = Job(job="calm"), Job(job="torn", fault="nan")
+    decoder = MetricsDecoder(pipeline.table)
+    for now in range(80):
+        pipeline.judge(START + now)
+        for job in (healthy, broken):
+            for host in HOSTS:
+                samples, _ = job.said(now, host)
+                body = encode.metrics_request([(Resource(host, job.job), samples)])
+                pipeline.metrics(decoder.protobuf(body), START + now)
+    assert ["torn"] == [incident.job for incident in pipeline.incidents.values()]
+
+
+class Broken:
+    name = "broken"
+    kinds = ()
+
+    def judge(self, window):
+        raise ZeroDivisionError(window.job)
+
+
+def test_a_defect_of_one_detector_is_counted_told_once_and_stops_no_other(caplog):
+    pipeline = Pipeline(judges=(Broken(), *detectors()))
+    with caplog.at_level(logging.ERROR):
+        Job(fault="nan", seconds=70).play(pipeline)
+    assert 1 == len(pipeline.incidents)
+    assert {"broken": 100 - 1} == pipeline.detector_failures
+    assert ["detector broken failed on job run-1"] == [row.getMessage() for row in caplog.records]
+
+
+def test_a_job_that_nobody_has_heard_of_for_long_is_not_judged():
+    pipeline = Pipeline(judges=(Broken(),))
+    Job(seconds=10).play(pipeline)
+    before = dict(pipeline.detector_failures)
+    pipeline.judge(START + 11 + IDLE_SECONDS)
+    assert before == pipeline.detector_failures
+
+
+def test_a_job_with_an_open_incident_is_judged_however_silent():
+    pipeline = Pipeline()
+    Job(fault="contention").play(pipeline)
+    assert ["open"] == [row.status for row in pipeline.incidents.values()]
+    (change,) = pipeline.judge(START + 2 * IDLE_SECONDS)
+    assert "incident.resolved" == change.kind
+    assert change.incident.resolved_at - START < 110 + 60 + 1
+
+
+def test_what_nobody_will_ask_for_again_is_forgotten():
+    pipeline = Pipeline()
+    Job(seconds=10).play(pipeline)
+    later = START + 13 * 3600
+    pipeline.judge(later - later % 600)
+    assert [] == pipeline.windows.jobs()
+
+
+def test_a_stretch_of_the_past_is_explained_on_demand():
+    pipeline = Pipeline()
+    Job(fault="contention").play(pipeline)
+    cause = pipeline.explain("run-1", START + 60, START + 105)
+    assert cause is not None
+    assert "host.cpu_contention" == cause["hypotheses"][0]["fault"]
+    assert None is pipeline.explain("run-1", START, START + 50), "nothing had happened yet"
+    assert None is pipeline.explain("nobody", START, START + 105)
+
+
+def test_ranks_that_stood_out_last_are_told_with_their_scores():
+    pipeline = Pipeline()
+    Job(fault="contention").play(pipeline)
+    scores = pipeline.scores()
+    assert {("run-1", "stragglers", 2), ("run-1", "stragglers", 3)} == {row[:3] for row in scores}
+    assert all(score > 0 for *_, score in scores)
