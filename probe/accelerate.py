@@ -36,7 +36,8 @@ class RankscopeTracker(_Base):  # type: ignore[misc]  # the base is known only w
     """Every rank is watched, not rank 0 alone."""
 
     def __init__(self, run_name: str | None = None, **attaching: Any) -> None:
-        self._watch = attach(**{"framework": "accelerate", "job": run_name, **attaching})
+        said: dict[str, Any] = {"framework": "accelerate", "job": run_name, **attaching}
+        self._watch = attach(**said)
 
     @property
     def tracker(self) -> Any:
@@ -49,7 +50,7 @@ class RankscopeTracker(_Base):  # type: ignore[misc]  # the base is known only w
     def store_init_configuration(self, values: dict[str, Any]) -> None:
         """Ignore the configuration: it may hold what nobody should read."""
 
-    def log(self, values: dict[str, Any], step: int | None = None, **more: Any) -> None:  # noqa: ARG002
+    def log(self, values: object, step: int | None = None, **more: Any) -> None:  # noqa: ARG002
         """Record what is known by name: loss, grad_norm, learning rate, tokens."""
         if not isinstance(values, dict):
             return

@@ -28,8 +28,9 @@ class RankscopeCallback(_Base):  # type: ignore[misc]  # the base is known only 
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **known: Any) -> None:  # noqa: ARG002
         """Attach, with the model and optimizer that the Trainer made."""
-        found = {name: known.get(name) for name in ("model", "optimizer")}
-        self._watch = attach(**{"framework": "transformers", **found, **self._attaching})
+        said: dict[str, Any] = {"framework": "transformers"}
+        said |= {name: known.get(name) for name in ("model", "optimizer")}
+        self._watch = attach(**said | self._attaching)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **known: Any) -> None:  # noqa: ARG002
         """Begin a step; micro-batches of one accumulated step do not come by here."""

@@ -30,8 +30,9 @@ class RankscopeCallback(_Base):  # type: ignore[misc]  # the base is known only 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Attach, with the module and the first of the trainer's optimizers."""
         optimizers = getattr(trainer, "optimizers", None) or [None]
-        said = {"framework": "lightning", "model": pl_module, "optimizer": optimizers[0]}
-        self._watch = attach(**{**said, **self._attaching})
+        said: dict[str, Any] = {"framework": "lightning"}
+        said |= {"model": pl_module, "optimizer": optimizers[0]}
+        self._watch = attach(**said | self._attaching)
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
         """Say that this rank evaluates; the check before training counts too."""

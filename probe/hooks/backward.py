@@ -18,7 +18,7 @@ from .seat import Seat
 
 def install(seat: Seat) -> None:
     """Time every outermost backward pass, and keep its loss."""
-    torch = seat.torch
+    torch, timeline, phases = seat.torch, seat.timeline, seat.phases
     engine = getattr(torch.autograd.Variable, "_execution_engine", None)
     queue = getattr(engine, "queue_callback", None)
     local_end = 0.0
@@ -43,25 +43,24 @@ def install(seat: Seat) -> None:
         nonlocal local_end
         local_end = 0.0
         seat.in_backward = True
-        if not seat.timeline.begun:
-            seat.timeline.begin_first()
-        loss = tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
+        if not timeline.begun:
+            timeline.begin_first()
+        loss: Any = tensors
+        if isinstance(tensors, list | tuple):
+            loss = next(iter(tensors), None)
         if type(loss) is not torch.Tensor:
             return None
         _keep_loss(seat, loss)
-        if seat.phases.current == "eval":
-            seat.phases.enter("train")
-        if loss.requires_grad and seat.distributed():
+        if phases.current == "eval":
+            phases.enter("train")
+        if seat.distributed() and loss.requires_grad:
             return loss.register_hook(begun)
         return None
 
     def finish(handle: Any) -> None:
-        seat.in_backward = False
-        step = seat.timeline.open
-        step.own_known = True
-        if handle is not None:
-            handle.remove()
+        handle.remove()
         if local_end:
+            step = timeline.open
             step.comm += time.perf_counter() - local_end
             step.comm_known = True
             if seat.device is not None:
@@ -80,10 +79,13 @@ def install(seat: Seat) -> None:
             try:
                 return original(tensors, *args, **kwargs)
             finally:
-                try:
-                    finish(handle)
-                except Exception:  # noqa: BLE001  the edge of the job
-                    seat.failed()
+                seat.in_backward = False
+                timeline.open.own_known = True
+                if handle is not None:
+                    try:
+                        finish(handle)
+                    except Exception:  # noqa: BLE001  the edge of the job
+                        seat.failed()
 
         return backward
 
