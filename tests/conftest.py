@@ -1,10 +1,15 @@
-"""What every test may ask for: real programs of the machine."""
+"""What every test may ask for: real programs of the machine, and the incident's schema."""
 
 import os
 import shutil
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
+import jsonschema
 import pytest
+
+from rankscope.vocabulary import incident_schema
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +29,19 @@ def program() -> Callable[[str], str]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def valid_incident() -> Callable[[dict[str, Any]], None]:
+    """Return a function that raises ValidationError where an incident document breaks its schema.
+
+    jsonschema checks times only with a package more; these few lines do it instead.
+    """
+    formats = jsonschema.FormatChecker()
+
+    @formats.checks("date-time", raises=ValueError)
+    def has_date_time_and_zone(text: object) -> bool:
+        return not isinstance(text, str) or datetime.fromisoformat(text).tzinfo is not None
+
+    validator = jsonschema.Draft202012Validator(incident_schema.schema(), format_checker=formats)
+    return validator.validate

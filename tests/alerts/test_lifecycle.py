@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-import jsonschema
 import pytest
 
 from rankscope.alerts.causes.engine import explain
 from rankscope.alerts.lifecycle import open_case
-from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.faults import SEVERITIES
 from rankscope.vocabulary.ids import Job
 
@@ -86,16 +84,13 @@ def test_the_first_symptom_opens_the_incident(story, slow):
     assert ["opened"] == [moment.kind for moment in incident.timeline]
 
 
-def test_every_document_follows_the_published_schema(story, slow):
+def test_every_document_follows_the_published_schema(story, slow, valid_incident):
     story.at(60, *slow)
     story.at(70, *slow)
     story.at(100)
-    check = jsonschema.Draft202012Validator(
-        incident_schema.schema(), format_checker=jsonschema.FormatChecker()
-    )
     assert 3 == len(story.changes)
     for change in story.changes:
-        check.validate(change.incident.document())
+        valid_incident(change.incident.document())
 
 
 def test_nothing_new_is_no_change(story, slow):

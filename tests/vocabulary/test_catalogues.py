@@ -1,0 +1,103 @@
+"""Events, faults and kinds of findings as data: what each names, the others know."""
+
+import re
+
+import pytest
+
+from rankscope.vocabulary import entities, events, faults, findings, metrics
+
+CONTRACT_FAULTS = """
+gpu.lost gpu.memory_uncorrectable gpu.row_remap gpu.firmware_hang gpu.nvlink gpu.pcie_degraded
+gpu.thermal_throttle gpu.power_limited gpu.clock_locked gpu.silent_corruption gpu.foreign_process
+gpu.slow memory.gpu_oom memory.gpu_leak memory.fragmentation memory.rank0_contexts
+memory.host_leak memory.dataloader_leak memory.copy_on_read memory.host_oom memory.shm_exhausted
+balance.rank0_gather balance.rank0_preprocessing balance.pipeline_stage balance.sequence_length
+balance.expert network.nic_down network.link_flap network.cable_errors network.switch
+network.congestion network.transport_fallback network.bootstrap_failed host.cpu_contention
+host.driver_hang host.lost host.evicted host.storage_slow host.disk_full host.clock_skew
+host.config_drift software.init_failed software.collective_mismatch software.uneven_batches
+software.deadlock software.stuck_process software.dataloader_slow software.gc_pause
+software.checkpoint_stall software.regression software.recompile software.crash numerics.nan_data
+numerics.nan_precision numerics.nan_rank numerics.loss_spike numerics.divergence
+numerics.gradient_explosion numerics.gradient_vanishing numerics.plateau numerics.bad_resume
+numerics.replica_divergence efficiency.idle_gpu efficiency.low_utilization unknown
+"""
+
+
+def test_the_faults_are_those_of_section_6_of_the_contract():
+    assert CONTRACT_FAULTS.split() == list(faults.catalogue())
+
+
+@pytest.mark.parametrize("fault", faults.catalogue().values(), ids=lambda fault: fault.id)
+def test_a_fault_points_at_known_entities_and_has_words(fault):
+    assert fault.entities
+    assert set(fault.entities) <= set(entities.ENTITY_TYPES)
+    assert fault.severity in faults.SEVERITIES
+    for words in (fault.title, fault.help):
+        assert words.strip() == words != ""
+        assert not words.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("fault", "points_at"),
+    [
+        ("gpu.thermal_throttle", {"gpu", "host"}),
+        ("host.cpu_contention", {"host"}),
+        ("software.stuck_process", {"rank"}),
+        ("software.dataloader_slow", {"rank", "host", "job"}),
+        ("memory.gpu_leak", {"rank", "job"}),
+        ("software.regression", {"code"}),
+        ("network.switch", {"switch"}),
+        ("host.storage_slow", {"storage"}),
+        ("balance.expert", {"group"}),
+        ("network.nic_down", {"nic"}),
+        ("memory.host_leak", {"process"}),
+    ],
+)
+def test_faults_point_at_what_the_contract_puts_in_brackets(fault, points_at):
+    assert points_at == set(faults.catalogue()[fault].entities)
+
+
+def test_severities_come_worst_first():
+    assert ("critical", "warning", "info") == faults.SEVERITIES
+
+
+def test_the_events_are_those_of_the_contract():
+    assert [
+        "gpu.fault", "log.fault", "process.exit", "host.oom_kill", "scheduler.event",
+        "training.phase", "training.numeric", "change", "process.stack",
+    ] == list(events.catalogue())  # fmt: skip
+
+
+@pytest.mark.parametrize("event", events.catalogue().values(), ids=lambda event: event.name)
+def test_closed_sets_of_an_event_belong_to_its_attributes(event):
+    assert set(event.values) <= set(event.attributes)
+    assert event.help
+
+
+def test_phases_and_roles_are_closed_sets():
+    known = events.catalogue()
+    phases = ("init", "train", "eval", "checkpoint", "shutdown")
+    assert phases == known["training.phase"].values["phase"]
+    assert ("root", "cascade", "confirmation") == known["log.fault"].values["role"]
+
+
+@pytest.mark.parametrize("kind", findings.catalogue().values(), ids=lambda kind: kind.kind)
+def test_a_kind_of_finding_stands_on_known_entities_and_signals(kind):
+    assert re.fullmatch(r"[a-z]+\.[a-z_]+", kind.kind)
+    assert set(kind.entities) <= set(entities.ENTITY_TYPES)
+    assert kind.signals
+    assert set(kind.signals) <= {*metrics.catalogue(), *events.catalogue()}
+    assert kind.family
+    assert kind.help
+    assert kind.kind.partition(".")[0] in kind.entities
+
+
+def test_symptoms_are_seen_on_jobs_and_hosts_and_the_rest_is_evidence():
+    symptoms = {kind.kind for kind in findings.catalogue().values() if kind.symptom}
+    assert {"job.slow", "job.stalled", "job.nonfinite", "job.crashed", "host.silent"} == symptoms
+
+
+@pytest.mark.parametrize("catalogue", [metrics, events, faults, findings])
+def test_a_catalogue_is_read_once(catalogue):
+    assert catalogue.catalogue() is catalogue.catalogue()
