@@ -44,4 +44,5 @@ def valid_incident() -> Callable[[dict[str, Any]], None]:
         return not isinstance(text, str) or datetime.fromisoformat(text).tzinfo is not None
 
     validator = jsonschema.Draft202012Validator(incident_schema.schema(), format_checker=formats)
-    return validator.validate
+    validate: Callable[[dict[str, Any]], None] = validator.validate
+    return validate

@@ -89,7 +89,7 @@ class Summaries:
         return sorted(found, key=lambda summary: summary.rank)
 
     def series(  # type: ignore[misc]
-        self: Windows,
+        self: Windows,  # pyright: ignore[reportGeneralTypeIssues]
         job: str,
         metric: str,
         ranks: list[int] | None,
