@@ -223,6 +223,21 @@ def test_negative_step_indices_are_indices(told):
     assert [-2, -1, 0] == told.matrix()[0]
 
 
+def test_a_batch_may_span_weeks(told):
+    later = 3_000_000
+    told.batch((STEP, 0, 1, 0), (LOSS, 0, 1, 2.5), (STEP, 0, later, 1), (LOSS, 0, later, 2.4))
+    assert ([0, 1], [[2.5, 2.4]]) == told.matrix()
+
+
+def test_points_in_any_order_of_metrics_find_their_planes(told):
+    told.batch(
+        ("training.tokens", 0, 1, 7), (LOSS, 0, 1, 2.5), ("training.tokens", 1, 1, 8),
+        (STEP, 1, 1, 0), (LOSS, 1, 1, 2.6), (STEP, 0, 1, 0),
+    )  # fmt: skip
+    assert [[2.5], [2.6]] == told.matrix()[1]
+    assert [[7.0], [8.0]] == told.matrix("training.tokens")[1]
+
+
 def test_an_empty_batch_is_none(told):
     nothing = np.zeros(0)
     told.grid.append(nothing.astype(int), nothing.astype(int), nothing, nothing, START)

@@ -170,6 +170,12 @@ def test_a_straggling_word_of_an_old_attempt_does_not_bring_it_back(two_by_two):
     assert 1 == two_by_two.window().attempt
 
 
+def test_the_newest_attempt_counts_whichever_was_heard_first(told):
+    told.info(0, 1.0, attempt=1)
+    told.info(0, 2.0, attempt=0)
+    assert 1 == told.window().attempt
+
+
 def test_ranks_may_join_an_attempt_later(two_by_two):
     two_by_two.info(4, 10.0, host="host-c", world_size=5)
     two_by_two.step(4, 4, 10.0, host="host-c")
@@ -289,6 +295,13 @@ def test_events_of_a_host_find_their_rank_by_pid_or_device(two_by_two):
 def test_events_of_a_job_keep_their_rank(two_by_two, rank):
     two_by_two.event("process.exit", 6, rank=rank, exit_code=1)
     assert [1] == [event.attributes["rank"] for event in two_by_two.window().events]
+
+
+def test_an_event_of_the_whole_job_has_no_rank(two_by_two):
+    two_by_two.event("change", 6, kind="code", text="deployed")
+    (event,) = two_by_two.window().events
+    assert {"kind": "code", "text": "deployed"} == event.attributes
+    assert [0, 1, 2, 3] == two_by_two.window().ranks.tolist()
 
 
 def test_an_event_may_be_the_first_word_of_a_job(told):
