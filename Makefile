@@ -1,12 +1,14 @@
 # Every door of the project. `make` alone prints them.
 #
 # Knobs: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
-# `make demo` injects), ARGS (passed on to demo, pytest, bench and soak).
+# `make demo` injects), ARGS (passed on to demo, pytest, bench and soak), REPORT (where `make test`
+# leaves its two JUnit files: the beginning of their names).
 
 PYTHON ?= python3
 VENV ?= .venv
 FAULT ?=
 ARGS ?=
+REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
@@ -18,8 +20,11 @@ help: ## print this list
 demo: $(VENV)/.installed ## break a real training job on this machine, and see it explained (FAULT=numerics.nan_rank ...)
 	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
+# The acceptance tests run real jobs with faults in them, one at a time: a second one beside it would
+# be a busy neighbour. (5: ARGS chose no test of this half.)
 test: $(VENV)/.developing ## run every test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m 'not acceptance' -n 2 $(REPORT:%=--junit-xml=%-units.xml) $(ARGS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -m acceptance $(REPORT:%=--junit-xml=%-acceptance.xml) $(ARGS) || [ $$? = 5 ]
 
 check: lint types layers ## everything that reads the code without running it
 
