@@ -17,6 +17,9 @@ FEWEST_COLUMNS = 256
 CELLS = 1 << 21
 """Cells of a plane that memory is planned for: columns = CELLS / ranks, within the bounds."""
 
+MOST_AHEAD = 1e6
+"""Steps that a rank may be ahead of all others at once; a step index beyond it is a mistake."""
+
 LOOK_BACK = 128
 """Columns searched for the step of a late point."""
 
@@ -138,6 +141,10 @@ class StepGrid:
 
     def _end_steps(self, rows: Ints, at: Floats, steps: Floats) -> _Ended | None:
         sane = np.isfinite(steps) & (np.abs(steps) < 2**53)
+        if self.used:
+            # One rank's absurd index must not become the newest column of everybody.
+            sane &= steps < float(self._columns[self.start + self.used - 1]) + MOST_AHEAD
+            self.late += int((~sane).sum())
         rows, at, index = rows[sane], at[sane], steps[sane].astype(np.int64)
         if not len(rows):
             return None

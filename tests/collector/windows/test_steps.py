@@ -54,6 +54,14 @@ def test_points_of_one_rank_and_time_belong_to_the_step_told_with_them(told):
     )
 
 
+def test_one_rank_with_an_absurd_step_index_does_not_move_the_others_ruler(told):
+    told.step(0, 7, at=1, loss=2.5)
+    told.step(1, 9_000_000_000, at=1.1)
+    told.step(0, 8, at=2, loss=2.4)
+    assert [7, 8] == told.matrix()[0]
+    assert 1 == told.grid.late
+
+
 def test_the_step_index_itself_is_no_plane(told):
     told.step(0, 7, at=1, loss=2.5)
     assert [LOSS] == list(told.grid.view().planes)
