@@ -5,7 +5,7 @@ import io
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -85,7 +85,7 @@ def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> t
 
 
 @contextmanager
-def _opened(out: Path) -> Iterator[TextIO]:
+def _opened(out: Path) -> Generator[TextIO, None, None]:
     """Open a recording for writing; compressed when its name ends in .gz."""
     if out.suffix != ".gz":
         with out.open("w", encoding="utf-8", newline="\n") as file:

@@ -1,7 +1,14 @@
 """What every test may ask for: real programs of the machine, and the incident's schema."""
 
+import json
 import os
 import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -46,3 +53,60 @@ def valid_incident() -> Callable[[dict[str, Any]], None]:
     validator = jsonschema.Draft202012Validator(incident_schema.schema(), format_checker=formats)
     validate: Callable[[dict[str, Any]], None] = validator.validate
     return validate
+
+
+@pytest.fixture
+def prometheus(program, tmp_path):
+    """Start a real Prometheus with some scrape configs; return a function that asks it a query."""
+    running = []
+
+    def start(scrape_configs: list[dict[str, Any]]):
+        config = tmp_path / "prometheus.yml"
+        config.write_text(
+            json.dumps(
+                {
+                    "global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"},
+                    "scrape_configs": scrape_configs,
+                }
+            )
+        )
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        log = (tmp_path / "prometheus.log").open("w")
+        running.append(
+            (
+                subprocess.Popen(
+                    [
+                        program("prometheus"),
+                        f"--config.file={config}",
+                        f"--storage.tsdb.path={tmp_path / 'data'}",
+                        f"--web.listen-address={address}",
+                    ],
+                    stdout=log,
+                    stderr=log,
+                ),
+                log,
+            )
+        )
+
+        def ask(query: str) -> list[dict[str, Any]]:
+            url = f"http://{address}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+            try:
+                with urllib.request.urlopen(url, timeout=5) as answer:
+                    found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+            except (urllib.error.URLError, ConnectionError):
+                return []
+            return found
+
+        deadline = time.monotonic() + 30
+        while not ask("vector(1)"):
+            assert time.monotonic() < deadline, "Prometheus does not answer"
+            time.sleep(0.1)
+        return ask
+
+    yield start
+    for process, log in running:
+        process.terminate()
+        process.wait(30)
+        log.close()

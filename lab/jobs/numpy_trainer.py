@@ -71,7 +71,8 @@ def train(environ: Mapping[str, str]) -> None:
             if orders.obey(step):
                 inputs = inputs.copy()
                 inputs[0, 0] = np.nan  # one bad activation is enough
-            for _ in range(ROUNDS):
+            loss, gradient = model.gradients(inputs, targets)
+            for _ in range(ROUNDS - 1):  # again, for the sake of the work
                 loss, gradient = model.gradients(inputs, targets)
             time.sleep(sleep)
             with watch.collective("all_reduce", size_bytes=gradient.nbytes):

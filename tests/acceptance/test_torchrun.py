@@ -1,19 +1,22 @@
 """A torchrun job with a fault, seen through public interfaces only, and replayed to the byte."""
 
+import http.server
 import json
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
+from contextlib import contextmanager
 
-import jsonschema
 import pytest
+from standardwebhooks import Webhook
 
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 from rankscope.lab.jobs import orders
-from rankscope.vocabulary.incident_schema import schema
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -46,6 +49,35 @@ def torchrun(processes, hosts, folder):
         processes.start(f"torchrun-{number}", command, environ=environ, host=host)
 
 
+@contextmanager
+def receiver(address):
+    """Ask the collector to tell us; yield what was told, each signature verified."""
+    told = []
+    secret: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            told.append(Webhook(secret[0]).verify(body, dict(self.headers)))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        request = urllib.request.Request(
+            f"{address}/api/v1/webhooks",
+            data=json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            secret.append(json.load(answer)["secret"])
+        yield told
+        server.shutdown()
+
+
 def replayed(folder):
     command = [sys.executable, "-m", "rankscope.cli.main", "replay", "--json"]
     command.append(str(folder / "collector" / "journal"))
@@ -53,35 +85,42 @@ def replayed(folder):
 
 
 @pytest.mark.parametrize("fault", [orders.CRASH, orders.NAN])
-def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_again(fault, tmp_path):
+def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_again(
+    fault, tmp_path, valid_incident
+):
     (tmp_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
     with Processes(tmp_path / "logs") as processes:
         stage = Stage(tmp_path, processes, hosts)
         collector, client = stage.collector(), Client(stage.address)
         wait("the collector", client.ready, 60)
-        agents = [stage.agent(host) for host in hosts]
-        torchrun(processes, hosts, tmp_path)
+        with receiver(stage.address) as told_outside:
+            agents = [stage.agent(host) for host in hosts]
+            torchrun(processes, hosts, tmp_path)
 
-        def training():
-            steps = [row["last_step"] for row in client.ranks(JOB)]
-            return len(steps) == 4 and min(step or 0 for step in steps) > 20
+            def training():
+                steps = [row["last_step"] for row in client.ranks(JOB)]
+                return len(steps) == 4 and min(step or 0 for step in steps) > 20
 
-        wait("the job", training, 150)
-        orders.give(tmp_path / "orders.json", fault=fault, rank=2)
+            wait("the job", training, 150)
+            orders.give(tmp_path / "orders.json", fault=fault, rank=2)
 
-        def told():
-            for row in client.incidents(JOB):
-                stable = row["root_cause"]["status"] == "stable"
-                if row["severity"] == "critical" and stable:
-                    return row
-            return None
+            def told():
+                for row in client.incidents(JOB):
+                    stable = row["root_cause"]["status"] == "stable"
+                    if row["severity"] == "critical" and stable:
+                        return row
+                return None
 
-        document = wait("a critical incident with stable causes", told, 90)
-        jsonschema.validate(document, schema())
-        first = document["root_cause"]["hypotheses"][0]
-        assert (first["fault"], first["entity"]["id"]) == (fault, "2")
-        assert first["entity"]["host"] == hosts[1].name
+            document = wait("a critical incident with stable causes", told, 90)
+            valid_incident(document)
+            message = wait("the webhook", lambda: told_outside and told_outside[0], 30)
+            assert message["type"] == "incident.opened"
+            assert message["data"]["id"] == document["id"]
+            valid_incident(message["data"])
+            first = document["root_cause"]["hypotheses"][0]
+            assert (first["fault"], first["entity"]["id"]) == (fault, "2")
+            assert first["entity"]["host"] == hosts[1].name
         # The collector goes first, so that what it knew at its end is what its journal holds.
         processes.stop(collector)
         processes.stop(*agents)

@@ -1,13 +1,5 @@
 """A real Prometheus scrapes a real agent."""
 
-import json
-import socket
-import subprocess
-import urllib.error
-import urllib.parse
-import urllib.request
-from typing import Any
-
 import pytest
 
 pytestmark = [pytest.mark.acceptance]
@@ -19,68 +11,13 @@ for index in range(100000):
 """
 
 
-@pytest.fixture
-def prometheus(program, folder, until):
-    """Start Prometheus on a target; return a function that asks it a query."""
-    running = []
-
-    def start(target: str):
-        config = folder / "prometheus.yml"
-        config.write_text(
-            json.dumps(
-                {
-                    "global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"},
-                    "scrape_configs": [
-                        {"job_name": "agents", "static_configs": [{"targets": [target]}]}
-                    ],
-                }
-            )
-        )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        log = (folder / "prometheus.log").open("w")
-        running.append(
-            (
-                subprocess.Popen(
-                    [
-                        program("prometheus"),
-                        f"--config.file={config}",
-                        f"--storage.tsdb.path={folder / 'data'}",
-                        f"--web.listen-address={address}",
-                    ],
-                    stdout=log,
-                    stderr=log,
-                ),
-                log,
-            )
-        )
-
-        def ask(query: str) -> list[dict[str, Any]]:
-            url = f"http://{address}/api/v1/query?" + urllib.parse.urlencode({"query": query})
-            try:
-                with urllib.request.urlopen(url, timeout=5) as answer:
-                    found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
-            except (urllib.error.URLError, ConnectionError):
-                return []
-            return found
-
-        until(lambda: ask("vector(1)"))
-        return ask
-
-    yield start
-    for process, log in running:
-        process.terminate()
-        process.wait(30)
-        log.close()
-
-
 def test_prometheus_takes_the_whole_page_and_answers_by_the_contracts_names(
     run_agent, trainer, prometheus, until
 ):
     agent = run_agent(node={"cluster": "blue"})
     process = trainer(agent.socket_path, SPEAKING, job='odd "job"', rank=3)
-    ask = prometheus(f"127.0.0.1:{agent.port}")
+    page = {"targets": [f"127.0.0.1:{agent.port}"]}
+    ask = prometheus([{"job_name": "agents", "static_configs": [page]}])
     (series,) = until(lambda: ask('training_loss{rank="3"}'))
     assert series["value"][1] == "0.5"
     labels = series["metric"]

@@ -67,7 +67,7 @@ class Devices:
             ("hw.gpu.tensor.activity", np.clip(0.45 * math * clock, 0, 1), {}),
             ("hw.gpu.memory.usage", held, {}),
             ("hw.gpu.memory.limit", np.full(len(at), LIMIT), {}),
-            ("hw.power", np.round(np.minimum(power, POWER), 1), {}),
+            ("hw.power", np.minimum(power, POWER).round(1), {}),
             ("hw.power.limit", np.full(len(at), POWER), {}),
             ("hw.temperature", np.round(temperature), {"hw.sensor": "gpu"}),
             ("hw.frequency", np.round(frequency / STEP) * STEP, {"domain": "sm"}),
