@@ -127,6 +127,10 @@ class Stalls:
             *self._idle(window, last),
         ]
         agreed = any(sign.score >= 2 for sign in signs)
+        if _paused(window, last, usual):
+            # One rank may go on writing what all of them said they had written: no counter tells
+            # that from being stuck, only time does.
+            agreed, longest = False, max(longest, self.surely / self.beyond)
         shown = self.beyond * longest
         sure = (agreed and stalled >= max(self.agreed, 4 * usual, shown)) or (
             stalled >= max(self.surely, 10 * usual, shown)
@@ -388,6 +392,17 @@ def _phase(window: JobWindow) -> str:
         if counts[phase]:
             return phase
     return "train"
+
+
+def _paused(window: JobWindow, last: float, usual: float) -> bool:
+    """Tell whether somebody evaluated or wrote a checkpoint just before the stall."""
+    since = last - max(5.0, 3 * usual)
+    return any(
+        event.name == "training.phase"
+        and event.attributes.get("phase") in ("eval", "checkpoint")
+        and event.at >= since
+        for event in window.events
+    )
 
 
 def _all_ended(window: JobWindow) -> bool:

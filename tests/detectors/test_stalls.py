@@ -120,6 +120,21 @@ def test_a_phase_that_ended_is_progress(judged, event):
     assert START + 130 == finding.onset[0]
 
 
+@pytest.mark.parametrize(("now", "score"), [(75, 1.0), (120, 1.0), (126, 3.0)])
+def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
+    judged, group, event, now, score
+):
+    """One rank may go on writing what all of them said they had written."""
+    saved = (
+        event("training.phase", 61, rank=0, phase="checkpoint"),
+        event("training.phase", 62, rank=0, phase="train"),
+    )
+    behind = group([100, 100, 99, 100], [99] * 4, at=now)
+    stalled, *signs = judged(now, groups=(behind,), events=saved)
+    assert score == stalled.score
+    assert ["rank.behind_enqueued"] == kinds(signs)
+
+
 def test_a_job_that_said_it_shuts_down_is_not_stalled(judged, event):
     events = [event("training.phase", 62, rank=rank, phase="shutdown") for rank in range(4)]
     assert [] == judged(200, events=tuple(events))
