@@ -59,9 +59,9 @@ class Cases:
                 cases.append(open_case(job, attempt, symptom, now))
                 number = len(cases) - 1
                 assigned[number] = []
-                cases[number].symptoms_begun.append((symptom.kind, symptom.onset[0]))
-            elif not any(kind == symptom.kind for kind, _ in cases[number].symptoms_begun):
-                cases[number].symptoms_begun.append((symptom.kind, symptom.onset[0]))
+            begun = cases[number].symptoms_begun
+            if not any(kind == symptom.kind for kind, _ in begun):
+                begun.append((symptom.kind, symptom.onset[0]))
             assigned[number].append(symptom)
         changes = []
         for number, case in enumerate(cases):

@@ -1,4 +1,4 @@
-"""Steps that take longer than this job's own healthy steps, or than its ranks' work allows."""
+"""Steps that take longer than this job's own healthy steps."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,11 @@ from .window import Floats, JobWindow, Steps
 
 
 class SlowSteps:
-    """Compare the newest steps with the job's healthy ones, and with its ranks' healthy work.
+    """Compare the newest steps with this job's own healthy ones.
 
-    Two routes, either is enough. History: the median duration of the newest steps against the
-    fast side of the window's blocks of steps, and how far those wander, freed of tokens where they
-    explain durations. Peers: the part of a step that the slowest rank's excess over the
-    healthy quantile of its peers makes up; this one needs no healthy past.
+    The median duration of the newest steps stands against the fast side of the window's blocks of
+    steps, and against how far those wander, freed of tokens where they explain durations. Slowness
+    that needs no healthy past, by a rank's excess over its peers, is told by stragglers.py.
 
     Parameters
     ----------

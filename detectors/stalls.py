@@ -136,7 +136,7 @@ class Stalls:
             stalled >= max(self.surely, 10 * usual, shown)
         )
         told = (agreed and stalled >= max(15.0, 3 * usual)) or stalled >= max(30.0, shown)
-        score = 3.0 if sure else (2.0 if told and (agreed or stalled >= shown) else 1.0)
+        score = 3.0 if sure else 2.0 if told else 1.0
         symptom = Finding(
             kind="job.stalled",
             job=window.job,

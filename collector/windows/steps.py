@@ -53,7 +53,6 @@ class StepGrid:
     def __init__(self) -> None:
         self.ranks: list[int] = []
         self.rows: dict[int, int] = {}
-        self.index: Ints = np.zeros(0, np.int64)
         self.start = 0
         self.used = 0
         self.names: list[str] = []
