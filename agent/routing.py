@@ -72,6 +72,17 @@ class Routing:
                 self._outgoing.add(resource, (sample,))
         self._latest.read(reader.name, placed, period=reader.period, now=now)
 
+    def tell(self, event: Event) -> None:
+        """Take an event of a reader: it leaves at once, with the job of the process it is about."""
+        owner = self._trainers.owner_of(event.attributes.get("pid"))
+        if owner is not None and "rank" not in event.attributes:
+            told = {**event.attributes, "rank": owner.rank}
+            event = Event(event.name, event.at, told)
+        self._health.count("events", event.name)
+        if self._outgoing:
+            resource = self._names.of(owner) if owner else self._names.node()
+            self._outgoing.tell(resource, [event])
+
     def end(self, ended: Exit, now: float) -> None:
         """Take the end of a process: its last steps and then its exit leave at once."""
         for trainer in self._trainers.everyone():

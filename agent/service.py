@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 
 from ..vocabulary.clock import Clock, SystemClock
-from ..vocabulary.samples import Sample, attributes
-from . import claims, exposition, listening, readers, scraping
+from ..vocabulary.samples import Event, Sample, attributes
+from . import claims, exposition, listening, readers, scraping, state
 from .exits import ExitWatch
 from .health import Health
 from .inbox import Inbox
@@ -36,6 +36,8 @@ _TICK_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0
 _READ_SECONDS = 0.25
 """How long a datagram without an event may lie unread."""
+QUICK_SECONDS = 1.0
+"""Readers of this period or less have a thread of their own."""
 _UDP_MEMORY_SECONDS = 60.0
 """How long a sender without a pid that we can watch is remembered in silence."""
 
@@ -69,6 +71,7 @@ class Agent:
         self._read: queue.SimpleQueue[tuple[readers.Reader, list[Sample], float]] = (
             queue.SimpleQueue()
         )
+        self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -84,12 +87,23 @@ class Agent:
             raise StartError(str(error)) from error
         try:
             self._open(environ)
-            self._reading = Reading(
-                readers=self._chosen_readers(),
-                health=self._health,
-                now=self._clock.now,
-                deliver=self._delivered,
-            )
+            chosen = self._chosen_readers(environ)
+            self._readings = [
+                Reading(
+                    readers=group,
+                    health=self._health,
+                    now=self._clock.now,
+                    deliver=self._delivered,
+                )
+                for group in (
+                    [reader for reader in chosen if reader.period > QUICK_SECONDS],
+                    [reader for reader in chosen if reader.period <= QUICK_SECONDS],
+                )
+                if group
+            ]
+        except state.StateError as error:
+            self.close()
+            raise StartError(str(error)) from error
         except BaseException:
             self.close()
             raise
@@ -135,7 +149,8 @@ class Agent:
         if self._outgoing and self._sender:
             self._outgoing.start()
             self._sender.start()
-        self._reading.start()
+        for reading in self._readings:
+            reading.start()
         self._log_start()
         flush_at = tick_at = time.monotonic()
         try:
@@ -239,11 +254,16 @@ class Agent:
                     "choose another port, or an empty text for no page"
                 ) from error
 
-    def _chosen_readers(self) -> Sequence[readers.Reader]:
+    def _chosen_readers(self, environ: Mapping[str, str]) -> Sequence[readers.Reader]:
         every = readers.everything(
-            period=self._settings.readers.period_seconds,
-            trainers=self._trainers.everyone,
-            adopt=self._trainers.adopt,
+            readers.Surroundings(
+                settings=self._settings,
+                trainers=self._trainers.everyone,
+                adopt=self._trainers.adopt,
+                tell=self._tell,
+                health=self._health,
+                state=state.opened(self._settings.node.state, environ),
+            )
         )
         off = set(self._settings.readers.off)
         unknown = off - {reader.name for reader in every}
@@ -269,6 +289,7 @@ class Agent:
                 ended = True
         if urgent or time.monotonic() >= self._unread_until():
             self._read_inbox()
+        self._take_events()
         self._take_readings()
         return ended
 
@@ -283,6 +304,19 @@ class Agent:
     def _unread_until(self) -> float:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
+
+    def _tell(self, event: Event) -> None:
+        """Take an event over from any thread."""
+        self._told.put(event)
+        self._wake()
+
+    def _take_events(self) -> None:
+        while True:
+            try:
+                event = self._told.get_nowait()
+            except queue.Empty:
+                return
+            self._routing.tell(event)
 
     def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
         """Take a reading over from the reading thread."""
@@ -308,14 +342,17 @@ class Agent:
             self._routing.end(ended, now)
 
     def _tick(self) -> None:
-        self._reading.check()
+        for reading in self._readings:
+            reading.check()
         self._routing.forget_silent(before=self._clock.now() - _UDP_MEMORY_SECONDS)
         self._health.show("trainers", len(self._trainers))
 
     def _finish(self) -> None:
         until = time.monotonic() + _DRAIN_SECONDS
-        self._reading.stop()
+        for reading in self._readings:
+            reading.stop()
         try:
+            self._take_events()
             self._report_exits()  # and what was said until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent
             self._survived()

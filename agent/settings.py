@@ -114,6 +114,12 @@ class Node(Section):
         default_factory=dict, description="more resource attributes, such as network.switch"
     )
 
+    state: Path | None = Field(
+        default=None,
+        description="folder of what outlives the agent (counters' baselines, open faults); default "
+        "/var/lib/rankscope/state, else a folder of the user",
+    )
+
     @field_validator("host")
     @classmethod
     def _named(cls, value: str | None) -> str | None:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..formats import segments
+from . import state
 from .health import Health
 
 _SHARES = 16
@@ -23,7 +24,6 @@ _SHARES = 16
 _LARGEST_SEGMENT = 4 << 20
 _AHEAD = 16
 """Batches read ahead, so that a backlog is not read again from its start for each of them."""
-_SYSTEM = Path("/var/lib/rankscope/spool")
 _SENT = "sent"
 _SENT_BYTES = 64
 
@@ -70,7 +70,7 @@ class Spool:
         cls, folder: Path | None, *, max_bytes: int, environ: Mapping[str, str], health: Health
     ) -> "Spool":
         """Return the spool in the folder asked for, else in the first default that can be had."""
-        chosen = folder or default_folder(environ)
+        chosen = folder or state.folder("spool", environ)
         try:
             chosen.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
@@ -228,18 +228,3 @@ class Spool:
                 os.pwrite(fd, text.encode(), 0)
             finally:
                 os.close(fd)
-
-
-def default_folder(environ: Mapping[str, str]) -> Path:
-    """Return /var/lib/rankscope/spool where that may be written, else a folder of the user."""
-    try:
-        _SYSTEM.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(_SYSTEM, os.W_OK | os.X_OK):
-            return _SYSTEM
-    except OSError:
-        pass  # not ours: the user's own place it is
-    state = (
-        environ.get("XDG_STATE_HOME")
-        or Path(environ.get("HOME", "~")).expanduser() / ".local/state"
-    )
-    return Path(state) / "rankscope" / "spool"

@@ -109,7 +109,10 @@ class Trainers:
 
     def owner(self, sample: Sample) -> Trainer | None:
         """Return the training process a sample is about, by its `pid`, or None: the node's own."""
-        pid = next((value for name, value in sample.attributes if name == "pid"), None)
+        return self.owner_of(next((v for name, v in sample.attributes if name == "pid"), None))
+
+    def owner_of(self, pid: object) -> Trainer | None:
+        """Return the training process with a pid of the host's, or whose worker has it."""
         if not isinstance(pid, int):
             return None
         with self._lock:

@@ -18,6 +18,7 @@ _UNIT_SUFFIX = {
     "W": "watts",
     "J": "joules",
     "Hz": "hertz",
+    "V": "volts",
 }
 
 

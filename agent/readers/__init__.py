@@ -1,16 +1,19 @@
 """Readers: each looks at one thing of the node. This page is their contract and their list.
 
-A reader is one file here and one line in `everything`. It reads, it does not judge; hardware that
-is not there is an answer (`supported`), not an exception. `read` runs in a thread of its own, may
-raise (counted, tried again next period) and may even hang: then it is abandoned until it returns,
-and the others go on.
+A reader is one file here, one line in `everything` and one entry in readers.toml. It reads, it does
+not judge; hardware that is not there is an answer (`supported`), not an exception. `read` runs in
+the thread of its pace (see `Reader.period`), may raise (counted, tried again next period) and may
+even hang: then it is abandoned until it returns, and the others go on.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from ...vocabulary.samples import Sample
+from ...vocabulary.samples import Event, Sample
+from ..health import Health
+from ..settings import AgentSettings
 from ..trainers import Trainer
 from . import (
     blocked,
@@ -28,6 +31,34 @@ from . import (
 )
 
 
+def _nobody(_: object) -> None:
+    """Listen to nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What readers are given: where to look, whom to tell, what to keep between two starts.
+
+    `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
+    `state` is a folder of the agent's own that outlives it; None: nothing is kept.
+    """
+
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    trainers: Callable[[], Sequence[Trainer]] = list
+    adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
+    tell: Callable[[Event], None] = _nobody
+    health: Health = field(default_factory=Health)
+    state: Path | None = None
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+    dev: Path = Path("/dev")
+
+    @property
+    def period(self) -> float:
+        """Return the seconds between two readings of ordinary things."""
+        return self.settings.readers.period_seconds
+
+
 class Reader(Protocol):
     """What a reader offers."""
 
@@ -35,7 +66,10 @@ class Reader(Protocol):
     """One word or two, as settings, health and `rankscope doctor` call it."""
 
     period: float
-    """Seconds between two readings; what is older than three periods is not shown any more."""
+    """Seconds between two readings; what is older than three periods is not shown any more.
+
+    Readers of a second or less share a thread of their own, so that no slow one delays an event.
+    """
 
     def supported(self) -> tuple[bool, str]:
         """Tell whether this node has what is read; if not, why not, and what would help."""
@@ -46,18 +80,12 @@ class Reader(Protocol):
         ...
 
 
-def everything(
-    *,
-    period: float,
-    trainers: Callable[[], Sequence[Trainer]],
-    adopt: Callable[[Sequence[tuple[int, int]]], None],
-    proc: Path = Path("/proc"),
-) -> list[Reader]:
-    """Return every reader there is.
-
-    `trainers` tells which training processes run here; `adopt` takes (worker, trainer) pids.
-    """
-    found = workers.Workers(trainers=trainers, adopt=adopt, refresh=2.5 * period, proc=proc)
+def everything(around: Surroundings) -> list[Reader]:
+    """Return every reader there is."""
+    period, proc = around.period, around.proc
+    found = workers.Workers(
+        trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
+    )
     return [
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),
@@ -69,5 +97,5 @@ def everything(
         trainer_cpu.TrainerCpu(period=period, workers=found, proc=proc),
         trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
         worker_memory.WorkerMemory(period=6 * period, workers=found, proc=proc),
-        throttling.Throttling(period=period, trainers=trainers, proc=proc),
+        throttling.Throttling(period=period, trainers=around.trainers, proc=proc),
     ]

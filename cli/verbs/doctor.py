@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ...agent import readers  # noqa: PLC0415  needs the extra
 
     rows: list[dict[str, Any]] = []
-    for reader in readers.everything(period=5.0, trainers=list, adopt=lambda _: None):
+    for reader in readers.everything(readers.Surroundings()):
         supported, reason = reader.supported()
         rows.append({"reader": reader.name, "supported": supported, "reason": reason})
     if arguments.json:

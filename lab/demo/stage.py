@@ -62,6 +62,7 @@ class Stage:
                 "RANKSCOPE_PROBE__SOCKET": str(self._socket(host)),
                 "RANKSCOPE_PUSH__ENDPOINT": self.address,
                 "RANKSCOPE_SPOOL__FOLDER": str(self._folder / f"spool-{host.name}"),
+                "RANKSCOPE_NODE__STATE": str(self._folder / f"state-{host.name}"),
                 "RANKSCOPE_EXPORT__LISTEN": f"127.0.0.1:{free_port()}",
             },
             host,

@@ -205,7 +205,7 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
             "probe": {"socket": str(folder / f"{number}.sock")},
             "push": {"endpoint": "", "interval_seconds": 0.1},
             "spool": {"folder": str(folder / f"spool{number}")},
-            "node": {"host": "node-1"},
+            "node": {"host": "node-1", "state": str(folder / f"state{number}")},
             "readers": {"period_seconds": 0.3},
         }
         for section, keys in sections.items():

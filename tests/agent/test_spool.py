@@ -4,9 +4,8 @@ import tracemalloc
 
 import pytest
 
-from rankscope.agent import spool as spooling
 from rankscope.agent.health import Health
-from rankscope.agent.spool import Spool, SpoolError, default_folder
+from rankscope.agent.spool import Spool, SpoolError
 
 
 @pytest.fixture
@@ -230,16 +229,3 @@ def test_an_hour_away_loses_nothing_within_the_bound_and_takes_no_memory(opened,
     assert 3600 * 4000 < bytes_waiting < 64 << 20
     assert waiting - before < 256 << 10
     assert after - before < 16 << 10
-
-
-def test_the_default_folder_is_the_users_own_where_the_systems_is_not_ours(tmp_path, monkeypatch):
-    monkeypatch.setattr(spooling, "_SYSTEM", tmp_path / "file" / "spool")
-    (tmp_path / "file").write_text("in the way")
-    state = default_folder({"XDG_STATE_HOME": "/state", "HOME": "/home/me"})
-    assert str(state) == "/state/rankscope/spool"
-    assert str(default_folder({"HOME": "/home/me"})) == "/home/me/.local/state/rankscope/spool"
-
-
-def test_the_default_folder_is_the_systems_where_it_may_be_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(spooling, "_SYSTEM", tmp_path / "lib" / "spool")
-    assert default_folder({"HOME": "/home/me"}) == tmp_path / "lib" / "spool"

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import time
 from pathlib import Path
 from typing import Any
 

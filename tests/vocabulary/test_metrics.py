@@ -9,7 +9,7 @@ from rankscope.vocabulary.metrics import Metric
 
 CATALOGUE = metrics.catalogue()
 EVERY = pytest.mark.parametrize("metric", CATALOGUE.values(), ids=lambda metric: metric.name)
-UNITS = {"s", "By", "By/s", "Cel", "W", "J", "Hz", "1"}
+UNITS = {"s", "By", "By/s", "Cel", "W", "J", "Hz", "V", "1"}
 
 
 @EVERY
