@@ -62,11 +62,11 @@ def test_severities_come_worst_first():
     assert ("critical", "warning", "info") == faults.SEVERITIES
 
 
-def test_the_events_are_those_of_the_contract():
+def test_the_events_of_the_contract_come_first():
     assert [
         "gpu.fault", "log.fault", "process.exit", "host.oom_kill", "scheduler.event",
         "training.phase", "training.numeric", "change", "process.stack",
-    ] == list(events.catalogue())  # fmt: skip
+    ] == list(events.catalogue())[:9]  # fmt: skip
 
 
 @pytest.mark.parametrize("event", events.catalogue().values(), ids=lambda event: event.name)
