@@ -137,6 +137,29 @@ class Readers(Section):
     off: tuple[str, ...] = Field(default=(), description="names of readers that shall not run")
 
 
+class Network(Section):
+    """Network ports, and the GPUs they serve."""
+
+    include: tuple[str, ...] = Field(
+        default=(),
+        description="patterns of devices or interfaces that are watched in any case, such as eth*; "
+        "by default RDMA ports, or plain interfaces where there are none, without those of the "
+        "default route and without virtual functions",
+    )
+    exclude: tuple[str, ...] = Field(
+        default=(), description="patterns of devices or interfaces that are never watched"
+    )
+    rails: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="rail by device, such as mlx5_0: 0; by default numbered by PCI address",
+    )
+    switches: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="switch and its port by device, such as mlx5_0: leaf-3/17; by default the "
+        "attribute network.switch of the node",
+    )
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -146,3 +169,4 @@ class AgentSettings(Section):
     spool: Spool = Spool()
     node: Node = Node()
     readers: Readers = Readers()
+    network: Network = Network()
