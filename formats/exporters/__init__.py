@@ -1,0 +1,1 @@
+"""Vendors' exporters: what each of their metrics is in the contract's names, units and attributes."""
