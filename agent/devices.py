@@ -1,0 +1,114 @@
+"""The accelerators of this node: which name, index and PCI address belong together.
+
+Identity is the vendor's id (NVIDIA: the UUID). An index may mean another device after a reset, and
+kernel logs know only PCI addresses: whoever learns how these go together notes it here.
+"""
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_FILE = "devices.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One accelerator, as last seen. `pci` is normalised (see `normal`), "" when unknown."""
+
+    hw_id: str
+    index: int
+    pci: str = ""
+    vendor: str = "nvidia"
+    model: str = ""
+
+
+def normal(address: str) -> str:
+    """Return a PCI address as sysfs spells it: 0000:07:00.0, in lower case.
+
+    Drivers and kernel logs leave out the function or write the domain with eight digits.
+    """
+    text = address.strip().lower()
+    head, dot, function = text.rpartition(".")
+    if not dot:
+        head, function = text, "0"
+    parts = head.split(":")
+    if len(parts) == 2:
+        parts = ["0", *parts]
+    try:
+        domain, bus, slot = (int(part, 16) for part in parts)
+    except ValueError:
+        return text
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.{function}"
+
+
+class Devices:
+    """What is known of the node's accelerators; for every thread.
+
+    With a folder, the list outlives the agent: a device that is lost when the agent starts again
+    is still missed.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._lock = threading.Lock()
+        self._path = folder / _FILE if folder else None
+        self._known: dict[str, Device] = {}
+        for row in _load(self._path):
+            self._known[row.hw_id] = row
+
+    def note(self, device: Device) -> None:
+        """Take what a device says of itself; another device that held its PCI address is gone."""
+        with self._lock:
+            if self._known.get(device.hw_id) == device:
+                return
+            if device.pci:
+                for other in [one for one in self._known.values() if one.pci == device.pci]:
+                    del self._known[other.hw_id]
+            self._known[device.hw_id] = device
+            rows = [asdict(one) for one in self._known.values()]
+        self._save(rows)
+
+    def everyone(self) -> list[Device]:
+        """Return all that are known, by index."""
+        with self._lock:
+            return sorted(self._known.values(), key=lambda one: (one.index, one.hw_id))
+
+    def get(self, hw_id: str) -> Device | None:
+        """Return a device by its id."""
+        with self._lock:
+            return self._known.get(hw_id)
+
+    def by_pci(self, address: str) -> str | None:
+        """Return the id of the device at a PCI address, however it is spelt."""
+        wanted = normal(address)
+        with self._lock:
+            return next((one.hw_id for one in self._known.values() if one.pci == wanted), None)
+
+    def pci_of(self, hw_id: str) -> str | None:
+        """Return a device's PCI address, None when unknown."""
+        device = self.get(hw_id)
+        return device.pci or None if device else None
+
+    def index_of(self, hw_id: str) -> int | None:
+        """Return a device's index as of now, None when unknown."""
+        device = self.get(hw_id)
+        return device.index if device else None
+
+    def _save(self, rows: list[dict[str, object]]) -> None:
+        if self._path is None:
+            return
+        fresh = self._path.with_suffix(".new")
+        try:
+            fresh.write_text(json.dumps(rows), encoding="utf-8")
+            fresh.replace(self._path)
+        except OSError:
+            pass  # a full disk costs the memory of a lost device over a restart, no more
+
+
+def _load(path: Path | None) -> list[Device]:
+    if path is None:
+        return []
+    try:
+        return [Device(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError):
+        return []  # absent, or of another version: it is learnt anew

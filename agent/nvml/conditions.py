@@ -1,0 +1,107 @@
+"""What a device's values say at once: errors that grew, rows to remap, a slowdown that lasts.
+
+Each condition is told when it begins, never again while it lasts. What is normal life is not told:
+idle clocks, a power cap at full load, corrected errors, application clocks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...vocabulary.samples import Attributes
+
+_HARD = ("thermal_hw", "slowdown_hw", "power_brake")
+_SUSTAINED_SECONDS = 10.0
+_GAP_SECONDS = 3.0
+"""Heat comes and goes at the limit: so short a break does not end a slowdown."""
+_RECOVERED_SECONDS = 60.0
+"""A slowdown is over, and may be told again, after so long without."""
+
+Series = tuple[str, Attributes]
+Tell = Callable[[str, str, float], None]
+"""Takes code, text and time of a fault."""
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The conditions of one device. Knows what was told; for one thread."""
+
+    tell: Tell
+    _counts: dict[Series, float] = field(default_factory=dict)
+    _flags: dict[Series, bool] = field(default_factory=dict)
+    _slow_since: float | None = None
+    _slow_told: bool = False
+    _slow_last: float = 0.0
+
+    def take(
+        self, subject: str, at: float, names: Sequence[Series], values: Sequence[float]
+    ) -> None:
+        """Look at one subject's values, measured at `at`."""
+        if subject == "gpu_throttling":
+            active = {
+                _value(pairs, "reason")
+                for (metric, pairs), value in zip(names, values, strict=True)
+                if metric == "hw.gpu.throttle" and value
+            }
+            self._slow(at, active)
+            return
+        for series, value in zip(names, values, strict=True):
+            metric, pairs = series
+            if metric == "hw.errors" and _value(pairs, "error.type") == "uncorrected":
+                part = _value(pairs, "hw.part")
+                self._grown(
+                    series, value, at, "ecc.uncorrectable", f"uncorrectable memory errors ({part})"
+                )
+            elif metric == "hw.gpu.row_remap":
+                state = _value(pairs, "state")
+                self._raised(series, bool(value), at, f"row_remap.{state}", _REMAP[state])
+            elif metric == "hw.gpu.recovery_action":
+                action = _value(pairs, "action")
+                for other in [one for one in self._flags if one[0] == metric and one != series]:
+                    del self._flags[other]
+                self._raised(
+                    series,
+                    action != "none",
+                    at,
+                    f"recovery.{action}",
+                    f"the driver asks for {action.replace('_', ' ')}",
+                )
+
+    def _grown(self, series: Series, value: float, at: float, code: str, text: str) -> None:
+        before = self._counts.get(series, 0.0)
+        self._counts[series] = value
+        if value > before:
+            self.tell(code, f"{text}: {value:.0f} since the driver was loaded", at)
+
+    def _raised(self, series: Series, raised: bool, at: float, code: str, text: str) -> None:  # noqa: FBT001
+        before = self._flags.get(series, False)
+        self._flags[series] = raised
+        if raised and not before:
+            self.tell(code, text, at)
+
+    def _slow(self, at: float, reasons: set[str]) -> None:
+        hard = [reason for reason in _HARD if reason in reasons]
+        if not hard:
+            if at - self._slow_last > _GAP_SECONDS:
+                self._slow_since = None
+            if at - self._slow_last > _RECOVERED_SECONDS:
+                self._slow_told = False
+            return
+        self._slow_last = at
+        if self._slow_since is None:
+            self._slow_since = at
+        if at - self._slow_since >= _SUSTAINED_SECONDS and not self._slow_told:
+            self._slow_told = True
+            lasted = at - self._slow_since
+            self.tell(
+                "slowdown.sustained", f"clocks held down for {lasted:.0f} s: {', '.join(hard)}", at
+            )
+
+
+_REMAP: Mapping[str, str] = {
+    "pending": "a memory row waits to be remapped: it needs a reset of the GPU",
+    "failed": "a memory row could not be remapped: no spare rows left",
+}
+
+
+def _value(pairs: Attributes, name: str) -> str:
+    return next((str(value) for key, value in pairs if key == name), "")

@@ -1,0 +1,85 @@
+"""A worker as the agent sees it: a process started, read line by line, and left behind at need."""
+
+import importlib.util
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_BEGIN = (
+    "import sys; sys.path[:0] = {folders!r}; from rankscope.agent.nvml.worker import main; main()"
+)
+_LONGEST = 1 << 20
+"""Bytes a line may have: a device of many links and processes says some 20 KiB."""
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """A running worker. `hear(line)` is called on a thread of its own, `None` at the end.
+
+    Raises OSError when the process cannot be started.
+    """
+
+    def __init__(
+        self,
+        *,
+        subjects: Sequence[str],
+        period: float,
+        hear: Callable[["Worker", Mapping[str, Any] | None], None],
+    ) -> None:
+        asked = json.dumps({"subjects": list(subjects), "period": period})
+        # A bare interpreter: no site-packages but pynvml's, no .pth files, no user's settings. It
+        # costs 10 MiB where the agent's own parts would cost 30.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _BEGIN.format(folders=_folders()), asked],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self.heard_at = time.monotonic()
+        """When it last said anything, in monotonic seconds."""
+        self._hear = hear
+        self._left = False
+        threading.Thread(target=self._listen, name="nvml", daemon=True).start()
+
+    def leave(self) -> None:
+        """End it without waiting: a process inside a hung driver call cannot be ended."""
+        self._left = True
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.kill()
+
+    def ended(self) -> bool:
+        """Tell whether the process is gone; it is never waited for."""
+        return self._process.poll() is not None
+
+    def _listen(self) -> None:
+        out = self._process.stdout
+        while out and (line := out.readline(_LONGEST)):
+            self.heard_at = time.monotonic()
+            if self._left:
+                continue
+            try:
+                told = json.loads(line)
+            except ValueError:
+                _log.warning("a line of the NVML worker could not be read: %.80r", line)
+                continue
+            self._hear(self, told)
+        if not self._left:
+            self._hear(self, None)
+
+
+def _folders() -> list[str]:
+    """Return where the worker finds this package, and pynvml."""
+    here = Path(__file__).absolute().parents[3]
+    spec = importlib.util.find_spec("pynvml")
+    return [str(here), *([str(Path(spec.origin).parent)] if spec and spec.origin else [])]

@@ -1,0 +1,17 @@
+"""Device memory: in use, in total, held back by driver and firmware."""
+
+import pynvml
+
+from ..asking import Device
+
+
+def read(device: Device) -> None:
+    """Say bytes. The second version tells what is reserved apart from what is used."""
+    memory = device.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
+    if memory is not None:
+        device.say("hw.gpu.memory.reserved", memory.reserved)
+    else:
+        memory = device.ask("nvmlDeviceGetMemoryInfo")
+    if memory is not None:
+        device.say("hw.gpu.memory.usage", memory.used)
+        device.say("hw.gpu.memory.limit", memory.total)

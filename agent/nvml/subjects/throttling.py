@@ -1,0 +1,43 @@
+"""What holds the clocks down now, and for how long it did in all."""
+
+import pynvml
+
+from ..asking import Device
+
+REASONS = {
+    0x1: "idle",
+    0x2: "clocks_setting",
+    0x4: "power_cap",
+    0x8: "slowdown_hw",
+    0x10: "sync_boost",
+    0x20: "thermal_sw",
+    0x40: "thermal_hw",
+    0x80: "power_brake",
+}
+"""Bits of NVML's clock event reasons (nvml.h) in the contract's words; 0x100, display, is left out.
+
+A data centre has none of it.
+"""
+
+_POLICIES = {
+    "power_cap": pynvml.NVML_PERF_POLICY_POWER,
+    "thermal_sw": pynvml.NVML_PERF_POLICY_THERMAL,
+    "sync_boost": pynvml.NVML_PERF_POLICY_SYNC_BOOST,
+    "board_limit": pynvml.NVML_PERF_POLICY_BOARD_LIMIT,
+    "idle": pynvml.NVML_PERF_POLICY_LOW_UTILIZATION,
+    "reliability": pynvml.NVML_PERF_POLICY_RELIABILITY,
+}
+
+
+def read(device: Device) -> None:
+    """Say 1 or 0 for each reason the device can have, and seconds in all where NVML counts them."""
+    mask = device.ask("nvmlDeviceGetCurrentClocksEventReasons")
+    if mask is None:  # the name before driver 535
+        mask = device.ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+    if mask is not None:
+        for bit, reason in REASONS.items():
+            device.say("hw.gpu.throttle", float(bool(mask & bit)), ("reason", reason))
+    for reason, policy in _POLICIES.items():
+        held = device.ask("nvmlDeviceGetViolationStatus", policy)
+        if held is not None:
+            device.say("hw.gpu.throttle.duration", held.violationTime / 1e9, ("reason", reason))
