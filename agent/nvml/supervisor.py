@@ -108,7 +108,12 @@ class Supervisor:
                 reading = state.readings.get(subject)
                 if reading is None or reading[0] < since:
                     continue
-XX
+                at, values = reading
+                names = state.layouts[subject][1]
+                found += [
+                    Sample(metric, value, at, pairs)
+                    for (metric, pairs), value in zip(names, values, strict=True)
+                ]
         return found
 
     def notes(self) -> Mapping[str, Mapping[str, str]]:
