@@ -19,6 +19,7 @@ from importlib import metadata
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import Event, Sample, attributes
 from . import claims, exposition, listening, readers, scraping, state
+from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
 from .inbox import Inbox
@@ -71,6 +72,7 @@ class Agent:
         self._read: queue.SimpleQueue[tuple[readers.Reader, list[Sample], float]] = (
             queue.SimpleQueue()
         )
+        self._closing = contextlib.ExitStack()
         self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
@@ -188,6 +190,7 @@ class Agent:
 
     def close(self) -> None:
         """Give back every socket, file and lock."""
+        self._closing.close()
         self._exits.close()
         self._selector.close()
         if self._scraping:
@@ -255,6 +258,7 @@ class Agent:
                 ) from error
 
     def _chosen_readers(self, environ: Mapping[str, str]) -> Sequence[readers.Reader]:
+        kept = state.opened(self._settings.node.state, environ)
         every = readers.everything(
             readers.Surroundings(
                 settings=self._settings,
@@ -262,7 +266,9 @@ class Agent:
                 adopt=self._trainers.adopt,
                 tell=self._tell,
                 health=self._health,
-                state=state.opened(self._settings.node.state, environ),
+                devices=Devices(kept),
+                closing=self._closing,
+                state=kept,
             )
         )
         off = set(self._settings.readers.off)

@@ -3,3 +3,27 @@
 `worker` and `subjects` run in the worker, a bare interpreter with nothing but the standard library
 and pynvml; `supervisor` runs in the agent and never calls the library.
 """
+
+from collections.abc import Mapping
+
+SUBJECTS: Mapping[str, float | None] = {
+    "gpu_info": None,
+    "gpu_utilization": None,
+    "gpu_activity": None,
+    "gpu_memory": None,
+    "gpu_temperature": None,
+    "gpu_power": None,
+    "gpu_clocks": None,
+    "gpu_throttling": 1.0,
+    "gpu_ecc": 2.0,
+    "gpu_row_remap": 2.0,
+    "gpu_pcie": None,
+    "gpu_nvlink": None,
+    "gpu_processes": None,
+    "gpu_recovery": 2.0,
+}
+"""What a device is asked, and how often in seconds; None: with the ordinary period.
+
+Those of which an event may come are asked more often. Each is a file in `subjects`; the names are
+here because the agent must not load pynvml.
+"""

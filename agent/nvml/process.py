@@ -54,13 +54,16 @@ class Worker:
     def leave(self) -> None:
         """End it without waiting: a process inside a hung driver call cannot be ended."""
         self._left = True
-        if self._process.stdin:
-            self._process.stdin.close()
         self._process.kill()
+        self._hang_up()
 
     def ended(self) -> bool:
         """Tell whether the process is gone; it is never waited for."""
         return self._process.poll() is not None
+
+    def _hang_up(self) -> None:
+        if self._process.stdin:
+            self._process.stdin.close()
 
     def _listen(self) -> None:
         out = self._process.stdout
@@ -74,6 +77,10 @@ class Worker:
                 _log.warning("a line of the NVML worker could not be read: %.80r", line)
                 continue
             self._hear(self, told)
+        if out:
+            out.close()
+        self._hang_up()
+        self._process.wait()  # on this thread it may take for ever
         if not self._left:
             self._hear(self, None)
 

@@ -132,6 +132,10 @@ class Supervisor:
                 )
             return known
 
+    def answers(self, uuid: str) -> bool:
+        """Tell whether a device answers now."""
+        return self.answering(self._now()).get(uuid, False)
+
     def check(self) -> None:
         """Look after the worker: start, replace, leave behind; show how old answers are."""
         with self._lock:

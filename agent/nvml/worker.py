@@ -25,8 +25,9 @@ from typing import Any, NoReturn
 
 import pynvml
 
+from . import SUBJECTS
 from .asking import Device, GoneError
-from .subjects import EVERY, Subject
+from .subjects import READ
 from .subjects.identity import text
 
 BEAT_SECONDS = 1.0
@@ -63,7 +64,7 @@ class Turns:
     """One device's thread: asks the subjects that are due, turn after turn."""
 
     def __init__(
-        self, device: Device, *, line: Line, subjects: Sequence[Subject], period: float
+        self, device: Device, *, line: Line, subjects: Sequence[str], period: float
     ) -> None:
         self.device = device
         self._line = line
@@ -75,7 +76,9 @@ class Turns:
 
     def run(self) -> None:
         """Ask for ever; the quickest subject sets the pace."""
-        pulse = min([subject.pace or self._period for subject in self._due] or [self._period])
+        pulse = min(
+            (SUBJECTS[subject] or self._period for subject in self._due), default=self._period
+        )
         due = time.monotonic()
         while True:
             try:
@@ -99,9 +102,9 @@ class Turns:
                 continue
             device.said = {}
             at = time.time()
-            subject.read(device)
-            self._due[subject] = max(due, now - 1.0) + (subject.pace or self._period)
-            told.append([subject.name, round(at, 3), *self._numbered(subject.name)])
+            READ[subject](device)
+            self._due[subject] = max(due, now - 1.0) + (SUBJECTS[subject] or self._period)
+            told.append([subject, round(at, 3), *self._numbered(subject)])
         if self._gone:
             self._gone = False
             self._line.say(back=True, device=device.uuid)
@@ -151,7 +154,7 @@ def main() -> None:
     with contextlib.suppress(OSError):
         os.nice(_NICE)
     line = Line(sys.stdout.fileno())
-    subjects = [subject for subject in EVERY if subject.name in asked["subjects"]]
+    subjects = [name for name in SUBJECTS if name in asked["subjects"]]
     devices: list[Device] = []
     begun = threading.Thread(
         target=_begin, args=(line, devices, subjects, asked["period"]), daemon=True
@@ -166,7 +169,7 @@ def main() -> None:
         calls.check()
 
 
-def _begin(line: Line, devices: list[Device], subjects: Sequence[Subject], period: float) -> None:
+def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: float) -> None:
     """Open the library, say hello, start a thread for each device, and wait for events."""
     try:
         pynvml.nvmlInit()

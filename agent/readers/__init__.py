@@ -6,13 +6,17 @@ the thread of its pace (see `Reader.period`), may raise (counted, tried again ne
 even hang: then it is abandoned until it returns, and the others go on.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ...vocabulary.samples import Event, Sample
+from ..devices import Devices
 from ..health import Health
+from ..nvml import SUBJECTS
+from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
 from . import (
@@ -21,6 +25,8 @@ from . import (
     cpu,
     disks,
     filesystems,
+    gpu_bus,
+    gpus,
     memory,
     shared_memory,
     throttling,
@@ -40,7 +46,8 @@ class Surroundings:
     """What readers are given: where to look, whom to tell, what to keep between two starts.
 
     `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
-    `state` is a folder of the agent's own that outlives it; None: nothing is kept.
+    `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
+    what is to be done when the agent ends.
     """
 
     settings: AgentSettings = field(default_factory=AgentSettings)
@@ -48,6 +55,8 @@ class Surroundings:
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     tell: Callable[[Event], None] = _nobody
     health: Health = field(default_factory=Health)
+    devices: Devices = field(default_factory=Devices)
+    closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
@@ -86,7 +95,20 @@ def everything(around: Surroundings) -> list[Reader]:
     found = workers.Workers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )
+    gpu = Supervisor(
+        subjects=[name for name in SUBJECTS if name not in around.settings.readers.off],
+        period=period,
+        devices=around.devices,
+        health=around.health,
+        tell=around.tell,
+    )
+    around.closing.callback(gpu.close)
     return [
+        gpus.GpuWatch(supervisor=gpu),
+        gpu_bus.GpuBus(
+            devices=around.devices, tell=around.tell, driver_answers=gpu.answers, sys=around.sys
+        ),
+        *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),
         filesystems.Filesystems(period=period),

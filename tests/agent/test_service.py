@@ -341,7 +341,7 @@ def test_a_second_agent_on_the_same_socket_says_so_and_ends(run_agent, folder):
         ({"spool": {"folder": "/proc/nothing"}}, "set spool.folder"),
         ({"export": {"listen": "192.0.2.1:9470"}}, "export.listen 192.0.2.1:9470"),
         ({"probe": {"udp_listen": "192.0.2.1:8471"}}, "probe.udp_listen 192.0.2.1:8471"),
-        ({"readers": {"off": ["cpus"]}}, "there is no reader cpus; there are cpu, memory"),
+        ({"readers": {"off": ["cpus"]}}, "there is no reader cpus; there are gpu_watch"),
         ({"push": {"endpoint": "https://h", "ca_file": "/nothing"}}, "push.ca_file"),
     ],
 )

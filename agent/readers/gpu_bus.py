@@ -1,0 +1,126 @@
+"""NVIDIA devices as the PCI bus shows them: it answers when the driver does not.
+
+A device that fell off the bus vanishes from sysfs, or its configuration space reads all ones.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ...vocabulary.samples import Event, Sample, attributes
+from ..devices import Devices
+from ..procfs import names, read
+
+_VENDOR = "0x10de"
+_CLASSES = ("0x0302", "0x0300")  # 3D controller, VGA controller
+_SCAN_SECONDS = 30.0
+_MISSES = 2
+"""Turns in a row that a device is not seen before it counts as gone."""
+_GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
+"""Gigatransfers a second to PCIe generation (PCI Express base specification)."""
+
+
+class GpuBus:
+    """Watches the devices on the bus every second; link readings only while NVML has none."""
+
+    name = "gpu_bus"
+    period = 1.0
+
+    def __init__(
+        self,
+        *,
+        devices: Devices,
+        tell: Callable[[Event], None],
+        driver_answers: Callable[[str], bool],
+        sys: Path = Path("/sys"),
+    ) -> None:
+        self._devices = devices
+        self._tell = tell
+        self._driver_answers = driver_answers
+        self._root = sys / "bus" / "pci" / "devices"
+        self._misses: dict[str, int] = {}
+        self._scan_at = 0.0
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether there is an NVIDIA device on the bus."""
+        if not self._root.is_dir():
+            return False, f"{self._root} is not there: mount /sys read-only"
+        found = self._scan()
+        return (
+            (True, f"{len(found)} on the bus") if found else (False, "no NVIDIA device on the bus")
+        )
+
+    def read(self, now: float) -> list[Sample]:
+        """Tell of devices that went; return how many are there, and their links if nobody else."""
+        if time.monotonic() >= self._scan_at:
+            for address in self._scan():
+                self._misses.setdefault(address, 0)
+        samples: list[Sample] = []
+        present = 0
+        for address in self._misses:
+            if self._there(address):
+                self._misses[address] = 0
+                present += 1
+                samples += self._link(address, now)
+                continue
+            self._misses[address] += 1
+            if self._misses[address] == _MISSES:
+                self._gone(address, now)
+        pairs = attributes({"hw.vendor": "nvidia", "state": "present"})
+        return [Sample("hw.gpu.count", present, now, pairs), *samples]
+
+    def _scan(self) -> list[str]:
+        self._scan_at = time.monotonic() + _SCAN_SECONDS
+        return [
+            address
+            for address in sorted(names(str(self._root)))
+            if self._text(address, "vendor") == _VENDOR
+            and self._text(address, "class").startswith(_CLASSES)
+        ]
+
+    def _there(self, address: str) -> bool:
+        try:
+            fd = os.open(self._root / address / "config", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return (self._root / address).exists()
+        except OSError:
+            return True  # not ours to read: it is there
+        try:
+            return os.read(fd, 2) != b"\xff\xff"
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+
+    def _gone(self, address: str, now: float) -> None:
+        hw_id = self._devices.by_pci(address) or f"pci:{address}"
+        index = self._devices.index_of(hw_id)
+        told = {
+            "hw.id": hw_id,
+            "code": "pci.gone",
+            "vendor": "nvidia",
+            "source": "pci",
+            "text": f"the device at {address} does not answer on the PCI bus",
+        }
+        self._tell(Event("gpu.fault", now, told if index is None else {**told, "gpu": index}))
+
+    def _link(self, address: str, now: float) -> list[Sample]:
+        hw_id = self._devices.by_pci(address)
+        if hw_id is None or self._driver_answers(hw_id):
+            return []
+        pairs = attributes(
+            {"hw.id": hw_id, "gpu": self._devices.index_of(hw_id), "hw.vendor": "nvidia"}
+        )
+        found = []
+        for suffix, which in (("", "current"), (".max", "max")):
+            width = self._text(address, f"{which}_link_width")
+            if width.isdecimal() and 0 < int(width) < 63:  # 63: nothing answered
+                found.append(Sample(f"hw.gpu.pcie.width{suffix}", int(width), now, pairs))
+            generation = _GENERATIONS.get(self._text(address, f"{which}_link_speed").split(" ")[0])
+            if generation:
+                found.append(Sample(f"hw.gpu.pcie.generation{suffix}", generation, now, pairs))
+        return found
+
+    def _text(self, address: str, name: str) -> str:
+        return (read(f"{self._root}/{address}/{name}") or "").strip()

@@ -1,0 +1,50 @@
+"""NVIDIA devices as their library tells: one reader a subject, all fed by one worker process."""
+
+from ...vocabulary.samples import Sample
+from ..nvml.supervisor import Supervisor
+
+_FIRST_WORD_SECONDS = 5.0
+
+
+class GpuSubject:
+    """Passes on what the worker was told about one subject (see agent/nvml/subjects)."""
+
+    def __init__(self, name: str, *, period: float, supervisor: Supervisor) -> None:
+        self.name = name
+        self.period = period
+        self._supervisor = supervisor
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether NVIDIA's library is here; waits for its first word."""
+        return self._supervisor.status(wait=_FIRST_WORD_SECONDS)
+
+    def read(self, now: float) -> list[Sample]:
+        """Return the last values of each device, unless they are older than three periods."""
+        return self._supervisor.samples(self.name, since=now - 3 * self.period)
+
+
+class GpuWatch:
+    """Looks after the worker every second, and says which devices answer."""
+
+    name = "gpu_watch"
+    period = 1.0
+
+    def __init__(self, *, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether NVIDIA's library is here."""
+        return self._supervisor.status(wait=_FIRST_WORD_SECONDS)
+
+    def read(self, now: float) -> list[Sample]:
+        """Check the worker; return how many devices answer."""
+        self._supervisor.check()
+        answering = self._supervisor.answering(now)
+        if not answering:
+            return []
+        count = sum(answering.values())
+        vendor = ("hw.vendor", "nvidia")
+        return [
+            Sample("hw.gpu.count", count, now, (vendor, ("state", "answering"))),
+            Sample("hw.gpu.count", len(answering) - count, now, (vendor, ("state", "failed"))),
+        ]
