@@ -1,0 +1,102 @@
+/* The event set. "xid = <serial>:<code>, ..." lists a device's faults; each serial higher than the
+ * last one that a set has seen is one event for that set. */
+#ifndef RANKSCOPE_NVML_EVENTS_H
+#define RANKSCOPE_NVML_EVENTS_H
+
+struct event_set {
+    unsigned long long wanted[MAX_GPUS], seen[MAX_GPUS];
+};
+
+PUBLIC nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *out)
+{
+    ENTER(0);
+    *out = calloc(1, sizeof **out);
+    return leave(*out ? NVML_SUCCESS : NVML_ERROR_MEMORY);
+}
+
+PUBLIC nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
+{
+    ENTER(0);
+    free(set);
+    return leave(NVML_SUCCESS);
+}
+
+PUBLIC nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long *out)
+{
+    ENTER_DEVICE(device, ON_DEVICE);
+    if (number(call.s, call.gpu, "event_types", out) != NVML_SUCCESS)
+        *out = EVENT_XID_CRITICAL;
+    return leave(NVML_SUCCESS);
+}
+
+/* Find the lowest serial above `seen`; 0 when there is none. */
+static unsigned long long next_xid(const scenario_t *s, int gpu, unsigned long long seen,
+                                   unsigned long long *code)
+{
+    const char *at = value_of(s, gpu, "xid");
+    unsigned long long best = 0;
+    while (at && *at) {
+        unsigned long long serial, number;
+        if (sscanf(at, "%llu:%llu", &serial, &number) == 2 && serial > seen &&
+            (!best || serial < best))
+            best = serial, *code = number;
+        at += strcspn(at, ",");
+        at += strspn(at, ", ");
+    }
+    return best;
+}
+
+/* Events of before the registration are not told, as with a real driver. */
+PUBLIC nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types,
+                                             nvmlEventSet_t set)
+{
+    ENTER_DEVICE(device, ON_DEVICE);
+    unsigned long long supported = EVENT_XID_CRITICAL, unused;
+    number(call.s, call.gpu, "event_types", &supported);
+    if (!set || types & ~supported)
+        return leave(set ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT);
+    for (unsigned long long at; (at = next_xid(call.s, call.gpu, set->seen[call.gpu], &unused));)
+        set->seen[call.gpu] = at;
+    set->wanted[call.gpu] |= types;
+    return leave(NVML_SUCCESS);
+}
+
+/* One look at the set: an event, a lost member (only when nothing is left to tell), or nothing. */
+static nvmlReturn_t look(const call_t *call, nvmlEventSet_t set, nvmlEventData_t *out)
+{
+    unsigned long long code = 0, serial, ends = 1;
+    nvmlReturn_t result = NVML_ERROR_TIMEOUT;
+    for (int gpu = 0; gpu < MAX_GPUS; gpu++) {
+        if (!(set->wanted[gpu] & EVENT_XID_CRITICAL))
+            continue;
+        serial = next_xid(call->s, gpu, set->seen[gpu], &code);
+        if (serial) {
+            set->seen[gpu] = serial;
+            *out = (nvmlEventData_t){handle_of(gpu, -1), EVENT_XID_CRITICAL, code, ~0U, ~0U};
+            return NVML_SUCCESS;
+        }
+        if (call->s->devices[gpu].state == STATE_LOST || call->s->devices[gpu].index < 0)
+            result = NVML_ERROR_GPU_IS_LOST;
+    }
+    number(call->s, -1, "lost_ends_wait", &ends);
+    return result == NVML_ERROR_GPU_IS_LOST && !ends ? NVML_ERROR_TIMEOUT : result;
+}
+
+/* Wait at most `timeout_ms`. The reference has a wait fail with GPU_IS_LOST once a member is lost;
+ * `global.lost_ends_wait = 0` has it go on for the others instead. */
+PUBLIC nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *out,
+                                        unsigned timeout_ms)
+{
+    long long until = nanoseconds(CLOCK_MONOTONIC) + (long long)timeout_ms * 1000000LL;
+    for (;;) {
+        ENTER(0);
+        if (!set)
+            return leave(NVML_ERROR_INVALID_ARGUMENT);
+        code = leave(look(&call, set, out));
+        if (code != NVML_ERROR_TIMEOUT || nanoseconds(CLOCK_MONOTONIC) >= until)
+            return code;
+        nap(5);
+    }
+}
+
+#endif
