@@ -21,7 +21,7 @@ class Export(Section):
     listen: str = Field(default=":9470", description="HOST:PORT of /metrics; empty: no page")
     dcgm_names: Literal["off", "old", "new", "both"] = Field(
         default="off",
-        description="names of dcgm-exporter beside our own; this version knows only off",
+        description="names of dcgm-exporter beside our own: old as up to its 4.8, new as from 4.9",
     )
     groups: bool = Field(default=False, description="expose collectives, one series a group")
     max_series: int = Field(default=2000, ge=1, le=200_000, description="most series on the page")
@@ -31,13 +31,6 @@ class Export(Section):
     def _listens(cls, value: str) -> str:
         if value:
             listening.parse(value)
-        return value
-
-    @field_validator("dcgm_names")
-    @classmethod
-    def _only_off(cls, value: str) -> str:
-        if value != "off":
-            raise ValueError("this version cannot imitate dcgm-exporter yet: write off")
         return value
 
 
@@ -160,6 +153,57 @@ class Network(Section):
     )
 
 
+class Attribution(Section):
+    """Who holds which accelerator."""
+
+    kubelet_socket: Path | None = Field(
+        default=None,
+        description="the kubelet's pod-resources socket; default the variable "
+        "DCGM_POD_RESOURCES_KUBELET_SOCKET, else /var/lib/kubelet/pod-resources/kubelet.sock",
+    )
+    period_seconds: float = Field(
+        default=10.0, ge=0.2, le=300, description="seconds between two calls to the kubelet"
+    )
+    timeout_seconds: float = Field(
+        default=5.0, ge=0.1, le=60, description="seconds one call to the kubelet may take"
+    )
+    max_bytes: int = Field(
+        default=16 << 20, ge=4096, le=256 << 20, description="bytes the kubelet's list may have"
+    )
+    resources: tuple[str, ...] = Field(
+        default=(
+            "nvidia.com/gpu",
+            "nvidia.com/mig-*",
+            "nvidia.com/gpu.shared",
+            "amd.com/gpu",
+            "huawei.com/Ascend*",
+            "hygon.com/dcu",
+            "hygon.com/dcu-share",
+            "cambricon.com/mlu*",
+            "metax-tech.com/gpu",
+            "kunlunxin.com/xpu",
+        ),
+        description="extended resources that are accelerators; with * at the end all that begin so",
+    )
+    drivers: tuple[str, ...] = Field(
+        default=("gpu.nvidia.com", "gpu.amd.com"),
+        description="drivers of dynamic resources that give out accelerators",
+    )
+    pod_logs_folder: Path | None = Field(
+        default=Path("/var/log/pods"),
+        description="kubelet's folder of pods' logs, whose names tell pods' uids; nothing in it is "
+        "read",
+    )
+    hpc_job_folder: Path | None = Field(
+        default=None,
+        description="folder in which a prolog writes job ids, one file a device index, as "
+        "dcgm-exporter reads it",
+    )
+    pod_uid: bool = Field(
+        default=False, description="label pod_uid beside the names of dcgm-exporter"
+    )
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -170,3 +214,4 @@ class AgentSettings(Section):
     node: Node = Node()
     readers: Readers = Readers()
     network: Network = Network()
+    attribution: Attribution = Attribution()

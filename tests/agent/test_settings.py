@@ -39,9 +39,13 @@ def test_the_contracts_variables_set_their_keys(tmp_path):
 
 
 @pytest.mark.parametrize("names", ["old", "new", "both"])
-def test_names_of_dcgm_exporter_stop_the_start_instead_of_being_ignored(tmp_path, names):
-    with pytest.raises(SettingsError, match=r"export\.dcgm_names.*write off"):
-        loaded(tmp_path, RANKSCOPE_EXPORT__DCGM_NAMES=names)
+def test_names_of_dcgm_exporter_are_asked_for_by_generation(tmp_path, names):
+    assert loaded(tmp_path, RANKSCOPE_EXPORT__DCGM_NAMES=names).export.dcgm_names == names
+
+
+def test_an_unknown_generation_of_names_stops_the_start(tmp_path):
+    with pytest.raises(SettingsError, match=r"export\.dcgm_names"):
+        loaded(tmp_path, RANKSCOPE_EXPORT__DCGM_NAMES="4.8")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""What device plugins call devices, and which accelerator each of these names means.
+
+Forms, by plugin: NVIDIA `GPU-<uuid>`, `MIG-<uuid>`, `MIG-GPU-<uuid>/<gi>/<ci>` (drivers before
+470), `<uuid>::<n>` (time-slicing); GKE `nvidia0`, `nvidia0/gi3`, `nvidia0/gi3/vgpu1` and
+`nvidia0/vgpu1`; NVIDIA's DRA driver `gpu-0` and `gpu-0-mig-9-4-4`; Ascend `Ascend910-3`; AMD and
+Hygon the PCI address.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..devices import normal
+
+_GKE = re.compile(r"nvidia(\d+)(?:/gi(\d+))?(?:/vgpu(\d+))?")
+_OLD_MIG = re.compile(r"MIG-(GPU-[^/]+)/(\d+)/\d+")
+_DRA = re.compile(r"gpu-(\d+)(?:-(mig-.+))?")
+_NUMBERED = re.compile(r"(?:Ascend\w+|NPU|npu|DCU|dcu|MLU|mlu|xpu|XPU|mxgpu|mx)-?(\d+)")
+_PCI = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+_VENDORS = {
+    "nvidia.com": "nvidia",
+    "amd.com": "amd",
+    "huawei.com": "ascend",
+    "hygon.com": "hygon",
+    "cambricon.com": "cambricon",
+    "metax-tech.com": "metax",
+    "kunlunxin.com": "kunlun",
+    "baidu.com": "kunlun",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Which device a name means: by id, by index or by PCI address; then the part of it."""
+
+    hw_id: str = ""
+    index: int | None = None
+    pci: str = ""
+    instance: str = ""
+    """MIG's GPU instance, or what a driver calls the part."""
+    replica: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One accelerator, or a part of one, as its reader describes it."""
+
+    hw_id: str
+    index: int
+    vendor: str = "nvidia"
+    pci: str = ""
+    parent: str = ""
+    partition: str = ""
+
+    @property
+    def instance(self) -> str:
+        """Return the GPU instance of a part: what stands behind the profile in "1g.10gb/7"."""
+        return self.partition.rpartition("/")[2]
+
+
+def meant(device: str, cdi: Sequence[str] = ()) -> Meant:
+    """Return what a name means; a name of no known form is taken for the device's own id."""
+    text, _, replica = device.partition("::")
+    if found := _OLD_MIG.fullmatch(text):
+        return Meant(hw_id=found[1], instance=found[2], replica=replica)
+    if found := _GKE.fullmatch(text):
+        return Meant(index=int(found[1]), instance=found[2] or "", replica=found[3] or replica)
+    for name in cdi:
+        if named := _UUID.search(name):
+            return Meant(hw_id=named[0])
+    if found := _DRA.fullmatch(text):
+        return Meant(index=int(found[1]), instance=found[2] or "", replica=replica)
+    if found := _NUMBERED.fullmatch(text):
+        return Meant(index=int(found[1]), replica=replica)
+    if _PCI.fullmatch(text):
+        return Meant(pci=normal(text), replica=replica)
+    return Meant(hw_id=text, replica=replica)
+
+
+def vendor(resource: str) -> str:
+    """Return the vendor of an extended resource or a DRA driver, "" for one we do not know."""
+    domain = resource.partition("/")[0]
+    return next(
+        (name for end, name in _VENDORS.items() if domain == end or domain.endswith(f".{end}")), ""
+    )
+
+
+def resolve(this: Meant, known: Iterable[Known], *, maker: str = "") -> tuple[str, str]:
+    """Return (id of the accelerator or the part, partition), the id "" when nothing fits.
+
+    A part of a device that no reader describes is given as its device and the instance's name.
+    """
+    if this.hw_id and not this.instance:
+        return this.hw_id, next((one.partition for one in known if one.hw_id == this.hw_id), "")
+    mine = [one for one in known if not maker or one.vendor == maker]
+    whole = next((one for one in mine if not one.parent and _fits(this, one)), None)
+    if whole is None:
+        return this.hw_id, this.instance
+    if not this.instance:
+        return whole.hw_id, whole.partition
+    for one in mine:
+        if one.parent == whole.hw_id and one.instance == this.instance:
+            return one.hw_id, one.partition
+    return whole.hw_id, this.instance
+
+
+def _fits(this: Meant, one: Known) -> bool:
+    if this.hw_id:
+        return one.hw_id == this.hw_id
+    if this.pci:
+        return one.pci == this.pci
+    return one.index == this.index

@@ -1,0 +1,164 @@
+"""The register of holders: written by the main thread and a reader, read by the page.
+
+Facts come in as they are learnt (`see`, `hear`); `update` joins them into a snapshot that is
+swapped in one go, so that readers of it never wait and never see half a change.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...vocabulary.samples import Sample, Scalar
+from ..devices import normal
+from ..trainers import Key, Trainer
+from . import joining
+from .device_ids import Known
+from .joining import Facts, Holder, Process
+from .pod_resources import Given
+
+_DESCRIBING = frozenset({"hw.gpu.info", "hw.gpu.utilization", "hw.temperature", "hw.power"})
+"""Metrics from which a device's index is learnt: a reader or an exporter sends one of them."""
+_PROCESS = "hw.gpu.process.memory"
+_RANK = "training.rank.info"
+_FORGET_SECONDS = 30.0
+"""A process or a device that no reading named for so long is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    holders: Mapping[str, tuple[Holder, ...]] = field(default_factory=dict)
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    devices: Mapping[str, Known] = field(default_factory=dict)
+    pods: Mapping[int, str] = field(default_factory=dict)
+    version: int = 0
+
+
+class Attribution:
+    """Who holds what; for every thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._devices: dict[str, tuple[Known, float]] = {}
+        self._processes: dict[tuple[str, int], tuple[float, float]] = {}  # bytes, at
+        self._claims: dict[Key, str] = {}
+        self._snapshot = _Snapshot()
+
+    @property
+    def version(self) -> int:
+        """Return a number that changes when any answer below does."""
+        return self._snapshot.version
+
+    def holders(self, hw_id: str) -> Sequence[Holder]:
+        """Return who holds a device, none when nobody is known to; a shared one has several."""
+        return self._snapshot.holders.get(hw_id, ())
+
+    def ranks(self, hw_id: str) -> Sequence[int]:
+        """Return the ranks placed on a device, of all jobs, in order."""
+        return self._snapshot.ranks.get(hw_id, ())
+
+    def rank_of(self, hw_id: str) -> int | None:
+        """Return the rank placed on a device when it is exactly one."""
+        ranks = self._snapshot.ranks.get(hw_id, ())
+        return ranks[0] if len(ranks) == 1 else None
+
+    def pod_of(self, pid: int) -> str:
+        """Return the uid of the pod a process on a device is in, "" when it is in none."""
+        return self._snapshot.pods.get(pid, "")
+
+    def devices(self) -> Mapping[str, Known]:
+        """Return every device seen of late, by id."""
+        return self._snapshot.devices
+
+    def held(self) -> Mapping[str, tuple[Holder, ...]]:
+        """Return all holders by device."""
+        return self._snapshot.holders
+
+    def see(self, samples: Iterable[Sample]) -> None:
+        """Learn from a reading which devices there are and which processes they serve."""
+        for sample in samples:
+            if sample.metric == _PROCESS:
+                pairs = dict(sample.attributes)
+                hw_id, pid = pairs.get("hw.id"), pairs.get("pid")
+                if isinstance(hw_id, str) and isinstance(pid, int):
+                    with self._lock:
+                        self._processes[hw_id, pid] = (sample.value, sample.at)
+            elif sample.metric in _DESCRIBING:
+                self._describe(sample)
+
+    def hear(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
+        """Note on which device a rank says it is."""
+        for sample in samples:
+            if sample.metric == _RANK:
+                hw_id = next((value for name, value in sample.attributes if name == "hw.id"), None)
+                if isinstance(hw_id, str):
+                    with self._lock:
+                        self._claims[trainer.key] = hw_id
+
+    def facts(self, trainers: Sequence[Trainer], now: float) -> Facts:
+        """Return what is known now, without what nobody has named for long."""
+        since = now - _FORGET_SECONDS
+        with self._lock:
+            for key in [key for key, (_, at) in self._processes.items() if at < since]:
+                del self._processes[key]
+            for hw_id in [one for one, (_, at) in self._devices.items() if at < since]:
+                del self._devices[hw_id]
+            alive = {trainer.key for trainer in trainers}
+            for claimant in [key for key in self._claims if key not in alive]:
+                del self._claims[claimant]
+            return Facts(
+                devices={hw_id: known for hw_id, (known, _) in self._devices.items()},
+                processes=[
+                    Process(hw_id, pid, memory)
+                    for (hw_id, pid), (memory, _) in sorted(self._processes.items())
+                ],
+                claims=dict(self._claims),
+                trainers=list(trainers),
+            )
+
+    def update(
+        self,
+        facts: Facts,
+        *,
+        given: Sequence[Given],
+        memberships: Mapping[int, joining.Belongs],
+        names: Mapping[str, tuple[str, str]],
+        jobs: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        """Join what is known and answer by it from now on.
+
+        `given` is the kubelet's list, `memberships` what each process belongs to, `names` the
+        (namespace, pod) of pods by uid, `jobs` the jobs by device as a prolog wrote them.
+        """
+        holders, ranks = joining.join(
+            facts, given=given, memberships=memberships, names=names, jobs=jobs
+        )
+        pods = {pid: one.pod_uid for pid, one in memberships.items() if one.pod_uid}
+        before = self._snapshot
+        same = (holders, ranks, facts.devices, pods) == (
+            before.holders,
+            before.ranks,
+            before.devices,
+            before.pods,
+        )
+        if not same:
+            self._snapshot = _Snapshot(holders, ranks, facts.devices, pods, before.version + 1)
+
+    def _describe(self, sample: Sample) -> None:
+        pairs: dict[str, Scalar] = dict(sample.attributes)
+        hw_id, index = pairs.get("hw.id"), pairs.get("gpu")
+        if not isinstance(hw_id, str) or not isinstance(index, int):
+            return
+        with self._lock:
+            known = self._devices.get(hw_id)
+            if sample.metric == "hw.gpu.info" or known is None:
+                described = Known(
+                    hw_id=hw_id,
+                    index=index,
+                    vendor=str(pairs.get("hw.vendor", "nvidia")),
+                    pci=normal(str(pairs["pci.bus_id"])) if "pci.bus_id" in pairs else "",
+                    parent=str(pairs.get("hw.parent", "")),
+                    partition=str(pairs.get("partition", "")),
+                )
+            else:
+                described = known[0]
+            self._devices[hw_id] = (described, sample.at)
