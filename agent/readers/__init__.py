@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...vocabulary.samples import Event, Sample
+from ..attribution import Attribution
 from ..devices import Devices
 from ..health import Health
 from ..nvml import SUBJECTS
@@ -20,6 +21,7 @@ from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
 from . import (
+    allocation,
     blocked,
     clock_offset,
     cpu,
@@ -56,6 +58,7 @@ class Surroundings:
     tell: Callable[[Event], None] = _nobody
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
+    attribution: Attribution = field(default_factory=Attribution)
     closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
     proc: Path = Path("/proc")
@@ -120,4 +123,12 @@ def everything(around: Surroundings) -> list[Reader]:
         trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
         worker_memory.WorkerMemory(period=6 * period, workers=found, proc=proc),
         throttling.Throttling(period=period, trainers=around.trainers, proc=proc),
+        allocation.Allocation(
+            period=around.settings.attribution.period_seconds,
+            settings=around.settings.attribution,
+            attribution=around.attribution,
+            trainers=around.trainers,
+            health=around.health,
+            proc=proc,
+        ),
     ]
