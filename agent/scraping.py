@@ -16,17 +16,27 @@ _PATIENCE_SECONDS = 5.0
 
 
 class Scraping:
-    """Serves `/metrics` and `/healthz` from a thread of its own until closed.
+    """Serves `/metrics`, `/healthz` and `/faults` from a thread of its own until closed.
 
+    `faults` returns the JSON of open and lately cleared verdicts; without it there is no such page.
     Raises OSError when the address cannot be had.
     """
 
-    def __init__(self, listen: str, *, page: exposition.Page, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        listen: str,
+        *,
+        page: exposition.Page,
+        now: Callable[[], float],
+        faults: Callable[[], bytes] | None = None,
+    ) -> None:
         self._rendering = _Rendering(page, now)
         rendering = self._rendering
+        told = staticmethod(faults) if faults else None
 
         class Handler(_Handler):
             render = staticmethod(rendering.render)
+            faults = told
 
         self._server = _Server(listening.bound(listen, socket.SOCK_STREAM), Handler)
         self.port: int = self._server.server_address[1]
@@ -64,11 +74,14 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = _PATIENCE_SECONDS
     render: Callable[[], bytes]
+    faults: Callable[[], bytes] | None = None
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(200, exposition.CONTENT_TYPE, self.render())
+        elif path == "/faults" and self.faults is not None:
+            self._answer(200, "application/json", self.faults())
         elif path == "/healthz":
             self._answer(200, "text/plain; charset=utf-8", b"ok\n")
         else:

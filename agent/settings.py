@@ -204,6 +204,30 @@ class Attribution(Section):
     )
 
 
+class KernelLog(Section):
+    """The kernel's log, where devices' faults and OOM kills are told first."""
+
+    path: Path | None = Field(
+        default=None, description="default /dev/kmsg; a FIFO or a file of such lines works too"
+    )
+    lookback_minutes: float = Field(
+        default=60.0,
+        ge=0,
+        le=1440,
+        description="minutes of this boot's log read at the first start, for devices' faults",
+    )
+
+
+class Faults(Section):
+    """What devices' fault codes mean here."""
+
+    overrides: Path | None = Field(
+        default=None,
+        description="TOML file of [[fault]] rows (vendor, codes, class, immediate, investigate, "
+        "cleared_by) that win over the tables",
+    )
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -215,3 +239,5 @@ class AgentSettings(Section):
     readers: Readers = Readers()
     network: Network = Network()
     attribution: Attribution = Attribution()
+    kernel_log: KernelLog = KernelLog()
+    faults: Faults = Faults()

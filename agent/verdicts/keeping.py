@@ -1,0 +1,333 @@
+"""Verdicts of this node: every fault event passes through here, and learns what it means."""
+
+import json
+import logging
+import math
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...vocabulary import device_faults
+from ...vocabulary.device_faults import Catalogue
+from ...vocabulary.samples import Event, Sample, Scalar, attributes
+from ..devices import Devices
+from ..storms import Storms
+from . import store
+from .verdict import Evidence, Verdict, opened
+
+_SAME_SECONDS = 2.0
+"""Two sources that tell the same fault this close together tell the same occurrence."""
+_OPEN = 256
+_CLEARED = 64
+_TOTALS = 512
+_CLOCK_SLACK = 0.5
+"""The wall time of a line of the kernel log is reckoned anew at each start, to about this."""
+_ANSWERS = frozenset({"hw.temperature", "hw.power", "hw.gpu.utilization", "hw.gpu.memory.usage"})
+"""Readings only a device that works can give."""
+_STATE = {"fatal": "failed", "degraded": "degraded"}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Case:
+    """A verdict and who told it lately: each source counts for itself."""
+
+    verdict: Verdict
+    told: dict[str, int] = field(default_factory=dict)
+    seen: int = 0
+    restored_until: float = -math.inf
+
+
+class Verdicts:
+    """Open and lately cleared faults; for every thread, without one of its own.
+
+    `now` is passed in and is in seconds since the epoch. Only `keep` touches the disk: call it
+    from a thread that may wait. `state` None keeps nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        boot_id: str,
+        now: float,
+        devices: Devices | None = None,
+        knowledge: Catalogue | None = None,
+        state: Path | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._boot_id = boot_id
+        self._devices = devices or Devices()
+        self._knowledge = knowledge or device_faults.catalogue()
+        self._state = state
+        self._storms: Storms[tuple[str, str]] = Storms()
+        self._changed = False
+        self._actions: dict[str, str] = {}
+        kept = store.load(state)
+        self._totals = kept.totals
+        self._last = kept.last
+        self._cleared = [one for one in kept.verdicts if one.status != "open"][-_CLEARED:]
+        self._cases: dict[tuple[str, str], _Case] = {}
+        for verdict in kept.verdicts:
+            if verdict.status == "open":
+                key = (verdict.hw_id, verdict.code)
+                self._cases[key] = _Case(verdict, restored_until=verdict.last_seen + _CLOCK_SLACK)
+        self._after_boot(now)
+
+    def take(self, event: Event, now: float) -> Event | None:
+        """Take any event; return what is to leave the agent, None for a repeat that was folded.
+
+        A `gpu.fault` leaves with class, action, investigate and count; others leave as they are.
+        """
+        if event.name != "gpu.fault":
+            return event
+        with self._lock:
+            hw_id = self._identity(str(event.attributes.get("hw.id", "")))
+            code = str(event.attributes.get("code", ""))
+            source = str(event.attributes.get("source", ""))
+            by = _count(event.attributes.get("count"))
+            key = (hw_id, code)
+            case = self._cases.get(key)
+            if case is not None and source == "kmsg" and event.at <= case.restored_until:
+                return None  # read again after a restart: it was told before
+            if case is None:
+                case = self._open(key, event, now)
+            verdict = case.verdict
+            fresh = self._occurrences(case, source, by, event.at)
+            text = str(event.attributes.get("text", "")) or verdict.meaning
+            verdict.add(Evidence(text, source, event.at))
+            verdict.last_seen = max(verdict.last_seen, event.at)
+            verdict.first_seen = min(verdict.first_seen, event.at)
+            pid = event.attributes.get("pid")
+            if isinstance(pid, int):
+                verdict.pid = pid
+            self._changed = True
+            if event.attributes.get("recovery") == "none":
+                self._clear_after_reset(hw_id, now, "the driver asks for no recovery any more")
+            if not fresh:
+                return None
+            verdict.count += fresh
+            self._total(key, fresh)
+            told = self._storms.take(key, now, by=fresh)
+            return self._enriched(event, case, told) if told else None
+
+    def tick(self, now: float) -> list[Event]:
+        """Close what was quiet long enough; return summaries of storms. Call it every second."""
+        with self._lock:
+            for case in list(self._cases.values()):
+                rule = self._knowledge.find(case.verdict.vendor, case.verdict.code).cleared_by
+                if rule.kind == "quiet" and now - case.verdict.last_seen >= rule.seconds:
+                    self._clear(case, now, f"{rule.seconds / 60:g} quiet minutes")
+            told = []
+            for key, count in self._storms.due(now):
+                stormy = self._cases.get(key)
+                if stormy is None:
+                    continue
+                verdict = stormy.verdict
+                pairs: dict[str, Scalar] = {
+                    "hw.id": verdict.hw_id,
+                    "code": verdict.code,
+                    "vendor": verdict.vendor,
+                    "text": verdict.evidence[-1].text if verdict.evidence else verdict.meaning,
+                    "source": verdict.evidence[-1].source if verdict.evidence else "",
+                }
+                if verdict.pid is not None:
+                    pairs["pid"] = verdict.pid
+                told.append(self._enriched(Event("gpu.fault", now, pairs), stormy, count))
+            return told
+
+    def observe(self, samples: Iterable[Sample], now: float) -> None:
+        """Take readings: they tell when a device answers again, and that it needs no reset."""
+        with self._lock:
+            for sample in samples:
+                if sample.metric == "hw.gpu.recovery_action":
+                    self._action(dict(sample.attributes), sample.value, now)
+                elif self._cases and sample.metric in _ANSWERS:
+                    self._answered(str(dict(sample.attributes).get("hw.id", "")), sample.at, now)
+
+    def was_reset(self, hw_id: str, now: float) -> None:
+        """Close what a reset of the device heals: it was reset and is there again."""
+        with self._lock:
+            self._clear_after_reset(hw_id, now, "the device was reset")
+
+    def clear(self, hw_id: str, code: str, now: float) -> int:
+        """Close a device's fault on an operator's word (`*`: every one); return how many."""
+        with self._lock:
+            asked = [
+                case
+                for case in self._cases.values()
+                if hw_id in ("*", case.verdict.hw_id) and code in ("*", case.verdict.code)
+            ]
+            for case in asked:
+                self._clear(case, now, "an operator")
+            return len(asked)
+
+    def keep(self, now: float) -> None:
+        """Do what operators asked for, and write what changed to the disk; raises OSError."""
+        if self._state is None:
+            return
+        for hw_id, code in store.asked_to_clear(self._state):
+            if not self.clear(hw_id, code, now):
+                _log.warning("asked to clear %s of %s: no such fault is open", code, hw_id)
+        with self._lock:
+            if not self._changed:
+                return
+            rows = [one.document() for one in [*self._cleared, *self.open()]]
+            totals = [[*key, count] for key, count in self._totals.items()]
+            last = dict(self._last)
+            self._changed = False
+        try:
+            store.save(self._state, rows, totals, last)
+        except OSError:
+            self._changed = True
+            raise
+
+    def open(self) -> list[Verdict]:
+        """Return the open verdicts, oldest first."""
+        with self._lock:
+            return sorted(
+                (case.verdict for case in self._cases.values()), key=lambda one: one.first_seen
+            )
+
+    def cleared(self) -> list[Verdict]:
+        """Return the verdicts cleared lately, oldest first."""
+        with self._lock:
+            return list(self._cleared)
+
+    def status(self, hw_id: str) -> str:
+        """Return ok, degraded or failed: what the open verdicts say of a device."""
+        with self._lock:
+            states = {
+                _STATE.get(case.verdict.fault_class, "ok")
+                for case in self._cases.values()
+                if case.verdict.hw_id == hw_id
+            }
+        return next((state for state in ("failed", "degraded") if state in states), "ok")
+
+    def samples(self, now: float) -> list[Sample]:
+        """Return fault counters, last codes and states of devices, for the page and the wire."""
+        with self._lock:
+            totals, last = dict(self._totals), dict(self._last)
+            known = {one.hw_id for one in self._devices.everyone()}
+            judged = known | {case.verdict.hw_id for case in self._cases.values()}
+            judged |= {one.hw_id for one in self._cleared}
+        told = [
+            Sample("hw.gpu.faults", float(count), now, self._pairs(hw_id, code=code))
+            for (hw_id, code), count in totals.items()
+        ]
+        for hw_id, code in last.items():
+            number = code.rpartition(".")[2]
+            if number.isdigit():
+                told.append(Sample("hw.gpu.fault.last", float(number), now, self._pairs(hw_id)))
+        for hw_id in sorted(judged):
+            pairs = self._pairs(hw_id, **{"hw.state": self.status(hw_id)})
+            told.append(Sample("hw.status", 1.0, now, pairs))
+        return told
+
+    def document(self) -> bytes:
+        """Return what GET /faults answers: open and lately cleared verdicts as JSON."""
+        with self._lock:
+            told: dict[str, Any] = {
+                "boot_id": self._boot_id,
+                "catalogue": self._knowledge.version,
+                "open": [one.document() for one in self.open()],
+                "cleared": [one.document() for one in self._cleared],
+            }
+        return json.dumps(told, indent=1).encode()
+
+    def _open(self, key: tuple[str, str], event: Event, now: float) -> _Case:
+        vendor = str(event.attributes.get("vendor", "nvidia"))
+        known = self._knowledge.find(vendor, key[1])
+        said = str(event.attributes.get("class", ""))
+        grave: str = known.fault_class
+        if said in device_faults.CLASSES and (known.line_decides or not known.known):
+            grave = said
+        verdict = opened(
+            known, hw_id=key[0], code=key[1], fault_class=grave, at=event.at, boot_id=self._boot_id
+        )
+        action = event.attributes.get("action")
+        if action and not verdict.immediate:
+            verdict.immediate = str(action)
+        if len(self._cases) >= _OPEN:
+            oldest = min(self._cases.values(), key=lambda one: one.verdict.last_seen)
+            self._clear(oldest, now, "there were too many to keep")
+        case = self._cases[key] = _Case(verdict)
+        return case
+
+    def _occurrences(self, case: _Case, source: str, by: int, at: float) -> int:
+        """Return how many new occurrences this telling adds, other sources' tellings considered."""
+        if at - case.verdict.last_seen > _SAME_SECONDS:
+            case.told.clear()
+            case.seen = 0
+        case.told[source] = case.told.get(source, 0) + by
+        fresh = max(0, case.told[source] - case.seen)
+        case.seen += fresh
+        return fresh
+
+    def _enriched(self, event: Event, case: _Case, count: int) -> Event:
+        verdict = case.verdict
+        pairs: dict[str, Scalar] = {**event.attributes, "hw.id": verdict.hw_id}
+        pairs.update({"vendor": verdict.vendor, "class": verdict.fault_class, "count": count})
+        if verdict.immediate:
+            pairs["action"] = verdict.immediate
+        if verdict.investigate:
+            pairs["investigate"] = verdict.investigate
+        if not pairs.get("text"):
+            pairs["text"] = verdict.meaning
+        return Event(event.name, event.at, pairs, event.resource)
+
+    def _identity(self, hw_id: str) -> str:
+        if not hw_id.startswith("pci:"):
+            return hw_id
+        return self._devices.by_pci(hw_id.removeprefix("pci:")) or hw_id
+
+    def _pairs(self, hw_id: str, **more: str) -> tuple[tuple[str, Scalar], ...]:
+        return attributes({"hw.id": hw_id, "gpu": self._devices.index_of(hw_id), **more})
+
+    def _total(self, key: tuple[str, str], by: int) -> None:
+        if key not in self._totals and len(self._totals) >= _TOTALS:
+            return  # more codes than a node can have: a series that nobody could read
+        self._totals[key] = self._totals.get(key, 0) + by
+        self._last[key[0]] = key[1]
+
+    def _action(self, pairs: dict[str, Scalar], value: float, now: float) -> None:
+        if not value:
+            return
+        hw_id, action = str(pairs.get("hw.id", "")), str(pairs.get("action", ""))
+        before = self._actions.get(hw_id, "none")
+        self._actions[hw_id] = action
+        if action == "none" and before != "none":
+            self._clear_after_reset(hw_id, now, "the driver asks for no recovery any more")
+
+    def _answered(self, hw_id: str, at: float, now: float) -> None:
+        for case in list(self._cases.values()):
+            verdict = case.verdict
+            waits = verdict.hw_id == hw_id and verdict.cleared_by == "answer"
+            if waits and at > verdict.last_seen + _SAME_SECONDS:
+                self._clear(case, now, "the device answers again")
+
+    def _clear_after_reset(self, hw_id: str, now: float, how: str) -> None:
+        for case in list(self._cases.values()):
+            if case.verdict.hw_id == hw_id and case.verdict.cleared_by == "gpu_reset":
+                self._clear(case, now, how)
+
+    def _after_boot(self, now: float) -> None:
+        for case in list(self._cases.values()):
+            verdict = case.verdict
+            if verdict.boot_id != self._boot_id and verdict.cleared_by != "operator":
+                self._clear(case, now, "a reboot")
+
+    def _clear(self, case: _Case, now: float, how: str) -> None:
+        verdict = case.verdict
+        verdict.clear(now, how)
+        self._cases.pop((verdict.hw_id, verdict.code), None)
+        self._storms.forget((verdict.hw_id, verdict.code))  # the next one is news
+        self._cleared = [*self._cleared, verdict][-_CLEARED:]
+        self._changed = True
+        _log.info("fault %s of %s is over: %s", verdict.code, verdict.hw_id, how)
+
+
+def _count(value: Scalar | None) -> int:
+    return max(1, value) if isinstance(value, int) else 1

@@ -1,0 +1,71 @@
+"""Where verdicts outlive the agent, and where an operator asks for one to be cleared."""
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .verdict import Verdict, from_document
+
+_FILE = "verdicts.json"
+_CLEAR = "faults.clear"
+_VERSION = 1
+_LARGEST = 8 << 20
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was kept: verdicts, and how often each code of a device was ever told."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    totals: dict[tuple[str, str], int] = field(default_factory=dict)
+    last: dict[str, str] = field(default_factory=dict)
+
+
+def load(folder: Path | None) -> Kept:
+    """Return what was kept; nothing where there is none, or where it cannot be read."""
+    if folder is None:
+        return Kept()
+    try:
+        with (folder / _FILE).open("rb") as file:
+            told = json.loads(file.read(_LARGEST))
+        if told["version"] != _VERSION:
+            return Kept()
+        return Kept(
+            verdicts=[from_document(one) for one in told["verdicts"]],
+            totals={(str(one[0]), str(one[1])): int(one[2]) for one in told["totals"]},
+            last={str(hw_id): str(code) for hw_id, code in told["last"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return Kept()  # absent, torn by a full disk or of another version: faults come again
+
+
+def save(folder: Path, verdicts: list[dict[str, Any]], totals: list[Any], last: object) -> None:
+    """Keep them, all or nothing; raises OSError."""
+    told = {"version": _VERSION, "verdicts": verdicts, "totals": totals, "last": last}
+    fresh = folder / f"{_FILE}.new"
+    fresh.write_text(json.dumps(told), encoding="utf-8")
+    fresh.replace(folder / _FILE)
+
+
+def ask_to_clear(folder: Path, hw_id: str, code: str = "*") -> None:
+    """Ask the agent that keeps its state here to clear a device's fault; `*` means every one."""
+    with (folder / _CLEAR).open("a", encoding="utf-8") as file:
+        file.write(f"{hw_id} {code}\n")
+
+
+def asked_to_clear(folder: Path) -> list[tuple[str, str]]:
+    """Return and forget what operators asked for: (device, code), each possibly `*`."""
+    asked = folder / _CLEAR
+    taken = folder / f"{_CLEAR}.taken"
+    try:
+        asked.replace(taken)  # whoever asks from now on writes a new file
+    except OSError:
+        return []  # nobody asked
+    with contextlib.suppress(OSError):
+        lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()[:1000]
+        taken.unlink()
+        words = [line.split() for line in lines if line.strip()]
+        return [(one[0], one[1] if len(one) > 1 else "*") for one in words]
+    return []

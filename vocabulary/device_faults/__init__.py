@@ -1,0 +1,46 @@
+"""Fault knowledge: what devices' codes mean, as versioned data with its source.
+
+NVIDIA's own catalogue is followed where tools disagree; what the others say stands beside it.
+"""
+
+from .catalogue import Catalogue, catalogue
+from .knowledge import CLASSES, FaultClass, FaultKnowledge, Opinion, Recovery
+from .overrides import OverrideError, overridden
+from .thresholds import (
+    ClockReason,
+    CounterThreshold,
+    RecoveryAction,
+    clock_reasons,
+    infiniband,
+    recovery_actions,
+)
+
+__all__ = [
+    "CLASSES",
+    "Catalogue",
+    "ClockReason",
+    "CounterThreshold",
+    "FaultClass",
+    "FaultKnowledge",
+    "Opinion",
+    "OverrideError",
+    "Recovery",
+    "RecoveryAction",
+    "catalogue",
+    "clock_reasons",
+    "find",
+    "infiniband",
+    "overridden",
+    "recovery_actions",
+    "version",
+]
+
+
+def find(vendor: str, code: str) -> FaultKnowledge:
+    """Return what the shipped tables know of a code, or the default of its family."""
+    return catalogue().find(vendor, code)
+
+
+def version() -> str:
+    """Return the versions of the shipped tables, as one text."""
+    return catalogue().version
