@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...vocabulary.samples import Event, Sample
+from .. import baselines
 from ..attribution import Attribution
 from ..devices import Devices
 from ..health import Health
@@ -37,6 +38,7 @@ from . import (
     worker_memory,
     workers,
 )
+from .network import inventory, links, ports, rails
 
 
 def _nobody(_: object) -> None:
@@ -106,6 +108,17 @@ def everything(around: Surroundings) -> list[Reader]:
         tell=around.tell,
     )
     around.closing.callback(gpu.close)
+    network = inventory.Inventory(settings=around.settings.network, sys=around.sys, proc=proc)
+    boot = baselines.boot_id(proc)
+    counted = ports.NetworkPorts(
+        period=period,
+        inventory=network,
+        state=around.state,
+        boot=boot,
+        health=around.health,
+        tell=around.tell,
+    )
+    around.closing.callback(counted.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -130,5 +143,14 @@ def everything(around: Surroundings) -> list[Reader]:
             trainers=around.trainers,
             health=around.health,
             proc=proc,
+        ),
+        links.NetworkLinks(inventory=network, state=around.state, boot=boot, tell=around.tell),
+        counted,
+        rails.NetworkRails(
+            period=6 * period,
+            inventory=network,
+            settings=around.settings.network,
+            switch=around.settings.node.attributes.get("network.switch", ""),
+            devices=around.devices,
         ),
     ]

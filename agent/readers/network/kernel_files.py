@@ -1,0 +1,81 @@
+"""Small files of the kernel's that are read over and over: held open, read from the start."""
+
+import errno
+import os
+from contextlib import suppress
+from enum import Enum
+
+
+class Trouble(Enum):
+    """Why a file gave nothing."""
+
+    ABSENT = "absent"
+    """There is no such file, or its device has left."""
+    REFUSED = "refused"
+    """The driver has no value for it now; for `carrier`: the interface is set down."""
+
+
+class HeldFile:
+    """One file. sysfs makes its text anew at each read from the start, so it is opened once."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
+
+    def text(self) -> str | Trouble:
+        """Return what it says now, without the end of line."""
+        try:
+            if self._fd < 0:
+                self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(self._fd, 4096, 0).decode(errors="replace").strip()
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return Trouble.REFUSED
+            self.close()
+            return Trouble.ABSENT if error.errno in _GONE else Trouble.REFUSED
+
+    def close(self) -> None:
+        """Give the descriptor back; the next reading opens anew."""
+        if self._fd >= 0:
+            with suppress(OSError):
+                os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ENXIO, errno.EBADF})
+
+
+def text(path: str) -> str:
+    """Return a small file, "" where it is absent or has no value now."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(fd, 65536).decode(errors="replace").strip()
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+
+
+def number(path: str) -> int | None:
+    """Return the number in a small file, None where it is absent or says anything else.
+
+    Drivers write "N/A (no PMA)" for counters their port does not keep.
+    """
+    try:
+        return int(text(path), 0)
+    except ValueError:
+        return None
+
+
+def names(folder: str) -> list[str]:
+    """Return what a folder holds, sorted; nothing where it is absent."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  names, not Paths
+    except OSError:
+        return []

@@ -1,0 +1,130 @@
+"""What the network ports count: bytes, errors, congestion; and the rate they run at.
+
+Only mapped files are read (counters.toml), since some reads make a driver complain in the kernel
+log. Counters go on over resets and restarts. One that crosses its limit is an event at once.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ....vocabulary.device_faults import thresholds
+from ....vocabulary.samples import Event, Sample, attributes
+from ...baselines import Baselines
+from ...health import Health
+from . import counters, kernel_files
+from .crossings import Crossings
+from .inventory import Inventory, Port
+
+_RATE = re.compile(r"([0-9.]+)\s*Gb/sec")
+_AGAIN_SECONDS = 30.0
+_WIDEST_LEGACY = 32
+"""Counters of more bits than this are not of the old kind that stops at its highest value."""
+
+_log = logging.getLogger(__name__)
+
+
+class NetworkPorts:
+    """Reads sysfs: /sys/class/infiniband, and /sys/class/net for plain interfaces."""
+
+    name = "network_ports"
+
+    def __init__(
+        self,
+        *,
+        period: float,
+        inventory: Inventory,
+        state: Path | None = None,
+        boot: str = "",
+        health: Health,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self.period = period
+        self._inventory = inventory
+        self._health = health
+        path = state / "network_ports.json" if state else None
+        self._baselines = Baselines(path, boot=boot)
+        self._crossings = Crossings(thresholds.infiniband(), tell=tell)
+        self._found: dict[str, tuple[float, Sequence[counters.Found], float | None]] = {}
+        self._full: dict[str, bool] = {}
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether there is a port to watch."""
+        if self._inventory.ports(0.0, look=True):
+            return True, ""
+        return False, (
+            "no RDMA device in /sys/class/infiniband and no interface with hardware behind it in "
+            "/sys/class/net (in a container: hostNetwork, or name it in network.include)"
+        )
+
+    def read(self, now: float) -> list[Sample]:
+        """Return counters and rates; a file that has no value now is left out."""
+        samples: list[Sample] = []
+        for port in self._inventory.ports(now):
+            found, rate = self._there(port, now)
+            pairs = {"device": port.device, "port": port.port}
+            if rate is not None:
+                samples.append(Sample("hw.network.bandwidth.limit", rate, now, attributes(pairs)))
+            totals: dict[tuple[str, str, object], float] = {}
+            for one in found:
+                total = self._count(port, one, now)
+                if total is not None:
+                    series = (one.counter.metric, *one.counter.label)
+                    totals[series] = totals.get(series, 0.0) + total
+            samples += [
+                Sample(metric, total, now, attributes({**pairs, name: str(value)}))
+                for (metric, name, value), total in totals.items()
+            ]
+        self._baselines.keep(now)
+        return samples
+
+    def close(self) -> None:
+        """Save the baselines."""
+        self._baselines.close()
+
+    def _count(self, port: Port, found: counters.Found, now: float) -> float | None:
+        counter = found.counter
+        raw = kernel_files.number(found.path)
+        if raw is None or raw < 0:
+            return None
+        step = self._baselines.advance(f"{port.key}/{counter.folder}/{counter.file}", raw)
+        if counter.bits <= _WIDEST_LEGACY:
+            self._note_full(port, counter, raw)
+        if counter.metric == "hw.network.errors":
+            grown = 0 if step.reset else step.grown
+            self._crossings.take(port, str(counter.label[1]), grown, now)
+        return float(step.total * counter.times)
+
+    def _note_full(self, port: Port, counter: counters.Counter, raw: int) -> None:
+        """Tell a counter that stands at the highest value of its kind: it can count no more."""
+        key = f"{port.key}/{counter.file}"
+        full = raw == counter.highest
+        if full == self._full.get(key, False):
+            return
+        self._full[key] = full
+        self._health.show("port_counter_full", float(full), port.device, port.port, counter.file)
+        if full:
+            _log.warning(
+                "%s port %s: %s stands at %d, where a counter of %d bits stops; clear it with "
+                "perfquery -R, or read this port's errors at the switch",
+                port.device, port.port, counter.file, raw, counter.bits,
+            )  # fmt: skip
+
+    def _there(self, port: Port, now: float) -> tuple[Sequence[counters.Found], float | None]:
+        known = self._found.get(port.key)
+        if known is None or not 0 <= now - known[0] < _AGAIN_SECONDS:
+            net = self._inventory.net(port.interface) if port.interface else ""
+            known = (now, counters.of(port, net), _rate(port, net))
+            self._found[port.key] = known
+        return known[1], known[2]
+
+
+def _rate(port: Port, net: str) -> float | None:
+    """Return the bytes a second that a port runs at now, None while it has no rate."""
+    if port.folder and port.kind != "efa":
+        found = _RATE.match(kernel_files.text(f"{port.folder}/rate"))
+        if found:
+            return float(found[1]) * 1e9 / 8
+    megabits = kernel_files.number(f"{net}/speed") if net else None
+    return megabits * 1e6 / 8 if megabits is not None and megabits > 0 else None

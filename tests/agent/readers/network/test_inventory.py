@@ -1,0 +1,67 @@
+import pytest
+
+from .conftest import Node
+
+
+def keys(tree, **settings):
+    return [port.key for port in Node(tree, **settings).inventory.ports(0.0)]
+
+
+@pytest.fixture
+def cluster_node(tree):
+    """Two training ports, one VF, a management interface, and what has no hardware behind it."""
+    tree.rdma("mlx5_0", "pci0000:00/0000:0c:00.0", interface="ib0")
+    tree.rdma("mlx5_1", "pci0000:00/0000:0d:00.0", layer="Ethernet", interface="ens1")
+    tree.rdma("mlx5_2", "pci0000:00/0000:0d:00.1", layer="Ethernet", interface="ens1v0")
+    (tree.sys / "devices/pci0000:00/0000:0d:00.1/physfn").mkdir()
+    tree.net("eth0", tree.pci("pci0000:00/0000:01:00.0"))
+    for virtual in ("lo", "veth1234", "docker0", "bond0"):
+        tree.net(virtual)
+    return tree
+
+
+def test_rdma_ports_are_watched_and_nothing_else_beside_them(cluster_node):
+    assert keys(cluster_node) == ["mlx5_0/1", "mlx5_1/1"]
+
+
+def test_settings_have_the_last_word(cluster_node):
+    assert keys(cluster_node, exclude=("ens*",)) == ["mlx5_0/1"]
+    assert keys(cluster_node, include=("eth*", "mlx5_2")) == [
+        "eth0/1",
+        "mlx5_0/1",
+        "mlx5_1/1",
+        "mlx5_2/1",
+    ]
+
+
+def test_the_rdma_port_of_the_default_route_is_for_management(cluster_node):
+    cluster_node.route("ens1")
+    assert keys(cluster_node) == ["mlx5_0/1"]
+
+
+def test_interfaces_beneath_the_default_route_are_for_management_too(cluster_node):
+    cluster_node.route("bond0")
+    (cluster_node.sys / "class/net/bond0/lower_ens1").mkdir()
+    assert keys(cluster_node) == ["mlx5_0/1"]
+
+
+def test_a_node_with_ethernet_only_tells_its_plain_interfaces_but_not_management(tree):
+    for number, name in enumerate(("eth0", "eth1", "eth2")):
+        tree.net(name, tree.pci(f"pci0000:00/0000:0{number}:00.0"))
+    assert keys(tree) == ["eth1/1", "eth2/1"]
+
+
+def test_the_only_interface_is_watched_although_it_carries_the_default_route(tree):
+    tree.net("eth0", tree.pci("pci0000:00/0000:01:00.0"))
+    assert keys(tree) == ["eth0/1"]
+
+
+def test_the_interface_of_an_older_driver_is_found_by_its_number(tree):
+    port = tree.rdma("mlx5_0", "pci0000:00/0000:0c:00.0", layer="Ethernet", interface="ens1")
+    (port / "gid_attrs/ndevs/0").unlink()
+    (found,) = Node(tree).inventory.ports(0.0)
+    assert (found.interface, found.kind, found.pci) == ("ens1", "roce", "0000:0c:00.0")
+
+
+def test_a_node_with_nothing_has_no_ports(tree):
+    assert keys(tree) == []
