@@ -20,6 +20,9 @@ from typing import Literal
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted([*HERE.glob("nvml_*.h"), HERE / "nvml_stub.c"]))
 LIBRARY = "libnvidia-ml.so.1"
+SEEN_AFTER = 0.02
+"""Seconds after which every call of every client knows a change of the scenario."""
+
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fvisibility=hidden", "-shared", "-fPIC")
 
 Section = int | Literal["all", "global"]

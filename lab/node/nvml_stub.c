@@ -294,5 +294,6 @@ PUBLIC nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *
 }
 
 #include "nvml_readings.h"
+#include "nvml_links.h"
 #include "nvml_fields.h"
 #include "nvml_events.h"
