@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, exposition.CONTENT_TYPE, self.render())
         elif path == "/faults" and self.faults is not None:
             self._answer(200, "application/json", self.faults())
-        elif path == "/healthz":
+        elif path in ("/healthz", "/health"):  # the second is dcgm-exporter's
             self._answer(200, "text/plain; charset=utf-8", b"ok\n")
         else:
             self._answer(404, "text/plain; charset=utf-8", b"/metrics is here\n")

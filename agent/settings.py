@@ -23,6 +23,13 @@ class Export(Section):
         default="off",
         description="names of dcgm-exporter beside our own: old as up to its 4.8, new as from 4.9",
     )
+    dcgm_links: int = Field(
+        default=0,
+        ge=0,
+        le=18,
+        description="NVLinks a device for which dcgm-exporter's names of single links are shown; "
+        "four series a link and device",
+    )
     groups: bool = Field(default=False, description="expose collectives, one series a group")
     max_series: int = Field(default=2000, ge=1, le=200_000, description="most series on the page")
 

@@ -183,10 +183,11 @@ def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
     checked = subprocess.run(
         [program("promtool"), "check", "metrics"], input=body, capture_output=True, check=False
     )
-    # Two names are the contract's and stay; promtool dislikes how they end. Nothing else is odd.
+    # Three names are the contract's and stay; promtool dislikes how they end. Nothing else is odd.
     complaints = checked.stderr.decode().splitlines()
     assert [line.split()[0] for line in complaints] == [
         "collective_count",
+        "hw_gpu_count",
         "system_cpu_logical_count",
     ]
     assert all('"_count" suffix' in line for line in complaints)

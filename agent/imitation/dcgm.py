@@ -1,0 +1,313 @@
+"""dcgm-exporter's page, made from the contract's samples.
+
+Series are those dcgm-exporter shows: one a device and field, of a shared device one a holder. What
+stands before a value is kept from one scrape to the next and made anew when a device is described
+differently or changes hands.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...vocabulary.samples import Attributes, Resource, Sample, Scalar
+from ..attribution import Attribution
+from . import labels
+from .fields import Field, Names, fields
+from .labels import Block
+from .observations import CLOCK_EVENTS, WINDOW_SECONDS, Observations
+
+_INFO = "hw.gpu.info"
+_EVERYWHERE = frozenset({"hw.id", "gpu", "rank", "hw.vendor", "source", "quality"})
+_ADDED = frozenset({"link", "direction"})
+"""Attributes over which a field that does not name them adds up."""
+_PARTS = {"memory": ("hbm", "sram")}
+"""Parts of the contract that DCGM counts as one."""
+_PER_PROCESS = {
+    "hw.gpu.memory.usage": "hw.gpu.process.memory",
+    "hw.gpu.utilization": "hw.gpu.process.utilization",
+}
+"""Of a shared device each holder is shown its own processes' share of these."""
+_NVLINK = "hw.gpu.nvlink.throughput"
+_MOST_PLANS = 20_000
+
+Series = tuple[Resource, str, Attributes, float]
+_Cells = dict[tuple[int, str], tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What a sample is for: a field, how many attributes had to be added up over, its weight."""
+
+    place: int
+    spread: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is done with all samples of one series."""
+
+    hw_id: str
+    index: int
+    uses: Sequence[_Use]
+    pid: int | None = None
+
+
+class Imitation:
+    """Renders the names of one generation or both. `see` takes readings, on any thread."""
+
+    def __init__(
+        self,
+        *,
+        names: Names,
+        host: str,
+        attribution: Attribution,
+        pod_uid: bool = False,
+        links: int = 0,
+    ) -> None:
+        self._fields = fields(names, links=links)
+        self._attribution = attribution
+        self._pod_uid = pod_uid
+        self._hosts = [
+            labels.host(host, old="old" in one.generations, new="new" in one.generations)
+            for one in self._fields
+        ]
+        self._by_metric: dict[str, list[int]] = defaultdict(list)
+        for place, one in enumerate(self._fields):
+            if one.metric and not one.observed and not one.derived:
+                self._by_metric[one.metric].append(place)
+        self._operands = {part for one in self._fields for part in one.derived[::2]}
+        self._observations = Observations()
+        self._plans: dict[tuple[str, Attributes], _Plan | None] = {}
+        self._described: tuple[int, dict[str, Attributes]] = (-1, {})
+        self._blocks: dict[str, list[Block]] = {}
+        self._prefixes: dict[tuple[int, str], list[str]] = {}
+
+    def see(self, samples: Iterable[Sample]) -> None:
+        """Take a reading: what is counted over time is not among the latest values."""
+        self._observations.see(samples)
+
+    def render(self, series: Iterable[Series], now: float, *, room: int) -> tuple[str, int, int]:
+        """Return the text, the series in it and those left out. Not for two threads at once."""
+        cells: _Cells = {}
+        plain: dict[tuple[str, str], float] = {}
+        infos: dict[str, Attributes] = {}
+        devices: dict[str, int] = {}
+        of_processes: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        if len(self._plans) > _MOST_PLANS:
+            self._plans.clear()
+        for _, name, pairs, value in series:
+            key = (name, pairs)
+            try:
+                plan = self._plans[key]
+            except KeyError:
+                plan = self._plans[key] = self._plan(name, pairs)
+            if plan is None:
+                continue
+            hw_id = plan.hw_id
+            if plan.pid is not None:
+                shares = of_processes[name, hw_id]
+                pod = self._attribution.pod_of(plan.pid)
+                shares[pod] = shares.get(pod, 0.0) + value
+                continue
+            devices[hw_id] = plan.index
+            if name == _INFO:
+                infos[hw_id] = pairs
+            if name in self._operands:
+                plain[name, hw_id] = value
+            for use in plan.uses:
+                _add(cells, use, hw_id, value)
+        self._describe(infos, devices)
+        order = sorted(devices, key=lambda hw_id: (devices[hw_id], hw_id))
+        return self._written(cells, plain, of_processes, order, now, room)
+
+    def _plan(self, name: str, pairs: Attributes) -> _Plan | None:
+        named = dict(pairs)
+        hw_id, index = named.get("hw.id"), named.get("gpu")
+        if not isinstance(hw_id, str) or not isinstance(index, int):
+            return None
+        if named.get("hw.vendor", "nvidia") != "nvidia":
+            return None
+        pid = named.get("pid")
+        if name in _PER_PROCESS.values() and isinstance(pid, int):
+            return _Plan(hw_id, index, (), pid)
+        places = self._by_metric.get(name, ())
+        uses = [
+            use for place in places if (use := _use(place, self._fields[place], named)) is not None
+        ]
+        if not uses and name != _INFO and name not in self._operands:
+            return None
+        return _Plan(hw_id, index, uses)
+
+    def _describe(self, infos: dict[str, Attributes], devices: Mapping[str, int]) -> None:
+        """Make labels anew where a device is described differently or changed hands."""
+        for hw_id, index in devices.items():
+            infos.setdefault(hw_id, (("gpu", index), ("hw.id", hw_id)))
+        described = (self._attribution.version, infos)
+        if described == self._described:
+            return
+        self._described = described
+        self._prefixes.clear()
+        named = {hw_id: dict(pairs) for hw_id, pairs in infos.items()}
+        self._blocks = {
+            hw_id: labels.blocks(
+                info,
+                named.get(str(info.get("hw.parent", "")), {}),
+                self._attribution.holders(hw_id),
+                pod_uid=self._pod_uid,
+            )
+            for hw_id, info in named.items()
+        }
+
+    def _written(
+        self,
+        cells: _Cells,
+        plain: Mapping[tuple[str, str], float],
+        of_processes: Mapping[tuple[str, str], Mapping[str, float]],
+        order: Sequence[str],
+        now: float,
+        room: int,
+    ) -> tuple[str, int, int]:
+        parts: list[str] = []
+        shown = left_out = 0
+        for place, one in enumerate(self._fields):
+            if one.observed:
+                lines = self._observed(place, one, order, now)
+            else:
+                lines = []
+                for hw_id in order:
+                    cell = cells.get((place, hw_id))
+                    value = cell[1] if cell is not None else self._without_cell(one, hw_id, plain)
+                    if value is None or not math.isfinite(value):
+                        continue
+                    shares = of_processes.get((_PER_PROCESS.get(one.metric, ""), hw_id))
+                    lines += self._lines(place, one, hw_id, value, shares)
+            fitting = lines[: room - shown]
+            left_out += len(lines) - len(fitting)
+            shown += len(fitting)
+            if fitting:
+                parts.append(one.head)
+                parts += fitting
+        return "".join(parts), shown, left_out
+
+    def _without_cell(
+        self, one: Field, hw_id: str, plain: Mapping[tuple[str, str], float]
+    ) -> float | None:
+        if one.derived:
+            return _derived(one.derived, hw_id, plain)
+        if one.last_fault:
+            return 0.0  # none yet
+        if one.metric == _NVLINK and not one.fixed and one.link is None:
+            return self._observations.link_rate(hw_id)
+        return None
+
+    def _lines(
+        self,
+        place: int,
+        one: Field,
+        hw_id: str,
+        value: float,
+        shares: Mapping[str, float] | None,
+    ) -> list[str]:
+        prefixes = self._prefixes.get((place, hw_id))
+        blocks = self._blocks[hw_id]
+        if prefixes is None:
+            host = self._hosts[place]
+            prefixes = [f"{one.name}{{{block.text(host)}}} " for block in blocks]
+            self._prefixes[place, hw_id] = prefixes
+        text = one.exported(value)
+        if shares is None or not all(block.pod_uid for block in blocks):
+            return [f"{prefix}{text}\n" for prefix in prefixes]
+        return [
+            f"{prefix}{one.exported(share)}\n"
+            for prefix, share in zip(prefixes, _shared(blocks, shares), strict=True)
+        ]
+
+    def _observed(self, place: int, one: Field, order: Sequence[str], now: float) -> list[str]:
+        """Return the lines of what is counted over time, a line a device and code or reason."""
+        windowed = one.observed in ("xid", "clock")
+        counts = (
+            self._observations.window(one.observed, now)
+            if windowed
+            else self._observations.totals(one.observed)
+        )
+        window = f',window_size_in_ms="{WINDOW_SECONDS * 1000:.0f}"' if windowed else ""
+        lines: list[str] = []
+        for hw_id in order:
+            for (device, what), count in sorted(counts.items()):
+                if device != hw_id:
+                    continue
+                if one.observed in ("xid", "xids"):
+                    own = f'{window},xid="{labels.escaped(what)}"'
+                elif what in CLOCK_EVENTS:
+                    own = f',clock_event="{CLOCK_EVENTS[what]}"{window}'
+                else:
+                    continue
+                lines += [
+                    f"{one.name}{{{block.text(self._hosts[place], own)}}} {one.exported(count)}\n"
+                    for block in self._blocks[hw_id]
+                ]
+        return lines
+
+
+def _use(place: int, one: Field, named: Mapping[str, Scalar]) -> _Use | None:
+    """Return what a sample of a field's metric is for the field, None when it is another's."""
+    spread = 0
+    for name, value in named.items():
+        if name in _EVERYWHERE or (name == "link" and value == "all"):
+            continue
+        wanted = one.fixed.get(name)
+        if name == "link" and one.link is not None:
+            if str(value) != str(one.link):
+                return None
+        elif name == one.code_of:
+            continue
+        elif wanted is not None:
+            if value != wanted:
+                if value not in _PARTS.get(wanted, ()):
+                    return None
+                spread += 1
+        elif name in _ADDED:
+            spread += 1
+        elif one.metric != _INFO:
+            return None
+    if any(name not in named and name != "link" for name in one.fixed):
+        return None
+    if one.link is not None and "link" not in named:
+        return None
+    if one.code_of:
+        weight = one.codes.get(str(named.get(one.code_of)))
+        return None if weight is None else _Use(place, spread, weight)
+    return _Use(place, spread)
+
+
+def _add(cells: _Cells, use: _Use, hw_id: str, value: float) -> None:
+    """Add a value where it belongs; a total that is told as such wins over its parts."""
+    key = (use.place, hw_id)
+    before = cells.get(key)
+    if before is None or use.spread < before[0]:
+        cells[key] = (use.spread, value * use.weight)
+    elif use.spread == before[0]:
+        cells[key] = (use.spread, before[1] + value * use.weight)
+
+
+def _derived(
+    parts: Sequence[str], hw_id: str, plain: Mapping[tuple[str, str], float]
+) -> float | None:
+    first = plain.get((parts[0], hw_id))
+    if first is None:
+        return None
+    rest = [plain.get((part, hw_id)) for part in parts[2::2]]
+    if parts[1] == "/":
+        return first / rest[0] if rest[0] else None
+    if rest[0] is None:
+        return None
+    # What is held back is not told by every driver; then it counts as in use.
+    return max(0.0, first - sum(value or 0.0 for value in rest))
+
+
+def _shared(blocks: Sequence[Block], shares: Mapping[str, float]) -> list[float]:
+    """Return each holder's share: its processes', once where a pod holds several slices."""
+    left = dict(shares)
+    return [left.pop(block.pod_uid, 0.0) for block in blocks]
