@@ -26,8 +26,9 @@ class Conditions:
     """The conditions of one device. Knows what was told; for one thread."""
 
     tell: Tell
-    _counts: dict[Series, float] = field(default_factory=dict)
-    _flags: dict[Series, bool] = field(default_factory=dict)
+    _counts: dict[str, float] = field(default_factory=dict)
+    _flags: dict[str, bool] = field(default_factory=dict)
+    _action: str = "none"
     _slow_since: float | None = None
     _slow_told: bool = False
     _slow_last: float = 0.0
@@ -44,37 +45,29 @@ class Conditions:
             }
             self._slow(at, active)
             return
-        for series, value in zip(names, values, strict=True):
-            metric, pairs = series
+        for (metric, pairs), value in zip(names, values, strict=True):
             if metric == "hw.errors" and _value(pairs, "error.type") == "uncorrected":
                 part = _value(pairs, "hw.part")
-                self._grown(
-                    series, value, at, "ecc.uncorrectable", f"uncorrectable memory errors ({part})"
-                )
+                self._grown(part, value, at)
             elif metric == "hw.gpu.row_remap":
                 state = _value(pairs, "state")
-                self._raised(series, bool(value), at, f"row_remap.{state}", _REMAP[state])
+                self._raised(f"row_remap.{state}", bool(value), at, _REMAP[state])
             elif metric == "hw.gpu.recovery_action":
                 action = _value(pairs, "action")
-                for other in [one for one in self._flags if one[0] == metric and one != series]:
-                    del self._flags[other]
-                self._raised(
-                    series,
-                    action != "none",
-                    at,
-                    f"recovery.{action}",
-                    f"the driver asks for {action.replace('_', ' ')}",
-                )
+                if action != self._action:
+                    self._action = action
+                    if action != "none":
+                        text = f"the driver asks for {action.replace('_', ' ')}"
+                        self.tell(f"recovery.{action}", text, at)
 
-    def _grown(self, series: Series, value: float, at: float, code: str, text: str) -> None:
-        before = self._counts.get(series, 0.0)
-        self._counts[series] = value
-        if value > before:
-            self.tell(code, f"{text}: {value:.0f} since the driver was loaded", at)
+    def _grown(self, part: str, count: float, at: float) -> None:
+        before, self._counts[part] = self._counts.get(part, 0.0), count
+        if count > before:
+            text = f"uncorrectable memory errors ({part}): {count:.0f} since the driver was loaded"
+            self.tell("ecc.uncorrectable", text, at)
 
-    def _raised(self, series: Series, raised: bool, at: float, code: str, text: str) -> None:  # noqa: FBT001
-        before = self._flags.get(series, False)
-        self._flags[series] = raised
+    def _raised(self, code: str, raised: bool, at: float, text: str) -> None:  # noqa: FBT001
+        before, self._flags[code] = self._flags.get(code, False), raised
         if raised and not before:
             self.tell(code, text, at)
 

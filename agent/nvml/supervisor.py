@@ -26,7 +26,8 @@ _HUNG_SECONDS = 5.0
 _ALL_HUNG_SECONDS = 20.0
 """All devices hung for so long: perhaps a fresh client gets through."""
 _LOST_SECONDS = 30.0
-"""How long a device is lost before a fresh worker looks for it; doubled each time in vain."""
+"""How long a device is lost before a fresh worker looks for it; longer the second time in vain."""
+_MOST_LOST_SECONDS = 60.0
 _ABSENT_SECONDS = 600.0
 """How often a library that is not there is looked for."""
 _RETRY_SECONDS = (5.0, 300.0)
@@ -194,7 +195,7 @@ class Supervisor:
             if min(hung) > _ALL_HUNG_SECONDS:
                 self._replace("every device's call hangs")
             elif lost and age > self._lost_patience:
-                self._lost_patience = min(2 * self._lost_patience, _RETRY_SECONDS[1])
+                self._lost_patience = min(2 * self._lost_patience, _MOST_LOST_SECONDS)
                 self._replace("a device is lost: a fresh client may find it")
 
     def _tell_init_hung(self, age: float) -> None:
@@ -238,7 +239,7 @@ class Supervisor:
             elif "event" in told:
                 self._take_event(told)
             elif "deaf" in told:
-                _log.warning("NVML's own events cannot be had: %s", told["deaf"])
+                _log.warning("no events of %s from NVML: %s", told["device"], told["deaf"])
             elif "failed" in told:
                 self._health.count("reader_failures", SOURCE, "odd_answer")
                 _log.warning("an answer of %s made no sense: %s", told["device"], told["failed"])

@@ -1,8 +1,8 @@
 """The worker process: asks NVIDIA's library, writes what it answers as JSON lines to stdout.
 
-Each device has a thread, so that a call that never returns costs that device only; another waits
-for events. The main thread never calls the library: it watches how long calls take, and ends the
-process when the agent closes its end (stdin), whatever the library is doing.
+Each device has a thread that asks and one that waits for its events, so that a call that never
+returns costs that device only. The main thread never calls the library: it watches how long calls
+take, and ends the process when the agent closes its end (stdin), whatever the library is doing.
 
 Lines, one object each, told apart by their first key:
 `hello` (versions, devices) or `fatal`, once, at the start; `turn` (a device's values by subject: a
@@ -13,14 +13,13 @@ are none); `beat` every second.
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import select
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import pynvml
@@ -33,7 +32,7 @@ from .subjects.identity import text
 BEAT_SECONDS = 1.0
 _SLOW_SECONDS = 3.0
 """A call that takes longer is told; hardly any takes 100 ms."""
-_WAIT_MILLISECONDS = 1000
+_WAIT_MILLISECONDS = 10_000
 _NICE = 5
 
 _EVENTS = {
@@ -170,7 +169,7 @@ def main() -> None:
 
 
 def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: float) -> None:
-    """Open the library, say hello, start a thread for each device, and wait for events."""
+    """Open the library, say hello, and start the threads of each device."""
     try:
         pynvml.nvmlInit()
         driver = text(pynvml.nvmlSystemGetDriverVersion())
@@ -198,7 +197,7 @@ def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: f
     for device in found:
         turns = Turns(device, line=line, subjects=subjects, period=period)
         threading.Thread(target=turns.run, name=device.uuid, daemon=True).start()
-    _listen(line, found)
+        threading.Thread(target=_listen, args=(line, device), daemon=True).start()
 
 
 def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:
@@ -219,46 +218,50 @@ def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:
     return found, absent
 
 
-def _listen(line: Line, devices: Sequence[Device]) -> None:
-    """Say NVML's own events: critical XIDs need no privilege here, unlike the kernel log."""
-    try:
-        events = pynvml.nvmlEventSetCreate()
-    except pynvml.NVMLError as error:
-        line.say(deaf=str(error))
-        return
-    registered = 0
-    for device in devices:
-        with contextlib.suppress(pynvml.NVMLError):  # counted: without any there is no listening
-            supported = int(pynvml.nvmlDeviceGetSupportedEventTypes(device.handle))
-            wanted = supported & sum(_EVENTS)
-            if wanted:
-                pynvml.nvmlDeviceRegisterEvents(device.handle, wanted, events)
-                registered += 1
-    if not registered:
-        line.say(deaf="no device has events to wait for")
-        return
-    uuids = {_address(device.handle): device.uuid for device in devices}
+def _listen(line: Line, device: Device) -> None:
+    """Say a device's own events: critical XIDs need no privilege here, unlike the kernel log.
+
+    Each device has a set of its own, since one lost device makes a whole set fail.
+    """
+    said = ""
     while True:
         try:
-            event = pynvml.nvmlEventSetWait_v2(events, _WAIT_MILLISECONDS)
+            for event in _events(device):
+                said = ""
+                kind = _EVENTS.get(int(event.eventType))
+                if kind:
+                    line.say(
+                        event=kind,
+                        device=device.uuid,
+                        code=int(event.eventData),
+                        at=round(time.time(), 3),
+                    )
         except pynvml.NVMLError as error:
-            if error.value != pynvml.NVML_ERROR_TIMEOUT:
-                line.say(deaf=str(error))
-                time.sleep(BEAT_SECONDS)
-            continue
-        kind = _EVENTS.get(int(event.eventType))
-        if kind:
-            line.say(
-                event=kind,
-                device=uuids.get(_address(event.device), ""),
-                code=int(event.eventData),
-                at=round(time.time(), 3),
-            )
+            if str(error) != said:
+                said = str(error)
+                line.say(deaf=said, device=device.uuid)
+            if error.value == pynvml.NVML_ERROR_NOT_SUPPORTED:
+                return
+        time.sleep(BEAT_SECONDS)
 
 
-def _address(handle: Any) -> int | None:
-    """Return what tells handles apart: NVML's are pointers."""
-    return ctypes.cast(handle, ctypes.c_void_p).value
+def _events(device: Device) -> Iterator[Any]:
+    """Yield the events of a device until NVML refuses."""
+    supported = int(pynvml.nvmlDeviceGetSupportedEventTypes(device.handle))
+    wanted = supported & sum(_EVENTS)
+    if not wanted:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+    events = pynvml.nvmlEventSetCreate()
+    try:
+        pynvml.nvmlDeviceRegisterEvents(device.handle, wanted, events)
+        while True:
+            try:
+                yield pynvml.nvmlEventSetWait_v2(events, _WAIT_MILLISECONDS)
+            except pynvml.NVMLError as error:
+                if error.value != pynvml.NVML_ERROR_TIMEOUT:
+                    raise
+    finally:
+        pynvml.nvmlEventSetFree(events)
 
 
 def _leave(code: int) -> NoReturn:
