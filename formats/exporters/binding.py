@@ -1,0 +1,241 @@
+"""What is done with the values of one series: decided once, when the series is first seen."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...vocabulary import metrics
+from ...vocabulary.samples import Attributes, Scalar, attributes
+from ..exposition import Series
+from .devices import Device, Devices, whole
+from .tables import Row, Table, Target
+from .units import CURVES, curve
+
+_WHOLE = frozenset({"link", "lane", "pid"})
+STATES = ("ok", "degraded", "failed")
+"""Best first: of several verdicts on a device the worst one holds."""
+
+
+class Slot:
+    """One series of the contract: what this page says of it so far.
+
+    `spare` values come from rows that speak only where no other does. Parts are added up by the
+    metric they came from: one device may be told several times, once for each pod that shares it,
+    and of those the highest value holds.
+    """
+
+    __slots__ = ("_levels", "_main", "_needed", "_pairs", "_spare", "device", "metric", "page")
+
+    def __init__(
+        self, metric: str, pairs: Attributes, *, device: Device | None, worst: bool
+    ) -> None:
+        self.metric = metric
+        self.device = device
+        self.page = 0
+        self._pairs = pairs
+        self._main: dict[str, float] = {}
+        self._spare: dict[str, float] = {}
+        self._needed = {False: 0, True: 0}
+        self._levels = (
+            tuple(tuple(sorted((*pairs, ("hw.state", state)))) for state in STATES) if worst else ()
+        )
+
+    def expect(self, parts: int, *, spare: bool) -> None:
+        """Note that so many parts make a value."""
+        self._needed[spare] = max(self._needed[spare], parts)
+
+    def say(self, value: float, page: int, *, spare: bool, part: str) -> bool:
+        """Take a value; tell whether it is the first of its page."""
+        first = self.page != page
+        if first:
+            self.page = page
+            self._main.clear()
+            self._spare.clear()
+        values = self._spare if spare else self._main
+        old = values.get(part)
+        if old is None or value > old:
+            values[part] = value
+        return first
+
+    def result(self) -> tuple[Attributes, float] | None:
+        """Return attributes and value of this page, None when too few parts were there."""
+        for values, needed in (
+            (self._main, self._needed[False]),
+            (self._spare, self._needed[True]),
+        ):
+            if values and len(values) >= needed:
+                value = sum(values.values()) if needed else max(values.values())
+                return (self._levels[int(value)], 1.0) if self._levels else (self._pairs, value)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultBinding:
+    """A series that tells fault codes; `code` is empty where the value is the code."""
+
+    device: Device
+    kind: str
+    code: str
+    prefix: str
+    format: str
+
+    def spelled(self, value: float) -> str:
+        """Return the code as events and metrics carry it."""
+        if self.code:
+            return f"{self.prefix}{self.code}"
+        if math.isfinite(value) and value == int(value):
+            number = int(value)
+            return f"{self.prefix}{format(number, self.format) if self.format else number}"
+        return f"{self.prefix}{value:g}"
+
+
+Action = tuple[Target, tuple[Slot, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What one series of an exporter means."""
+
+    device: Device | None
+    name: str
+    absent: frozenset[float]
+    plain: tuple[tuple[Slot, float, bool], ...]
+    others: tuple[Action, ...]
+    fault: FaultBinding | None
+    holder: Slot | None
+
+
+class Binder:
+    """Binds the series of one exporter to the contract, by a table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._devices = Devices(table.identity, table.vendor)
+        self._slots: dict[tuple[str, Attributes], Slot] = {}
+
+    def bind(self, series: Series) -> Bound | None:
+        """Return what a series means, None when nothing is made of it."""
+        found = self._table.find(series.name)
+        if found is None or found[0].ignore:
+            return None
+        row, numbers = found
+        labels = {**dict(series.labels), **numbers}
+        if any(labels.get(label) != value for label, value in row.only.items()):
+            return None
+        device = None if row.node else self._devices.of(labels, instance=row.instance)
+        if device is None and not row.node:
+            return None
+        plain: list[tuple[Slot, float, bool]] = []
+        others: list[Action] = []
+        for target in row.targets:
+            slots = self._targeted(target, labels, device)
+            if slots is None:
+                continue
+            if _is_plain(target):
+                plain.append((slots[0], target.factor, target.fallback))
+            else:
+                others.append((target, slots))
+        fault = _fault(row, labels, device)
+        holder = self._holder(labels, device) if device is not None else None
+        return Bound(device, series.name, row.absent, tuple(plain), tuple(others), fault, holder)
+
+    def _targeted(
+        self, target: Target, labels: Mapping[str, str], device: Device | None
+    ) -> tuple[Slot, ...] | None:
+        """Return the contract's series of a value; None where a needed label says nothing."""
+        metric = metrics.catalogue()[target.metric]
+        pairs: dict[str, Scalar | None] = {"hw.vendor": self._table.vendor, "source": "exporter"}
+        if device is not None:
+            pairs |= device.pairs()
+        if "device" in metric.attributes:
+            pairs |= self._devices.port(labels, device)
+        pairs |= target.attributes
+        for label, name in target.labels.items():
+            if labels.get(label):
+                number = whole(labels[label]) if name in _WHOLE else None
+                pairs[name] = labels[label] if number is None else number
+        for label, (name, words) in target.words.items():
+            word = words.get(labels.get(label, ""))
+            if word:
+                pairs[name] = word
+        for label, known in target.pairs.items():
+            pairs |= known.get(labels.get(label, ""), {})
+        last = "reason" if target.bits else target.choice
+        needed = set(metric.attributes) - {"gpu", "hw.state", last}
+        if not needed <= pairs.keys():
+            return None
+        words_of = target.bits or target.choices
+        if words_of:
+            return tuple(
+                self._slot(target, {**pairs, last: word}, device) for word in words_of.values()
+            )
+        return (self._slot(target, pairs, device),)
+
+    def _slot(
+        self, target: Target, pairs: Mapping[str, Scalar | None], device: Device | None
+    ) -> Slot:
+        found = attributes(pairs)
+        slot = self._slots.get((target.metric, found))
+        if slot is None:
+            slot = self._slots[target.metric, found] = Slot(
+                target.metric, found, device=device, worst=bool(target.states)
+            )
+        slot.expect(target.parts, spare=target.fallback)
+        return slot
+
+    def _holder(self, labels: Mapping[str, str], device: Device) -> Slot | None:
+        holder = self._devices.holder(labels)
+        if not holder:
+            return None
+        target = Target(metric="hw.gpu.allocation")
+        return self._slot(target, {**device.pairs(), **holder}, device)
+
+
+def said(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Slot, float]]:
+    """Return what a value that is no plain multiple of the contract's unit says to which slot."""
+    if target.states:
+        state = target.states.get(value)
+        return [] if state is None else [(slots[0], float(STATES.index(state)))]
+    if target.bits:
+        mask = int(value)
+        return [
+            (slot, float(bool(mask & bit))) for slot, bit in zip(slots, target.bits, strict=True)
+        ]
+    if target.choices:
+        return [
+            (slot, 1.0)
+            for slot, choice in zip(slots, target.choices, strict=True)
+            if choice == value
+        ]
+    told = _converted(target, value)
+    return [] if told is None else [(slots[0], told)]
+
+
+def _converted(target: Target, value: float) -> float | None:
+    if target.flag:
+        return float(value > 0)
+    if target.unit in CURVES:
+        return curve(target.unit, value)
+    if target.percent_above is not None and value > target.percent_above:
+        return value / 100.0
+    return value * target.factor
+
+
+def _is_plain(target: Target) -> bool:
+    return not (
+        target.flag
+        or target.states
+        or target.bits
+        or target.choices
+        or target.unit in CURVES
+        or target.percent_above is not None
+    )
+
+
+def _fault(row: Row, labels: Mapping[str, str], device: Device | None) -> FaultBinding | None:
+    if not row.fault or device is None:
+        return None
+    code = labels.get(row.code_label, "") if row.code_label else row.code
+    if row.code_label and not code:
+        return None  # the series that says "none yet"
+    return FaultBinding(device, row.fault, code, row.code_prefix, row.code_format)

@@ -1,0 +1,21 @@
+"""Whose exporter a page is from, told by the names it holds."""
+
+from collections.abc import Iterable
+
+from .loading import VENDORS, load
+from .tables import Table
+
+
+def detect(names: Iterable[str]) -> Table | None:
+    """Return the table that knows most of a page's names, None when none knows any.
+
+    A name that two vendors share decides nothing: the others of the page do.
+    """
+    told = set(names)
+    best, most = None, 0
+    for vendor in VENDORS:
+        table = load(vendor)
+        known = sum(table.find(name) is not None for name in told)
+        if known > most:
+            best, most = table, known
+    return best

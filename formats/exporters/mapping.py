@@ -1,0 +1,89 @@
+"""Pages of a vendor's exporter in, the contract's samples and fault codes out."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ...vocabulary.samples import Sample
+from .. import exposition
+from .binding import Binder, Bound, FaultBinding, Slot, said
+from .devices import Device
+from .tables import Table
+
+
+@dataclass(slots=True)
+class Mapped:
+    """What one page said.
+
+    `faults` are the series that tell codes, with their values; `devices` those that the page spoke
+    of; `problems` counts lines as the text format's reader does, and `blank` values.
+    """
+
+    samples: list[Sample] = field(default_factory=list)
+    faults: list[tuple[FaultBinding, float]] = field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
+    problems: Counter[str] = field(default_factory=Counter)
+    series: int = 0
+    of: list[Device | None] = field(default_factory=list)
+
+
+class Mapping:
+    """The pages of one exporter, read by one table. Not for two threads at once."""
+
+    def __init__(self, table: Table, *, max_bytes: int = exposition.MAX_BYTES) -> None:
+        self.table = table
+        self._reader: exposition.Reader[Bound] = exposition.Reader(
+            Binder(table).bind, max_bytes=max_bytes
+        )
+        self._page = 0
+
+    def read(self, pieces: Iterable[bytes], *, now: float) -> Mapped:
+        """Read a page that comes in pieces; every sample is timed `now`, whatever the page says.
+
+        Raises exposition.UnreadablePageError, and whatever `pieces` raises.
+        """
+        page = self._reader.read(pieces, now=now)
+        self._page += 1
+        number = self._page
+        mapped = Mapped(problems=page.problems, series=page.series)
+        touched: list[Slot] = []
+        blanks, blank_from = self.table.blanks, self.table.blank_from
+        for bound, value in page.values:
+            device = bound.device
+            if device is not None and device.seen_on != number:
+                device.seen_on = number
+                mapped.devices.append(device)
+            holder = bound.holder
+            if holder is not None and holder.say(1.0, number, spare=False, part=""):
+                touched.append(holder)
+            # Not a number, infinite, or what the vendor writes for "nothing".
+            if not -blank_from < value < blank_from or value in blanks:
+                mapped.problems["blank"] += 1
+                continue
+            absent = value in bound.absent
+            if bound.fault is not None and (not absent or value == 0):
+                mapped.faults.append((bound.fault, value))
+            if absent:
+                mapped.problems["blank"] += 1
+                continue
+            name = bound.name
+            for slot, factor, spare in bound.plain:
+                if slot.say(value * factor, number, spare=spare, part=name):
+                    touched.append(slot)
+            for target, slots in bound.others:
+                for slot, told in said(target, slots, value):
+                    if slot.say(told, number, spare=target.fallback, part=name):
+                        touched.append(slot)
+        self._emit(mapped, touched, now)
+        return mapped
+
+    def _emit(self, mapped: Mapped, touched: list[Slot], now: float) -> None:
+        samples, of = mapped.samples, mapped.of
+        for device in mapped.devices:
+            samples.append(Sample("hw.gpu.info", 1.0, now, device.info))
+            of.append(device)
+        for slot in touched:
+            result = slot.result()
+            if result is not None:
+                samples.append(Sample(slot.metric, result[1], now, result[0]))
+                of.append(slot.device)
