@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 
-from ..vocabulary.samples import Event, Sample, Scalar
+from ..vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
+from .attribution import Attribution
 from .exits import Exit, ExitWatch
 from .health import Health
+from .imitation import Imitation
 from .inbox import Received
 from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
 from .readers import Reader
 from .trainers import Trainer, Trainers
+from .verdicts import Verdicts
+
+_MOST_RANKED = 20_000
 
 
 class Routing:
@@ -28,6 +33,9 @@ class Routing:
         exits: ExitWatch,
         outgoing: Outgoing | None,
         health: Health,
+        attribution: Attribution,
+        verdicts: Verdicts,
+        imitation: Imitation | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -35,6 +43,10 @@ class Routing:
         self._exits = exits
         self._outgoing = outgoing
         self._health = health
+        self._attribution = attribution
+        self._verdicts = verdicts
+        self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
+        self._imitation = imitation
 
     def hear(self, received: Received, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
@@ -50,6 +62,7 @@ class Routing:
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
+        self._attribution.hear(trainer, samples)
         resource = self._names.of(trainer)
         self._latest.hear(trainer.key, resource, samples, now)
         if self._outgoing:
@@ -61,16 +74,37 @@ class Routing:
 
         What is about a process that ended while it was being read is nobody's, and left out.
         """
+        self._attribution.see(samples)
+        if self._imitation:
+            self._imitation.see(samples)
+        self._verdicts.observe(samples, now)
         placed = []
         for sample in samples:
             owner = self._trainers.owner(sample)
             if owner is None and _of_a_rank(sample):
                 continue
             resource = self._names.of(owner) if owner else self._names.node()
+            if owner is None:
+                sample = self._ranked(sample)
             placed.append((resource, sample))
             if self._outgoing:
                 self._outgoing.add(resource, (sample,))
         self._latest.read(reader.name, placed, period=reader.period, now=now)
+
+    def _ranked(self, sample: Sample) -> Sample:
+        """Return a device's sample with the rank on it, when exactly one is placed there."""
+        hw_id = next((value for name, value in sample.attributes if name == "hw.id"), None)
+        rank = self._attribution.rank_of(hw_id) if isinstance(hw_id, str) else None
+        if rank is None:
+            return sample
+        ranked = (sample.attributes, rank)
+        pairs = self._with_rank.get(ranked)
+        if pairs is None:
+            if len(self._with_rank) > _MOST_RANKED:
+                self._with_rank.clear()  # of ranks long gone
+            pairs = attributes({**dict(sample.attributes), "rank": rank})
+            self._with_rank[ranked] = pairs
+        return Sample(sample.metric, sample.value, sample.at, pairs)
 
     def tell(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""

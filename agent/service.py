@@ -16,12 +16,15 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 
+from ..vocabulary import device_faults
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import Event, Sample, attributes
-from . import claims, exposition, listening, readers, scraping, state
+from . import claims, exposition, listening, procfs, readers, scraping, state
+from .attribution import Attribution
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
+from .imitation import Imitation
 from .inbox import Inbox
 from .latest import Latest
 from .names import Names
@@ -32,6 +35,7 @@ from .routing import Routing
 from .settings import AgentSettings
 from .spool import Spool, SpoolError
 from .trainers import Trainers
+from .verdicts import Verdicts
 
 _TICK_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0
@@ -66,6 +70,8 @@ class Agent:
         )
         self._trainers = Trainers(health=self._health)
         self._latest = Latest(period_seconds=settings.readers.period_seconds)
+        self._attribution = Attribution()
+        self._imitation = _imitation(settings, self._names.host, self._attribution)
         self._inbox = Inbox(health=self._health)
         self._selector = selectors.DefaultSelector()
         self._exits = ExitWatch(selector=self._selector)
@@ -88,8 +94,11 @@ class Agent:
         except claims.ClaimError as error:
             raise StartError(str(error)) from error
         try:
+            self._state = state.opened(settings.node.state, environ)
+            self._devices = Devices(self._state)
+            self._verdicts = self._kept_verdicts()
             self._open(environ)
-            chosen = self._chosen_readers(environ)
+            chosen = self._chosen_readers()
             self._readings = [
                 Reading(
                     readers=group,
@@ -115,7 +124,10 @@ class Agent:
             latest=self._latest,
             exits=self._exits,
             outgoing=self._outgoing,
+            verdicts=self._verdicts,
             health=self._health,
+            attribution=self._attribution,
+            imitation=self._imitation,
         )
 
     @property
@@ -246,10 +258,14 @@ class Agent:
                 health=self._health,
                 groups=settings.export.groups,
                 max_series=settings.export.max_series,
+                imitation=self._imitation,
             )
             try:
                 self._scraping = scraping.Scraping(
-                    settings.export.listen, page=page, now=self._clock.now
+                    settings.export.listen,
+                    page=page,
+                    now=self._clock.now,
+                    faults=self._verdicts.document,
                 )
             except OSError as error:
                 raise StartError(
@@ -257,8 +273,23 @@ class Agent:
                     "choose another port, or an empty text for no page"
                 ) from error
 
-    def _chosen_readers(self, environ: Mapping[str, str]) -> Sequence[readers.Reader]:
-        kept = state.opened(self._settings.node.state, environ)
+    def _kept_verdicts(self) -> Verdicts:
+        knowledge = device_faults.catalogue()
+        overrides = self._settings.faults.overrides
+        if overrides is not None:
+            try:
+                knowledge = device_faults.overridden(knowledge, overrides)
+            except device_faults.OverrideError as error:
+                raise StartError(f"faults.overrides: {error}") from error
+        return Verdicts(
+            boot_id=(procfs.read("/proc/sys/kernel/random/boot_id") or "").strip(),
+            now=self._clock.now(),
+            devices=self._devices,
+            knowledge=knowledge,
+            state=self._state,
+        )
+
+    def _chosen_readers(self) -> Sequence[readers.Reader]:
         every = readers.everything(
             readers.Surroundings(
                 settings=self._settings,
@@ -266,9 +297,11 @@ class Agent:
                 adopt=self._trainers.adopt,
                 tell=self._tell,
                 health=self._health,
-                devices=Devices(kept),
+                devices=self._devices,
+                attribution=self._attribution,
+                verdicts=self._verdicts,
                 closing=self._closing,
-                state=kept,
+                state=self._state,
             )
         )
         off = set(self._settings.readers.off)
@@ -322,7 +355,9 @@ class Agent:
                 event = self._told.get_nowait()
             except queue.Empty:
                 return
-            self._routing.tell(event)
+            leaving = self._verdicts.take(event, self._clock.now())
+            if leaving is not None:
+                self._routing.tell(leaving)
 
     def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
         """Take a reading over from the reading thread."""
@@ -350,6 +385,8 @@ class Agent:
     def _tick(self) -> None:
         for reading in self._readings:
             reading.check()
+        for summary in self._verdicts.tick(self._clock.now()):
+            self._routing.tell(summary)
         self._routing.forget_silent(before=self._clock.now() - _UDP_MEMORY_SECONDS)
         self._health.show("trainers", len(self._trainers))
 
@@ -381,6 +418,20 @@ class Agent:
             f"on port {self.port}" if self._scraping else "off",
             f"to {self._settings.push.endpoint}" if self._sender else "off",
         )
+
+
+def _imitation(settings: AgentSettings, host: str, attribution: Attribution) -> Imitation | None:
+    """Return what shows dcgm-exporter's names, None when nobody asked for them."""
+    names = settings.export.dcgm_names
+    if names == "off":
+        return None
+    return Imitation(
+        names=names,
+        host=host,
+        attribution=attribution,
+        pod_uid=settings.attribution.pod_uid,
+        links=settings.export.dcgm_links,
+    )
 
 
 def run(settings: AgentSettings) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...vocabulary.samples import Event, Sample
-from .. import baselines
+from .. import boots
 from ..attribution import Attribution
 from ..devices import Devices
 from ..health import Health
@@ -21,6 +21,7 @@ from ..nvml import SUBJECTS
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
+from ..verdicts import Verdicts
 from . import (
     allocation,
     blocked,
@@ -29,6 +30,7 @@ from . import (
     disks,
     filesystems,
     gpu_bus,
+    gpu_faults,
     gpus,
     memory,
     shared_memory,
@@ -61,6 +63,7 @@ class Surroundings:
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
+    verdicts: Verdicts = field(default_factory=lambda: Verdicts(boot_id="", now=0.0))
     closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
     proc: Path = Path("/proc")
@@ -109,7 +112,7 @@ def everything(around: Surroundings) -> list[Reader]:
     )
     around.closing.callback(gpu.close)
     network = inventory.Inventory(settings=around.settings.network, sys=around.sys, proc=proc)
-    boot = baselines.boot_id(proc)
+    boot = boots.boot_id(proc)
     counted = ports.NetworkPorts(
         period=period,
         inventory=network,
@@ -124,6 +127,7 @@ def everything(around: Surroundings) -> list[Reader]:
         gpu_bus.GpuBus(
             devices=around.devices, tell=around.tell, driver_answers=gpu.answers, sys=around.sys
         ),
+        gpu_faults.GpuFaults(period=period, verdicts=around.verdicts),
         *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),
