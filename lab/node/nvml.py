@@ -28,7 +28,7 @@ FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fvisibility=hidden", "-shared", "
 Section = int | Literal["all", "global"]
 Value = int | float | str
 
-# Bus numbers of the eight GPUs of a common two-socket server; further ones are made up.
+# Bus numbers of the eight GPUs of a common two-socket server; further ones are in a next domain.
 BUSES = (0x1B, 0x43, 0x52, 0x61, 0x9D, 0xC3, 0xD1, 0xDF)
 DRIVERS: dict[str, Value] = {
     "driver_version": "570.133.20",
@@ -100,8 +100,7 @@ def gpu_uuid(gpu: int, host: str = "node") -> str:
 
 def bus_address(gpu: int) -> str:
     """Return the PCI address of the stub's GPU of this number, as sysfs writes it."""
-    bus = BUSES[gpu] if gpu < len(BUSES) else 0x20 + gpu
-    return f"{gpu // 64:04x}:{bus:02x}:00.0"
+    return f"{gpu // len(BUSES):04x}:{BUSES[gpu % len(BUSES)]:02x}:00.0"
 
 
 class Scenario:
