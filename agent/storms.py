@@ -80,6 +80,10 @@ class Storms(Generic[K]):
         """Tell whether something is folded that is yet to be told."""
         return self._due_at is not None or bool(self._leaving)
 
+    def __contains__(self, key: K) -> bool:
+        """Tell whether a key is followed, or has something left to be told."""
+        return key in self._storms or any(key == one for one, _ in self._leaving)
+
     def __len__(self) -> int:
         """Return how many keys are followed."""
         return len(self._storms)

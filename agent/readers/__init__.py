@@ -32,6 +32,7 @@ from . import (
     gpu_bus,
     gpu_faults,
     gpus,
+    kernel_log,
     memory,
     shared_memory,
     throttling,
@@ -122,12 +123,24 @@ def everything(around: Surroundings) -> list[Reader]:
         tell=around.tell,
     )
     around.closing.callback(counted.close)
+    kernel = kernel_log.KernelLog(
+        path=around.settings.kernel_log.path or around.dev / "kmsg",
+        tell=around.tell,
+        health=around.health,
+        period=period,
+        devices=around.devices,
+        state=around.state,
+        lookback_seconds=60 * around.settings.kernel_log.lookback_minutes,
+        boot_id=boot,
+    )
+    around.closing.callback(kernel.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
             devices=around.devices, tell=around.tell, driver_answers=gpu.answers, sys=around.sys
         ),
         gpu_faults.GpuFaults(period=period, verdicts=around.verdicts),
+        kernel,
         *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),

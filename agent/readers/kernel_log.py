@@ -1,0 +1,236 @@
+"""Kernel log: XIDs and SXIDs, OOM kills and known bad lines, told within moments of being logged.
+
+A thread of its own waits for lines. A restart of the agent neither repeats nor loses any: the
+number of the last record is kept with the boot it belongs to.
+"""
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from pathlib import Path
+
+from ...formats import kernel_log
+from ...formats.kernel_log import DeviceFault, Told
+from ...vocabulary.samples import Event, Sample
+from .. import boots, kernel_events
+from ..devices import Devices
+from ..health import Health
+from ..kernel_source import Source
+from ..storms import Storms
+
+_FILE = "kernel_log.json"
+_TURN_SECONDS = 1.0
+_TEXTS = 4096
+"""Texts whose meaning is remembered: a storm repeats one of them."""
+
+_log = logging.getLogger(__name__)
+
+
+class KernelLog:
+    """Reads /dev/kmsg, or what `path` names; `read` returns nothing, events leave by `tell`."""
+
+    name = "kernel_log"
+
+    def __init__(
+        self,
+        *,
+        path: Path,
+        tell: Callable[[Event], None],
+        health: Health,
+        period: float,
+        devices: Devices | None = None,
+        state: Path | None = None,
+        lookback_seconds: float = 3600.0,
+        boot_id: str | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.period = period
+        self._path = path
+        self._tell = tell
+        self._health = health
+        self._devices = devices or Devices()
+        self._state = state / _FILE if state else None
+        self._lookback = lookback_seconds
+        self._boot_id = boots.boot_id() if boot_id is None else boot_id
+        self._now = now
+        self._parser = kernel_log.Parser()
+        self._storms: Storms[Hashable] = Storms()
+        self._texts: dict[bytes, Hashable] = {}
+        self._newest: dict[Hashable, Told] = {}
+        self._sequence = self._saved = _sequence(self._state, self._boot_id)
+        self._resumed = self._sequence is not None
+        self._booted_at = boots.booted_at()
+        self._history = True
+        self._drained = False
+        self._source: Source | None = None
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._error: OSError | None = None
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether the log may be read."""
+        try:
+            Source(self._path).close()
+        except FileNotFoundError:
+            return False, f"{self._path} is not here: mount it (full profile)"
+        except PermissionError as error:
+            self._health.show("source_up", 0, self.name)
+            return False, (
+                f"{self._path} may not be opened ({error.strerror}): an unprivileged container "
+                "cannot, even where it is mounted (device cgroup, CAP_SYSLOG); run the full "
+                "profile; until then NVML tells XIDs, and OOM kills are seen as exits"
+            )
+        except OSError as error:
+            self._health.show("source_up", 0, self.name)
+            return False, f"{self._path} cannot be opened: {error.strerror}"
+        return True, ""
+
+    def read(self, now: float) -> list[Sample]:  # noqa: ARG002  events carry their own time
+        """See to it that the thread runs; raises OSError with what ended it."""
+        if self._thread is None or not self._thread.is_alive():
+            error, self._error = self._error, None
+            self._start()
+            if error is not None:
+                raise error
+        self._keep()
+        return []
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stopped = True
+        if self._source is not None:
+            self._source.wake()
+        if self._thread is not None:
+            self._thread.join(5.0)
+        self._keep()
+
+    def _start(self) -> None:
+        self._source = source = Source(self._path)
+        self._history = not source.pipe  # what waits in a pipe was never read by anybody
+        self._resumed = self._sequence is not None
+        self._health.show("source_up", 1, self.name)
+        self._thread = threading.Thread(
+            target=self._run, args=(source,), name="kernel_log", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, source: Source) -> None:
+        try:
+            while not self._stopped:
+                lines = source.batch()
+                if lines:
+                    self._take(lines)
+                else:
+                    self._history, self._drained = False, True
+                    self._summaries()
+                    source.wait(_TURN_SECONDS)
+        except OSError as error:
+            self._error = error
+            self._health.show("source_up", 0, self.name)
+            _log.warning("%s: %s; it is opened again", self._path, error)
+        finally:
+            source.close()
+
+    def _take(self, lines: list[bytes]) -> None:
+        """Take a batch. What repeats costs a look into a table, what tells nothing even less."""
+        now = self._now()
+        texts, relevant, storms = self._texts, kernel_log.relevant, self._storms
+        first, self._drained = self._drained, False
+        for data in lines:
+            head, semicolon, text = data.partition(b";")
+            if semicolon and not self._fresh(head):
+                continue
+            seen = texts.get(text) if semicolon and not self._history else None
+            told = self._newest.get(seen) if seen is not None else None
+            if told is not None:
+                if count := storms.take(seen, now):
+                    self._leave(told, now, count)
+            elif relevant(data) and not data.startswith(b" "):
+                self._look(data, text, now, first=first)
+                first = False
+        self._health.count("kernel_log_lines", by=len(lines))
+        if storms.waiting:
+            self._summaries()
+
+    def _fresh(self, head: bytes) -> bool:
+        """Follow the records' numbers; tell whether this one was not read before."""
+        fields = head.split(b",", 2)
+        if len(fields) < 3 or not fields[1].isdigit():
+            return True
+        sequence, last = int(fields[1]), self._sequence
+        if last is not None:
+            if self._history and self._resumed and sequence <= last:
+                return False
+            if sequence > last + 1:
+                self._health.count("kernel_log_lost", by=sequence - last - 1)
+        self._sequence = sequence
+        return True
+
+    def _look(self, data: bytes, text: bytes, now: float, *, first: bool) -> None:
+        found = kernel_log.record(data) or kernel_log.line(data.decode("utf-8", "replace"))
+        at = now if found.at is None else found.at
+        if found.uptime is not None and found.at is None:
+            if first:  # nothing waited before it: it was logged just now
+                self._booted_at = now - found.uptime
+            at = min(now, self._booted_at + found.uptime)
+        told = self._parser.feed(found.text, at)
+        for one in told:
+            if self._history and not self._resumed and not self._recent(one, at, now):
+                continue
+            key = kernel_events.key(one)
+            if key is None:
+                self._leave(one, at, 1)
+                continue
+            self._make_room()
+            self._newest[key] = one
+            if len(told) == 1 and found.sequence is not None:
+                self._texts[text] = key
+            if count := self._storms.take(key, now):
+                self._leave(one, at, count)
+
+    def _make_room(self) -> None:
+        """Forget texts, and faults that no storm is of, when there are many."""
+        if len(self._texts) >= _TEXTS:
+            self._texts.clear()
+        if len(self._newest) >= _TEXTS:
+            self._newest = {key: one for key, one in self._newest.items() if key in self._storms}
+
+    def _recent(self, told: Told, at: float, now: float) -> bool:
+        """Tell whether a line of before the first start is still of interest."""
+        return isinstance(told, DeviceFault) and at >= now - self._lookback
+
+    def _leave(self, told: Told, at: float, count: int) -> None:
+        self._tell(kernel_events.event(told, at, devices=self._devices, count=count))
+        self._keep()
+
+    def _summaries(self) -> None:
+        now = self._now()
+        for key, count in self._storms.due(now):
+            told = self._newest.get(key)
+            if told is not None:
+                self._leave(told, now, count)
+
+    def _keep(self) -> None:
+        """Note how far was read; what cannot be noted is told again after a restart."""
+        if self._state is None or self._sequence is None or self._sequence == self._saved:
+            return
+        told = json.dumps({"boot_id": self._boot_id, "sequence": self._sequence})
+        fresh = self._state.with_suffix(f".{threading.get_ident()}")
+        with contextlib.suppress(OSError):
+            fresh.write_text(told, encoding="utf-8")
+            fresh.replace(self._state)
+            self._saved = self._sequence
+
+
+def _sequence(state: Path | None, boot_id: str) -> int | None:
+    """Return the last record read of this boot, None where none was or it is not known."""
+    if state is None or not boot_id:
+        return None
+    try:
+        told = json.loads(state.read_text(encoding="utf-8"))
+        return int(told["sequence"]) if told["boot_id"] == boot_id else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

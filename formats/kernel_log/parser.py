@@ -1,0 +1,118 @@
+"""Reads line after line, joins what stands on several, and tells each thing once."""
+
+import re
+from dataclasses import replace
+
+from . import devices, signatures
+from .told import TEXT, DeviceFault, OomKill, Told
+
+_TOGETHER_SECONDS = 5.0
+"""Lines about one thing come within a few seconds."""
+_LONGEST = 2048
+"""The kernel cuts at about 1000 characters; what is longer is no line of its."""
+_LINES = 12
+"""A GPU that fell off the bus is told over about four lines."""
+
+_OOM = re.compile(r"oom-kill:constraint=")
+_KILLED = re.compile(r"Killed process (\d{1,9})[, ]+\(?([^)]{0,64})\)?")
+_GROUP = re.compile(r"\bTask in (\S+) killed as a result of limit")
+_FALLEN = "fallen off the bus"
+
+
+class Parser:
+    """Not for several threads at once. What it remembers is bounded."""
+
+    def __init__(self) -> None:
+        self._uuids: dict[str, str] = {}
+        self._fallen: dict[str, tuple[float, bool]] = {}
+        self._named: tuple[str, float, int] = ("", 0.0, 0)
+        self._lines = 0
+        self._killed: tuple[int, float] = (0, 0.0)
+        self._group: tuple[str, float] = ("", 0.0)
+
+    def feed(self, text: str, at: float) -> list[Told]:
+        """Take a line that was logged at `at` (seconds on any clock); return what it tells."""
+        self._lines += 1
+        text = text[:_LONGEST]
+        if "\n" in text:  # one record of several lines
+            return [told for line in text.split("\n") for told in self.feed(line, at)]
+        if "Xid" in text or "NVRM" in text or _FALLEN in text:
+            fault = self._device(text, at)
+            if fault is not None:
+                return [fault]
+        if "ill" in text:  # oom-kill, Killed, killed
+            killed = self._oom(text, at)
+            if killed is not None:
+                return [killed]
+        found = signatures.read(text)
+        return [found] if found is not None else []
+
+    def _device(self, text: str, at: float) -> DeviceFault | None:
+        fault = devices.xid(text) or devices.sxid(text)
+        if fault is None and (known := devices.identity(text)):
+            if len(self._uuids) < 256:
+                self._uuids[known[0]] = known[1]
+            return None
+        implied = fault is None and _FALLEN in text
+        if implied:
+            fault = self._implied(text, at)
+        elif fault is None and (address := devices.address(text)):
+            self._named = (address, at, self._lines)
+        if fault is None or (fault.code == "79" and self._told_before(fault.pci, at, implied)):
+            return None
+        uuid = self._uuids.get(fault.pci, "")
+        return replace(fault, uuid=uuid) if uuid else fault
+
+    def _implied(self, text: str, at: float) -> DeviceFault:
+        """Return the XID 79 that such a line means; lines before it may name the device."""
+        address = devices.address(text)
+        named, when, line = self._named
+        near = self._lines - line <= _LINES and abs(at - when) <= _TOGETHER_SECONDS
+        if not address and named and near:
+            address = named
+        return DeviceFault(code="79", pci=address, text=text[:TEXT])
+
+    def _told_before(self, pci: str, at: float, implied: bool) -> bool:  # noqa: FBT001
+        """Tell whether this is the same fall, told once with and once without its code."""
+        before = self._fallen.get(pci)
+        if len(self._fallen) > 256:
+            self._fallen.clear()
+        self._fallen[pci] = (at, implied)
+        if before is None or abs(at - before[0]) > _TOGETHER_SECONDS:
+            return False
+        return implied or before[1]
+
+    def _oom(self, text: str, at: float) -> OomKill | None:
+        if _OOM.search(text):
+            kill = _constraint(text)
+            if kill is not None:
+                self._killed = (kill.pid, at)
+            return kill
+        if found := _GROUP.search(text):
+            self._group = (found[1], at)
+            return None
+        found = _KILLED.search(text)
+        if found is None:
+            return None
+        pid = int(found[1])
+        if self._killed[0] == pid and abs(at - self._killed[1]) <= 2 * _TOGETHER_SECONDS:
+            return None  # the line before told it, with more
+        self._killed = (pid, at)
+        group, when = self._group
+        cgroup = group if abs(at - when) <= _TOGETHER_SECONDS else ""
+        return OomKill(pid=pid, process=found[2], cgroup=cgroup, text=text[:TEXT])
+
+
+def _constraint(text: str) -> OomKill | None:
+    """Read oom-kill:constraint=...,task_memcg=/x,task=python,pid=1,uid=0 (Linux 5.0 and newer)."""
+    parts = (part.partition("=") for part in text.split(","))
+    fields = {name: value for name, _, value in parts}
+    pid = fields.get("pid", "")
+    if not (pid.isdigit() and len(pid) < 10):
+        return None
+    return OomKill(
+        pid=int(pid),
+        process=fields.get("task", ""),
+        cgroup=fields.get("task_memcg", ""),
+        text=text[:TEXT],
+    )

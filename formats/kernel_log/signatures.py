@@ -1,0 +1,81 @@
+"""The signatures of signatures.toml, and the quick question whether a line is worth a look."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from .told import TEXT, LogFault
+
+_NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the bus")
+"""What lines about devices and about processes killed for memory have (see parser)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One kind of line: `needle` is searched first, for it costs a hundredth of the pattern."""
+
+    name: str
+    role: str
+    needle: str
+    pattern: re.Pattern[str]
+    pid: re.Pattern[str] | None
+    meaning: str
+
+    def read(self, text: str) -> LogFault | None:
+        """Return what a line tells, None where it is another."""
+        if self.needle not in text:
+            return None
+        found = self.pattern.search(text)
+        if found is None:
+            return None
+        groups = found.groupdict()
+        if self.pid is not None and (process := self.pid.search(text)):
+            groups |= process.groupdict()
+        pid = groups.get("pid") or ""
+        return LogFault(
+            signature=self.name,
+            role=self.role,
+            text=text[:TEXT],
+            device=groups.get("device") or "",
+            pid=int(pid) if 0 < len(pid) < 10 else None,
+        )
+
+
+@cache
+def catalogue() -> tuple[Signature, ...]:
+    """Return all signatures; the first that matches a line wins."""
+    table = resources.files(__package__ or "").joinpath("signatures.toml")
+    return tuple(
+        Signature(
+            name=row["name"],
+            role=row["role"],
+            needle=row["needle"],
+            pattern=re.compile(row["pattern"]),
+            pid=re.compile(row["pid"]) if "pid" in row else None,
+            meaning=row["meaning"],
+        )
+        for row in tomllib.loads(table.read_text(encoding="utf-8"))["signature"]
+    )
+
+
+@cache
+def _needles() -> re.Pattern[bytes]:
+    """Return a pattern of every text of which a telling line has at least one."""
+    every = dict.fromkeys([*_NEEDLES, *(one.needle for one in catalogue())])
+    return re.compile(b"|".join(re.escape(one.encode()) for one in every))
+
+
+def relevant(data: bytes) -> bool:
+    """Tell whether a raw line may tell anything; most lines of a log cost no more than this."""
+    return _needles().search(data) is not None
+
+
+def read(text: str) -> LogFault | None:
+    """Return what a line tells by signature, None when nothing."""
+    for signature in catalogue():
+        found = signature.read(text)
+        if found is not None:
+            return found
+    return None
