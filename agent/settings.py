@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
@@ -13,6 +13,18 @@ from . import listening
 
 FOREIGN = ("api", "http", "intake", "journal", "judgement", "store", "webhooks")
 """Sections of the collector: their variables may stand in the agent's environment too."""
+
+
+def _url(value: str, fix: str) -> str:
+    """Return a URL that can be asked over HTTP; ValueError with the fix for any other text."""
+    parts = urlsplit(value)
+    try:
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.fragment or parts.username:
+        raise ValueError(fix)
+    return value
 
 
 class Export(Section):
@@ -81,15 +93,9 @@ class Push(Section):
     def _http(cls, value: str) -> str:
         if not value:
             return value
-        parts = urlsplit(value)
-        try:
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-            usable = usable and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable or parts.query or parts.fragment or parts.username:
+        if urlsplit(value).query:
             raise ValueError("write http://HOST:PORT or https://HOST:PORT")
-        return value
+        return _url(value, "write http://HOST:PORT or https://HOST:PORT")
 
 
 class Spool(Section):
@@ -235,6 +241,64 @@ class Faults(Section):
     )
 
 
+class ExporterTarget(Section):
+    """One exporter of a vendor."""
+
+    url: str = Field(description="where its metrics are, such as http://127.0.0.1:9400/metrics")
+    vendor: Literal["auto", "nvidia", "amd", "ascend", "hygon", "cambricon", "metax", "kunlun"] = (
+        Field(default="auto", description="whose exporter it is; auto: told by its names")
+    )
+    prefix: str | None = Field(
+        default=None, description="what its names begin with, where it was told another prefix"
+    )
+    table: Path | None = Field(
+        default=None,
+        description="TOML file of [[row]]s that win over ours, in the form of the vendors' tables; "
+        "needs vendor",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _http(cls, value: str) -> str:
+        return _url(value, "write http://HOST:PORT/metrics or https://HOST:PORT/metrics")
+
+    @model_validator(mode="after")
+    def _usable_table(self) -> "ExporterTarget":
+        if self.table is None:
+            return self
+        if self.vendor == "auto":
+            raise ValueError("a table of your own needs vendor: write whose exporter it is")
+        from ..formats import exporters  # noqa: PLC0415  only where a site has its own table
+
+        exporters.overridden(exporters.load(self.vendor), self.table)
+        return self
+
+
+class Exporters(Section):
+    """Vendors' exporters that are read."""
+
+    targets: tuple[ExporterTarget, ...] = Field(
+        default=(), description="exporters; of several that show one device the first one counts"
+    )
+    period_seconds: float | None = Field(
+        default=None, ge=0.2, le=300, description="seconds between two pages; default as readers"
+    )
+    timeout_seconds: float = Field(
+        default=2.0, ge=0.1, le=60, description="seconds one whole answer may take"
+    )
+    max_bytes: int = Field(
+        default=16 << 20, ge=4096, le=256 << 20, description="bytes one page may have"
+    )
+    ca_file: Path | None = Field(default=None, description="certificates to trust for https")
+
+    @field_validator("ca_file")
+    @classmethod
+    def _there(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_file():
+            raise ValueError("there is no such file")
+        return value
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -248,3 +312,4 @@ class AgentSettings(Section):
     attribution: Attribution = Attribution()
     kernel_log: KernelLog = KernelLog()
     faults: Faults = Faults()
+    exporters: Exporters = Exporters()

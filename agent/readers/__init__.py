@@ -26,12 +26,15 @@ from . import (
     allocation,
     blocked,
     clock_offset,
+    container_memory,
     cpu,
     disks,
+    exporters,
     filesystems,
     gpu_bus,
     gpu_faults,
     gpus,
+    interfaces,
     kernel_log,
     memory,
     shared_memory,
@@ -134,6 +137,16 @@ def everything(around: Surroundings) -> list[Reader]:
         boot_id=boot,
     )
     around.closing.callback(kernel.close)
+    exported = exporters.Exporters(
+        period=period,
+        settings=around.settings.exporters,
+        tell=around.tell,
+        health=around.health,
+        native=gpu.answers,
+        imitating=around.settings.export.dcgm_names != "off",
+        state=around.state,
+    )
+    around.closing.callback(exported.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -142,6 +155,7 @@ def everything(around: Surroundings) -> list[Reader]:
         gpu_faults.GpuFaults(period=period, verdicts=around.verdicts),
         kernel,
         *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
+        exported,
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),
         filesystems.Filesystems(period=period),

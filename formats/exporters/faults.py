@@ -8,7 +8,7 @@ is wrong now (`present`). `state` keeps what was known from one start of the age
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ...vocabulary.samples import Event, Sample, attributes
+from ...vocabulary.samples import Event, attributes
 from .binding import FaultBinding
 from .devices import Device
 
@@ -36,7 +36,6 @@ class FaultWatch:
     _last: dict[str, float] = field(default_factory=dict)
     _counts: dict[Key, float] = field(default_factory=dict)
     _present: dict[Key, _Present] = field(default_factory=dict)
-    _times: dict[Key, int] = field(default_factory=dict)
     _told: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
 
@@ -46,8 +45,8 @@ class FaultWatch:
         devices: Iterable[Device],
         *,
         at: float,
-    ) -> tuple[list[Event], list[Sample]]:
-        """Take what a page said; return new faults, and counts of faults the vendor counts not.
+    ) -> list[Event]:
+        """Take what a page said; return the new faults.
 
         `devices` are those the page spoke of: a code is over when its device speaks without it.
         """
@@ -77,8 +76,7 @@ class FaultWatch:
         spoke = {device.hw_id: device for device in devices}
         self._forget(now_present, spoke)
         self._started.update(spoke)
-        events = [event for one in found if (event := self._event(*one, at)) is not None]
-        return events, self._samples(spoke, at)
+        return [event for one in found if (event := self._event(*one, at)) is not None]
 
     def _is_news(self, hw_id: str, before: float | None) -> bool:
         """Tell whether a code or count is new: not when the device itself is seen first."""
@@ -101,8 +99,6 @@ class FaultWatch:
         if len(self._told) >= _MOST:
             self._told.clear()
         self._told[key] = (kind, at)
-        if kind in ("last", "present"):
-            self._times[key] = self._times.get(key, 0) + 1
         name = f"XID {code}" if code.isdigit() else f"fault {code}"
         pairs = {
             "hw.id": device.hw_id,
@@ -115,32 +111,17 @@ class FaultWatch:
         }
         return Event("gpu.fault", at, dict(attributes(pairs)))
 
-    def _samples(self, spoke: Mapping[str, Device], at: float) -> list[Sample]:
-        """Return how often each code came up, where only we can count it."""
-        return [
-            Sample(
-                "hw.gpu.faults",
-                float(times),
-                at,
-                attributes({**spoke[hw_id].pairs(), "code": code}),
-            )
-            for (hw_id, code), times in self._times.items()
-            if hw_id in spoke and (hw_id, code) not in self._counts
-        ]
-
     def state(self) -> dict[str, object]:
         """Return what must outlive the agent, as JSON has it."""
         return {
             "last": dict(self._last),
             "counts": [[*key, value] for key, value in self._counts.items()],
             "present": [list(key) for key in self._present],
-            "times": [[*key, value] for key, value in self._times.items()],
         }
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Take back what `state` gave; anything that does not fit is left out."""
-        last, counts = state.get("last"), state.get("counts")
-        present, times = state.get("present"), state.get("times")
+        last, counts, present = state.get("last"), state.get("counts"), state.get("present")
         for hw_id, value in last.items() if isinstance(last, dict) else ():
             if isinstance(value, int | float):
                 self._last[str(hw_id)] = float(value)
@@ -153,6 +134,3 @@ class FaultWatch:
             if isinstance(entry, list) and len(entry) == 2:
                 self._present[str(entry[0]), str(entry[1])] = _Present()
                 self._started.add(str(entry[0]))
-        for entry in times if isinstance(times, list) else ():
-            if isinstance(entry, list) and len(entry) == 3 and isinstance(entry[2], int):
-                self._times[str(entry[0]), str(entry[1])] = entry[2]

@@ -21,7 +21,6 @@ info: only its labels are wanted. ignore: why nothing is made of it.
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -64,7 +63,6 @@ class TableError(ValueError):
     """A table that cannot be used; the text names file, row and fix."""
 
 
-@cache
 def load(vendor: str) -> Table:
     """Return the table of a vendor; KeyError for a vendor of no table."""
     name = f"{VENDORS[vendor]}.toml"

@@ -1,0 +1,1 @@
+"""Reading vendors' exporters: one thread a target, so that none waits for another."""

@@ -1,0 +1,142 @@
+"""Vendors' exporters: what they show of accelerators, in the contract's terms."""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ...vocabulary.samples import Event, Sample
+from ..exporters.fetching import Client
+from ..exporters.ownership import Ownership
+from ..exporters.targets import Target, Watch
+from ..health import Health
+from ..latest import PERIODS
+from ..settings import Exporters as ExportersSettings
+
+_WAIT_SECONDS = 0.25
+"""An exporter on this node answers within; a slower one is shown with the next reading."""
+_SAVE_SECONDS = 30.0
+_FILE = "exporters.json"
+
+_log = logging.getLogger(__name__)
+
+
+def _never(_: str) -> bool:
+    return False
+
+
+class Exporters:
+    """Asks every target for a page, and hands over what is fresh.
+
+    `native` tells whether a device answers a reader of ours as well: its faults are told by that.
+    """
+
+    name = "exporters"
+
+    def __init__(
+        self,
+        *,
+        period: float,
+        settings: ExportersSettings,
+        tell: Callable[[Event], None],
+        health: Health,
+        native: Callable[[str], bool] = _never,
+        imitating: bool = False,
+        state: Path | None = None,
+    ) -> None:
+        self.period = settings.period_seconds or period
+        self._path = state / _FILE if state is not None else None
+        ownership = Ownership(lasting=PERIODS * self.period)
+        self._watches = [
+            Watch(
+                Target(
+                    target,
+                    place=place,
+                    client=Client(
+                        target.url, timeout=settings.timeout_seconds, ca_file=settings.ca_file
+                    ),
+                    max_bytes=settings.max_bytes,
+                    ownership=ownership,
+                    native=native,
+                    tell=tell,
+                    health=health,
+                    doubled=imitating,
+                )
+            )
+            for place, target in enumerate(settings.targets)
+        ]
+        if self._watches:
+            health.show("double_names", 0)
+        self._told: dict[str, float] = {}
+        self._saved = ""
+        self._saved_at = time.monotonic()
+        self._restore()
+
+    def supported(self) -> tuple[bool, str]:
+        """Tell whether there is any target."""
+        if self._watches:
+            return True, ""
+        return False, "no exporter is named; write its URL into exporters.targets"
+
+    def read(self, now: float) -> list[Sample]:
+        """Return what targets said within three periods, as of their own time.
+
+        Nothing when none has said anything new: what was handed over then grows old by itself.
+        """
+        for watch in self._watches:
+            watch.ask(now)
+        until = time.monotonic() + _WAIT_SECONDS
+        for watch in self._watches:
+            watch.wait(max(0.0, until - time.monotonic()))
+        fresh = [
+            (watch.target.url, last)
+            for watch in self._watches
+            if (last := watch.target.last) is not None and now - last.at < PERIODS * self.period
+        ]
+        if self._path is not None and time.monotonic() - self._saved_at >= _SAVE_SECONDS:
+            self._save()
+        told, self._told = self._told, {url: last.at for url, last in fresh}
+        if all(told.get(url) == last.at for url, last in fresh):
+            return []
+        seen: set[tuple[str, object]] = set()
+        samples = []
+        for _, last in fresh:
+            for sample in last.samples:
+                series = (sample.metric, sample.attributes)
+                if series not in seen:
+                    seen.add(series)
+                    samples.append(sample)
+        return samples
+
+    def close(self) -> None:
+        """End the threads and keep what is known of faults."""
+        for watch in self._watches:
+            watch.close()
+        if self._path is not None:
+            self._save()
+
+    def _restore(self) -> None:
+        if self._path is None:
+            return
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return  # none yet, or broken: faults that stand now are then no news
+        for watch in self._watches:
+            state = kept.get(watch.target.url) if isinstance(kept, dict) else None
+            if isinstance(state, dict):
+                watch.target.restore(state)
+
+    def _save(self) -> None:
+        self._saved_at = time.monotonic()
+        text = json.dumps({watch.target.url: watch.target.state() for watch in self._watches})
+        if self._path is None or text == self._saved:
+            return
+        fresh = self._path.with_suffix(".new")
+        try:
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(self._path)
+        except OSError as error:
+            _log.warning("exporters: %s: %s", self._path, error)
+        self._saved = text
