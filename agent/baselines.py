@@ -84,14 +84,6 @@ class Baselines:
         self._changed = False
 
 
-def boot_id(proc: Path) -> str:
-    """Return the name of this boot, "" where the kernel does not tell."""
-    try:
-        return (proc / "sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
 def replace(path: Path, text: str) -> None:
     """Write a small file whole or not at all. Raises OSError."""
     fresh = path.with_suffix(".new")

@@ -37,6 +37,9 @@ from . import (
     interfaces,
     kernel_log,
     memory,
+    oom,
+    paging,
+    pressure,
     shared_memory,
     throttling,
     trainer_cpu,
@@ -45,6 +48,7 @@ from . import (
     workers,
 )
 from .network import inventory, links, ports, rails
+from .software import reader as software
 
 
 def _nobody(_: object) -> None:
@@ -167,6 +171,18 @@ def everything(around: Surroundings) -> list[Reader]:
         trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
         worker_memory.WorkerMemory(period=6 * period, workers=found, proc=proc),
         throttling.Throttling(period=period, trainers=around.trainers, proc=proc),
+        container_memory.ContainerMemory(period=period, trainers=around.trainers, proc=proc),
+        pressure.Pressure(period=period, proc=proc),
+        paging.Paging(period=period, proc=proc),
+        interfaces.Interfaces(period=period, proc=proc, sys=around.sys),
+        oom.OomKills(trainers=around.trainers, tell=around.tell, health=around.health, proc=proc),
+        software.Software(
+            tell=around.tell,
+            trainers=around.trainers,
+            state=around.state,
+            proc=proc,
+            sys=around.sys,
+        ),
         allocation.Allocation(
             period=around.settings.attribution.period_seconds,
             settings=around.settings.attribution,

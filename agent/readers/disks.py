@@ -1,6 +1,7 @@
-"""Disks: how long each was busy."""
+"""Disks: how long each was busy, and the bytes that went there and back."""
 
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -19,22 +20,27 @@ class Disks:
 
     def supported(self) -> tuple[bool, str]:
         """Tell whether there is a disk."""
-        return (True, "") if self._busy() else (False, "no disk is visible here")
+        return (True, "") if _counters() else (False, "no disk is visible here")
 
     def read(self, now: float) -> list[Sample]:
-        """Return the seconds that each disk was busy since the host started."""
-        return [
-            Sample("system.disk.io_time", seconds, now, attributes({"device": device}))
-            for device, seconds in self._busy()
-        ]
+        """Return seconds busy and bytes moved since the host started."""
+        samples: list[Sample] = []
+        for device, counter in sorted(_counters().items()):
+            busy = attributes({"device": device})
+            samples.append(Sample("system.disk.io_time", counter.busy_time / 1000, now, busy))
+            for direction, moved in (("read", counter.read_bytes), ("write", counter.write_bytes)):
+                pairs = attributes({"device": device, "direction": direction})
+                samples.append(Sample("system.disk.io", float(moved), now, pairs))
+        return samples
 
-    def _busy(self) -> list[tuple[str, float]]:
-        counters = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
-        return [
-            (device, counter.busy_time / 1000)
-            for device, counter in sorted(counters.items())
-            if not device.startswith(_VIRTUAL) and _whole(device)
-        ]
+
+def _counters() -> dict[str, Any]:
+    counters = psutil.disk_io_counters(perdisk=True, nowrap=False) or {}
+    return {
+        device: counter
+        for device, counter in counters.items()
+        if not device.startswith(_VIRTUAL) and _whole(device)
+    }
 
 
 def _whole(device: str) -> bool:

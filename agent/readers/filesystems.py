@@ -1,4 +1,9 @@
-"""Filesystems: how full they are. Each one once, at the first place where it is mounted."""
+"""Filesystems: how full they are, in bytes and inodes, and whether they may be written.
+
+Each one once, at the first place where it is mounted.
+"""
+
+import os
 
 import psutil
 
@@ -22,21 +27,29 @@ class Filesystems:
         return (True, "") if _mounts() else (False, "no mount with a device is visible here")
 
     def read(self, now: float) -> list[Sample]:
-        """Return the share of each filesystem that is in use, as the users of it see it.
+        """Return the shares of each filesystem in use, as its ordinary users see it.
 
         A server that does not answer makes this hang; the agent goes on without this reader.
         """
-        samples = []
+        samples: list[Sample] = []
         for mountpoint in _mounts():
             try:
-                usage = psutil.disk_usage(mountpoint)
+                status = os.statvfs(mountpoint)
             except OSError:
                 continue  # unmounted meanwhile, or not ours to look at
-            if usage.total:
-                pairs = attributes({"mountpoint": mountpoint})
-                samples.append(
-                    Sample("system.filesystem.utilization", usage.percent / 100, now, pairs)
-                )
+            used = status.f_blocks - status.f_bfree
+            room = used + status.f_bavail  # without what is reserved for root
+            if room <= 0:
+                continue
+            pairs = attributes({"mountpoint": mountpoint})
+            read_only = float(bool(status.f_flag & os.ST_RDONLY))
+            samples += [
+                Sample("system.filesystem.utilization", used / room, now, pairs),
+                Sample("system.filesystem.read_only", read_only, now, pairs),
+            ]
+            if status.f_files > 0:  # btrfs and some servers have no fixed number of inodes
+                share = (status.f_files - status.f_ffree) / status.f_files
+                samples.append(Sample("system.filesystem.inodes.utilization", share, now, pairs))
         return samples
 
 

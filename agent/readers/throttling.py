@@ -1,21 +1,12 @@
 """Throttling: how long the cgroup of a trainer was held back by its CPU quota (v2 and v1)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...vocabulary.samples import Sample, attributes
 from .. import procfs
+from ..control_groups import ControlGroups
 from ..trainers import Trainer
-
-
-@dataclass(frozen=True, slots=True)
-class _Mount:
-    """Where the cpu controller is mounted, and which cgroup its root shows us."""
-
-    point: str
-    root: str
-    unified: bool
 
 
 class Throttling:
@@ -32,14 +23,11 @@ class Throttling:
     ) -> None:
         self.period = period
         self._trainers = trainers
-        self._proc = proc
-        self._mounts = _mounts(procfs.read(f"{proc}/self/mountinfo") or "")
+        self._groups = ControlGroups("cpu", proc=proc)
 
     def supported(self) -> tuple[bool, str]:
         """Tell whether a cpu controller is mounted."""
-        if self._mounts:
-            return True, ""
-        return False, "no cgroup file system with the cpu controller is mounted here"
+        return self._groups.mounted()
 
     def read(self, now: float) -> list[Sample]:
         """Return seconds a trainer's cgroup was throttled; nothing where no quota is kept."""
@@ -47,42 +35,13 @@ class Throttling:
         for trainer in self._trainers():
             if trainer.pid is None:
                 continue
-            for cgroup, path in self._places(trainer.pid):
+            for cgroup, path in self._groups.places(trainer.pid):
                 seconds = _throttled(procfs.read(f"{path}/cpu.stat") or "")
                 if seconds is not None:
                     pairs = attributes({"rank": trainer.rank, "pid": trainer.pid, "cgroup": cgroup})
                     samples.append(Sample("container.cpu.throttled", seconds, now, pairs))
                     break
         return samples
-
-    def _places(self, pid: int) -> list[tuple[str, str]]:
-        """Return (cgroup, folder) of a process, the version that has the controller first."""
-        places = []
-        for line in (procfs.read(f"{self._proc}/{pid}/cgroup") or "").splitlines():
-            number, _, rest = line.partition(":")
-            controllers, _, cgroup = rest.partition(":")
-            unified = number == "0" and not controllers
-            if not unified and "cpu" not in controllers.split(","):
-                continue
-            for mount in self._mounts:
-                if mount.unified == unified and cgroup.startswith(mount.root):
-                    below = cgroup[len(mount.root.rstrip("/")) :]
-                    places.append((cgroup, mount.point + below))
-        return places
-
-
-def _mounts(mountinfo: str) -> tuple[_Mount, ...]:
-    mounts = []
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        places, kinds = before.split(), after.split()
-        if len(places) < 5 or len(kinds) < 3:
-            continue
-        if kinds[0] == "cgroup2":
-            mounts.append(_Mount(places[4], places[3], unified=True))
-        elif kinds[0] == "cgroup" and "cpu" in kinds[2].split(","):
-            mounts.append(_Mount(places[4], places[3], unified=False))
-    return tuple(mounts)
 
 
 def _throttled(text: str) -> float | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.agent.baselines import SAVE_SECONDS, Baselines, boot_id
+from rankscope.agent.baselines import SAVE_SECONDS, Baselines
 
 
 @pytest.fixture
@@ -81,10 +81,3 @@ def test_a_folder_that_may_not_be_written_costs_only_the_memory(tmp_path):
     kept.advance("a", 1)
     kept.keep(0.0)
     assert kept.advance("a", 2).total == 2
-
-
-def test_a_boot_has_a_name_where_the_kernel_tells_it(tmp_path):
-    assert boot_id(tmp_path) == ""
-    (tmp_path / "sys/kernel/random").mkdir(parents=True)
-    (tmp_path / "sys/kernel/random/boot_id").write_text("4f1c\n")
-    assert boot_id(tmp_path) == "4f1c"

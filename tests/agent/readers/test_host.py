@@ -28,31 +28,62 @@ def test_memory_in_use_is_what_cannot_be_had_any_more():
     assert 0 < found[("system.memory.usage",)] < found[("system.memory.limit",)]
 
 
+class Mount:
+    def __init__(self, device, mountpoint, fstype):
+        self.device, self.mountpoint, self.fstype = device, mountpoint, fstype
+
+
+def status(*, blocks=1000, free=400, available=350, files=100, free_files=75, flags=0):
+    fields = (4096, 4096, blocks, free, available, files, free_files, free_files, flags, 255)
+    return os.statvfs_result(fields)
+
+
+def filesystems(monkeypatch, **found):
+    """Return what is told of the filesystems mounted at /NAME; None cannot be looked at."""
+    mounts = [Mount(f"/dev/{name}", f"/{name}", "ext4") for name in found]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: mounts)
+
+    def statvfs(mountpoint):
+        if found[mountpoint[1:]] is None:
+            raise OSError("unmounted meanwhile")
+        return found[mountpoint[1:]]
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    return values(Filesystems(period=5))
+
+
 def test_each_filesystem_is_told_once_by_its_first_mount(monkeypatch):
     mounts = [
-        ("/dev/sda1", "/", "ext4"),
-        ("/dev/sda1", "/var/lib/kubelet/pods/x", "ext4"),
-        ("/dev/sdb", "/gone", "xfs"),
-        ("/dev/loop0", "/snap/a", "squashfs"),
+        Mount("/dev/sda1", "/", "ext4"),
+        Mount("/dev/sda1", "/var/lib/kubelet/pods/x", "ext4"),
+        Mount("/dev/loop0", "/snap/a", "squashfs"),
     ]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: mounts)
+    told = [pairs for _, *pairs in values(Filesystems(period=5))]
+    assert told == [["/"]] * len(told)
 
-    class Mount:
-        def __init__(self, device, mountpoint, fstype):
-            self.device, self.mountpoint, self.fstype = device, mountpoint, fstype
 
-    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: [Mount(*one) for one in mounts])
+def test_a_filesystem_is_as_full_as_its_ordinary_users_find_it(monkeypatch):
+    told = filesystems(monkeypatch, data=status(), gone=None)
+    assert told == {
+        ("system.filesystem.utilization", "/data"): 600 / 950,
+        ("system.filesystem.read_only", "/data"): 0,
+        ("system.filesystem.inodes.utilization", "/data"): 0.25,
+    }
 
-    def usage(mountpoint):
-        if mountpoint == "/gone":
-            raise OSError("unmounted meanwhile")
-        return type("Usage", (), {"total": 100, "percent": 25.0})()
 
-    monkeypatch.setattr(psutil, "disk_usage", usage)
-    assert values(Filesystems(period=5)) == {("system.filesystem.utilization", "/"): 0.25}
+def test_a_filesystem_that_may_not_be_written_says_so(monkeypatch):
+    told = filesystems(monkeypatch, data=status(flags=os.ST_RDONLY | os.ST_NOSUID))
+    assert told[("system.filesystem.read_only", "/data")] == 1
+
+
+def test_a_filesystem_without_a_number_of_inodes_tells_no_share_of_them(monkeypatch):
+    told = filesystems(monkeypatch, data=status(files=0, free_files=0))
+    assert ("system.filesystem.inodes.utilization", "/data") not in told
 
 
 def test_only_whole_disks_are_told(monkeypatch):
-    counter = type("Counter", (), {"busy_time": 1500})()
+    counter = type("Counter", (), {"busy_time": 1500, "read_bytes": 7, "write_bytes": 9})()
     whole = sorted(
         path.name
         for path in Path("/sys/block").iterdir()
@@ -60,7 +91,12 @@ def test_only_whole_disks_are_told(monkeypatch):
     )
     given = dict.fromkeys([*whole, "loop0", "zram0", "no-such-disk1"], counter)
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: given)
-    assert values(Disks(period=5)) == {("system.disk.io_time", name): 1.5 for name in whole}
+    expected = {}
+    for name in whole:
+        expected[("system.disk.io_time", name)] = 1.5
+        expected[("system.disk.io", name, "read")] = 7
+        expected[("system.disk.io", name, "write")] = 9
+    assert values(Disks(period=5)) == expected
 
 
 def test_no_disk_at_all_is_an_answer(monkeypatch):
