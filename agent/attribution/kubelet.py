@@ -99,9 +99,7 @@ def _converse(line: socket.socket, until: float, max_bytes: int) -> bytes:
             data = line.recv(_CHUNK)
             if not data:
                 raise KubeletError("connection", "the kubelet hung up in the middle of its answer")
-            if data.startswith(
-                b"HTTP/1"
-            ):  # h2 would wait for the rest of what it takes for a frame
+            if data.startswith(b"HTTP/1"):  # to h2 it is the head of a large frame
                 raise KubeletError("protocol", "what answers there speaks HTTP/1, and no gRPC")
             answer.take(talk.receive_data(data))
     except h2.exceptions.ProtocolError as error:

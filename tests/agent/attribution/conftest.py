@@ -69,7 +69,7 @@ class Kubelet:
         return self.answer
 
 
-class _Lister(grpc.GenericRpcHandler):
+class _Lister(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc ships no types
     def __init__(self, kubelet: Kubelet) -> None:
         self._kubelet = kubelet
 

@@ -14,14 +14,12 @@ BOX = "ab" * 32
     "text",
     [
         f"0::/kubepods.slice/kubepods-pod{SLICE}.slice/cri-containerd-{BOX}.scope",
-        "0::/kubepods.slice/kubepods-burstable.slice/"
-        f"kubepods-burstable-pod{SLICE}.slice/crio-{BOX}.scope",
+        f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{SLICE}.slice/crio-{BOX}",
         f"0::/kubepods/besteffort/pod{UID}/{BOX}",
         f"0::/kubepods/pod{UID}/{BOX}/user/child",
         f"11:memory:/kubepods/burstable/pod{UID}/{BOX}\n1:name=systemd:/kubepods/other",
         f"5:cpu,cpuacct:/system.slice/containerd.service/kubepods-pod{SLICE}.slice:cri-containerd:{BOX}",
-        f"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{SLICE}.slice/"
-        f"cri-containerd-{BOX}.scope",
+        f"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{SLICE}.slice/crio-{BOX}",
         f"0::/docker/{'cd' * 32}/kubepods/pod{UID}/{BOX}",
         f"0::/kubepods.slice/kubepods-pod{SLICE}.slice/docker-{BOX}.scope",
         f"0::/../../kubepods-burstable-pod{SLICE}.slice/cri-containerd-{BOX}.scope",
