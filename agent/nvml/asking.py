@@ -33,6 +33,11 @@ Series = tuple[str, Pairs]
 _FIELD_OF_TYPE = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
 
 
+def code_of(error: pynvml.NVMLError) -> int:
+    """Return NVML's number of an error."""
+    return int(getattr(error, "value", pynvml.NVML_ERROR_UNKNOWN))
+
+
 class GoneError(Exception):
     """The device does not answer any more; `code` is NVML's."""
 
@@ -85,7 +90,7 @@ class Device:
                 self.notes.pop(str(key[0]), None)
             return answer
         except pynvml.NVMLError as error:
-            code = int(error.value)
+            code = code_of(error)
             if code in _GONE:
                 raise GoneError(code, str(key[0])) from None
             if code in _NOT_HERE:

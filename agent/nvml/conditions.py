@@ -79,9 +79,9 @@ class Conditions:
             if at - self._slow_last > _RECOVERED_SECONDS:
                 self._slow_told = False
             return
-        self._slow_last = at
-        if self._slow_since is None:
+        if self._slow_since is None or at - self._slow_last > _GAP_SECONDS:
             self._slow_since = at
+        self._slow_last = at
         if at - self._slow_since >= _SUSTAINED_SECONDS and not self._slow_told:
             self._slow_told = True
             lasted = at - self._slow_since

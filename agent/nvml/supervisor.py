@@ -88,6 +88,12 @@ class Supervisor:
         self._init_hung_told = False
         self._closed = False
 
+    @property
+    def worker_pid(self) -> int | None:
+        """Return the process that asks the library now, None when there is none."""
+        worker = self._worker
+        return worker.pid if worker else None
+
     def status(self, *, wait: float = 0.0) -> tuple[bool, str]:
         """Tell whether there is a library to ask, and why not; wait for the first word if asked."""
         with self._lock:
@@ -204,7 +210,10 @@ class Supervisor:
         self._init_hung_told = True
         text = f"the NVIDIA driver answers nobody: opening its library hangs for {age:.0f} s"
         for device in self._devices.everyone():
-            self._fault(device, "nvml.hung", text, self._now())
+            state = self._states.setdefault(device.hw_id, _State(device, self._conditions(device)))
+            if not state.hung_told:
+                state.hung_told = True
+                self._fault(device, "nvml.hung", text, self._now())
 
     def _replace(self, why: str) -> None:
         worker, self._worker = self._worker, None
@@ -288,6 +297,9 @@ class Supervisor:
                 self._gone(state, row["code"], "it did not answer when the driver listed it")
 
     def _refused(self, code: int, text: str) -> None:
+        worker, self._worker = self._worker, None
+        if worker:
+            worker.leave()
         if code == _LIBRARY_NOT_FOUND:
             self._reason = (
                 "libnvidia-ml.so.1 is not found: no NVIDIA driver here, or the container was "

@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 import pynvml
 
 from . import SUBJECTS
-from .asking import Device, GoneError
+from .asking import Device, GoneError, code_of
 from .subjects import READ
 from .subjects.identity import text
 
@@ -175,7 +175,7 @@ def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: f
         driver = text(pynvml.nvmlSystemGetDriverVersion())
         found, absent = _found(driver)
     except pynvml.NVMLError as error:
-        line.say(fatal=int(error.value), text=str(error))
+        line.say(fatal=code_of(error), text=str(error))
         _leave(3)
     line.say(
         hello={
@@ -212,7 +212,7 @@ def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:
             device.kept["pci"] = text(pynvml.nvmlDeviceGetPciInfo(handle).busId)
             device.kept["model"] = text(pynvml.nvmlDeviceGetName(handle))
         except pynvml.NVMLError as error:
-            absent.append({"index": index, "code": int(error.value)})
+            absent.append({"index": index, "code": code_of(error)})
             continue
         found.append(device)
     return found, absent
@@ -240,7 +240,7 @@ def _listen(line: Line, device: Device) -> None:
             if str(error) != said:
                 said = str(error)
                 line.say(deaf=said, device=device.uuid)
-            if error.value == pynvml.NVML_ERROR_NOT_SUPPORTED:
+            if code_of(error) == pynvml.NVML_ERROR_NOT_SUPPORTED:
                 return
         time.sleep(BEAT_SECONDS)
 
@@ -258,7 +258,7 @@ def _events(device: Device) -> Iterator[Any]:
             try:
                 yield pynvml.nvmlEventSetWait_v2(events, _WAIT_MILLISECONDS)
             except pynvml.NVMLError as error:
-                if error.value != pynvml.NVML_ERROR_TIMEOUT:
+                if code_of(error) != pynvml.NVML_ERROR_TIMEOUT:
                     raise
     finally:
         pynvml.nvmlEventSetFree(events)

@@ -54,8 +54,7 @@ class GpuBus:
     def read(self, now: float) -> list[Sample]:
         """Tell of devices that went; return how many are there, and their links if nobody else."""
         if time.monotonic() >= self._scan_at:
-            for address in self._scan():
-                self._misses.setdefault(address, 0)
+            self._scan()
         samples: list[Sample] = []
         present = 0
         for address in self._misses:
@@ -70,14 +69,14 @@ class GpuBus:
         pairs = attributes({"hw.vendor": "nvidia", "state": "present"})
         return [Sample("hw.gpu.count", present, now, pairs), *samples]
 
-    def _scan(self) -> list[str]:
+    def _scan(self) -> None:
+        """Look for devices that were not there before."""
         self._scan_at = time.monotonic() + _SCAN_SECONDS
-        return [
-            address
-            for address in sorted(names(str(self._root)))
-            if self._text(address, "vendor") == _VENDOR
-            and self._text(address, "class").startswith(_CLASSES)
-        ]
+        for address in sorted(names(str(self._root))):
+            if self._text(address, "vendor") != _VENDOR:
+                continue
+            if self._text(address, "class").startswith(_CLASSES):
+                self._misses.setdefault(address, 0)
 
     def _there(self, address: str) -> bool:
         try:

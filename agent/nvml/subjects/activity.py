@@ -81,7 +81,7 @@ def _supported(device: Device) -> bool:
 
 
 def _say(device: Device, before: Any, after: Any) -> None:
-    request = pynvml.c_nvmlGpmMetricsGet_t()
+    request: Any = pynvml.c_nvmlGpmMetricsGet_t()
     request.version = pynvml.NVML_GPM_METRICS_GET_VERSION
     request.numMetrics = len(_WANTED)
     request.sample1, request.sample2 = before, after
