@@ -10,6 +10,7 @@
 #include "nvml_scenario.h"
 
 #define MAX_MIG 8
+#define HANG_NAP_MS 20
 #define PUBLIC __attribute__((visibility("default")))
 
 /* A device, or one of its MIG devices (mig >= 0). Clients hold pointers to these. */
@@ -88,7 +89,7 @@ static nvmlReturn_t enter(call_t *call, const char *function, nvmlDevice_t devic
             return NVML_ERROR_DRIVER_NOT_LOADED;
         pthread_rwlock_rdlock(&scenario_lock);
         const scenario_t *s = current;
-        long wait_ms = s->hang ? 10 : 0;
+        long wait_ms = s->hang ? HANG_NAP_MS : 0;
         if (!wait_ms) {
             if (!started && !(kind & UNSTARTED))
                 return leave(NVML_ERROR_UNINITIALIZED);
@@ -106,7 +107,7 @@ static nvmlReturn_t enter(call_t *call, const char *function, nvmlDevice_t devic
             call->mig = device->mig;
             const device_t *d = &s->devices[device->gpu];
             if (hangs(d, function, kind))
-                wait_ms = 10;
+                wait_ms = HANG_NAP_MS;
             else if (d->slow_ms && !slept++)
                 wait_ms = d->slow_ms;
             else {
