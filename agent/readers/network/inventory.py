@@ -67,6 +67,7 @@ class Inventory:
         self._ports: dict[str, Port] = {}
         self._missed: dict[str, int] = {}
         self._looked_at = -math.inf
+        self._with_rdma = False
 
     def ports(self, now: float, *, look: bool = False) -> Sequence[Port]:
         """Return what there is; what one or two looks in a row missed is still among it.
@@ -81,6 +82,10 @@ class Inventory:
                 self._look()
             return list(self._ports.values())
 
+    def present(self, port: Port) -> bool:
+        """Tell whether a port is there, watched or not."""
+        return Path(port.folder or self.net(port.interface)).exists()
+
     def net(self, interface: str) -> str:
         """Return the folder of an interface."""
         return f"{self.sys}/class/net/{interface}"
@@ -92,23 +97,27 @@ class Inventory:
                 self._missed.pop(key, None)
                 continue
             self._missed[key] = self._missed.get(key, 0) + 1
-            if self._missed[key] >= MISSES:
+            if self._missed[key] >= MISSES or self.present(self._ports[key]):
                 del self._missed[key], self._ports[key]
         self._ports.update(found)
         self._ports = dict(sorted(self._ports.items()))
 
     def _chosen(self) -> list[Port]:
         management = self._routed()
-        rdma = list(self._rdma())
-        plain = list(self._plain({port.interface for port in rdma}))
-        if any(self._trains(port, management) for port in rdma):
-            default, others = rdma, plain
-        else:
-            default, others = plain, rdma
-        kept = [port for port in default if self._trains(port, management)] or default
-        kept = [port for port in kept if not self._virtual(port)]
-        forced = [port for port in (*default, *others) if self._named(port, "include")]
-        chosen = {port.key: port for port in (*kept, *forced)}
+        rdma = self._rdma()
+        plain = self._plain({port.interface for port in rdma})
+        training = [port for port in rdma if self._trains(port, management)]
+        # A node that had RDMA ports has lost them when there are none: its plain interfaces are not
+        # what it trains with now.
+        self._with_rdma = self._with_rdma or bool(training)
+        if not self._with_rdma:
+            training = (
+                [port for port in plain if self._trains(port, management)]
+                or [port for port in rdma if not self._virtual(port)]
+                or [port for port in plain if not self._virtual(port)]
+            )
+        forced = [port for port in (*rdma, *plain) if self._named(port, "include")]
+        chosen = {port.key: port for port in (*training, *forced)}
         return [port for port in chosen.values() if not self._named(port, "exclude")]
 
     def _trains(self, port: Port, management: set[str]) -> bool:

@@ -81,12 +81,17 @@ class NetworkLinks:
         if "away" in states.values():
             ports = self._inventory.ports(now, look=True)
         there = {port.key for port in ports}
-        for key, link in self._links.items():
-            if key not in there:
+        for key, link in [*self._links.items()]:
+            if key in there:
+                continue
+            if self._inventory.present(link.port):
+                del self._links[key]  # it is there and no longer among those that are watched
+            else:
                 self._gone(link, now)
         samples: list[Sample] = []
         for key, state in states.items():
-            self._judge(self._links[key], state, now)
+            if key in self._links:
+                self._judge(self._links[key], state, now)
         for link in self._links.values():
             if link.was_up and link.up is not None:
                 pairs = attributes({"device": link.port.device, "port": link.port.port})

@@ -56,6 +56,11 @@ def test_the_only_interface_is_watched_although_it_carries_the_default_route(tre
     assert keys(tree) == ["eth0/1"]
 
 
+def test_the_only_rdma_port_is_watched_although_it_carries_the_default_route(tree):
+    tree.rdma("mlx5_0", "pci0000:00/0000:0c:00.0", layer="Ethernet", interface="eth0")
+    assert keys(tree) == ["mlx5_0/1"]
+
+
 def test_the_interface_of_an_older_driver_is_found_by_its_number(tree):
     port = tree.rdma("mlx5_0", "pci0000:00/0000:0c:00.0", layer="Ethernet", interface="ens1")
     (port / "gid_attrs/ndevs/0").unlink()
@@ -65,3 +70,21 @@ def test_the_interface_of_an_older_driver_is_found_by_its_number(tree):
 
 def test_a_node_with_nothing_has_no_ports(tree):
     assert keys(tree) == []
+
+
+def test_a_node_that_loses_its_rdma_ports_does_not_turn_to_its_management_interface(cluster_node):
+    inventory = Node(cluster_node).inventory
+    inventory.ports(0.0)
+    (cluster_node.sys / "class/infiniband").rename(cluster_node.sys / "away")
+    looks = [[port.key for port in inventory.ports(at, look=True)] for at in (10.0, 11.0, 12.0)]
+    assert looks == [["mlx5_0/1", "mlx5_1/1"], ["mlx5_0/1", "mlx5_1/1"], []]
+
+
+def test_a_port_that_becomes_management_is_left_without_a_word(tree):
+    for number, name in enumerate(("eth0", "eth1", "eth2")):
+        tree.net(name, tree.pci(f"pci0000:00/0000:0{number}:00.0"))
+    node = Node(tree)
+    assert len(node.links.read(0.0)) == 2
+    tree.route("eth0", "eth1")
+    assert len(node.links.read(100.0)) == 1
+    assert node.told() == []
