@@ -46,10 +46,10 @@ class GpuBus:
         """Tell whether there is an NVIDIA device on the bus."""
         if not self._root.is_dir():
             return False, f"{self._root} is not there: mount /sys read-only"
-        found = self._scan()
-        return (
-            (True, f"{len(found)} on the bus") if found else (False, "no NVIDIA device on the bus")
-        )
+        self._scan()
+        if not self._misses:
+            return False, "no NVIDIA device on the bus"
+        return True, f"{len(self._misses)} on the bus"
 
     def read(self, now: float) -> list[Sample]:
         """Tell of devices that went; return how many are there, and their links if nobody else."""
