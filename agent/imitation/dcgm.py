@@ -82,6 +82,7 @@ class Imitation:
         self._plans: dict[tuple[str, Attributes], _Plan | None] = {}
         self._described: tuple[int, dict[str, Attributes]] = (-1, {})
         self._blocks: dict[str, list[Block]] = {}
+        self._parts: set[str] = set()
         self._prefixes: dict[tuple[int, str], list[str]] = {}
 
     def see(self, samples: Iterable[Sample]) -> None:
@@ -119,7 +120,8 @@ class Imitation:
             for use in plan.uses:
                 _add(cells, use, hw_id, value)
         self._describe(infos, devices)
-        order = sorted(devices, key=lambda hw_id: (devices[hw_id], hw_id))
+        # Parts come before their device: what a part says of itself, the device need not say.
+        order = sorted(devices, key=lambda hw_id: (hw_id not in self._parts, devices[hw_id], hw_id))
         return self._written(cells, plain, of_processes, order, now, room)
 
     def _plan(self, name: str, pairs: Attributes) -> _Plan | None:
@@ -150,6 +152,7 @@ class Imitation:
         self._described = described
         self._prefixes.clear()
         named = {hw_id: dict(pairs) for hw_id, pairs in infos.items()}
+        self._parts = {hw_id for hw_id, info in named.items() if info.get("hw.parent") in named}
         self._blocks = {
             hw_id: labels.blocks(
                 info,
@@ -183,6 +186,8 @@ class Imitation:
                         continue
                     shares = of_processes.get((_PER_PROCESS.get(one.metric, ""), hw_id))
                     lines += self._lines(place, one, hw_id, value, shares)
+            if self._parts:
+                lines = _once(lines)
             fitting = lines[: room - shown]
             left_out += len(lines) - len(fitting)
             shown += len(fitting)
@@ -196,7 +201,7 @@ class Imitation:
     ) -> float | None:
         if one.derived:
             return _derived(one.derived, hw_id, plain)
-        if one.last_fault:
+        if one.last_fault and hw_id not in self._parts:
             return 0.0  # none yet
         if one.metric == _NVLINK and not one.fixed and one.link is None:
             return self._observations.link_rate(hw_id)
@@ -305,6 +310,14 @@ def _derived(
         return None
     # What is held back is not told by every driver; then it counts as in use.
     return max(0.0, first - sum(value or 0.0 for value in rest))
+
+
+def _once(lines: Sequence[str]) -> list[str]:
+    """Return the first line of each series."""
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(line.rpartition(" ")[0], line)
+    return list(found.values())
 
 
 def _shared(blocks: Sequence[Block], shares: Mapping[str, float]) -> list[float]:

@@ -1,0 +1,405 @@
+"""The page as dcgm-exporter's readers expect it: names, units, labels, one series a device."""
+
+import re
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from rankscope.agent.attribution import Attribution
+from rankscope.agent.attribution.joining import Belongs, Facts, Process
+from rankscope.agent.attribution.pod_resources import Given
+from rankscope.agent.imitation import Imitation
+from rankscope.agent.imitation.fields import fields
+from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+
+NODE = Resource(host="n1")
+GPU_0: dict[str, Scalar] = {"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"}
+
+
+class Page:
+    """An imitation and what it is fed with."""
+
+    def __init__(self, names="old", **more):
+        self.attribution = Attribution()
+        self.imitation = Imitation(names=names, host="n1", attribution=self.attribution, **more)
+        self.samples: list[Sample] = []
+        self.now = 1.0
+
+    def see(self, *samples):
+        self.samples = list(samples)
+        self.now = max((sample.at for sample in samples), default=self.now)
+        self.imitation.see(samples)
+        self.attribution.see(samples)
+
+    def give(self, *given, names=None, belongs=None, processes=()):
+        facts = self.attribution.facts([], self.now)
+        facts = Facts(facts.devices, processes)
+        self.attribution.update(
+            facts,
+            given=[Given("ml", pod, "train", "nvidia.com/gpu", device) for pod, device in given],
+            memberships=belongs or {},
+            names=names or {},
+            jobs={},
+        )
+
+    def text(self, room=10_000):
+        series = [(NODE, one.metric, one.attributes, one.value) for one in self.samples]
+        return self.imitation.render(series, self.now, room=room)[0]
+
+    def values(self) -> dict[str, list[tuple[dict[str, str], float]]]:
+        found: dict[str, list[tuple[dict[str, str], float]]] = {}
+        seen: set[Any] = set()
+        for line in self.text().splitlines():
+            if line.startswith("#"):
+                continue
+            (family,) = text_string_to_metric_families(f"{line}\n")
+            (sample,) = family.samples
+            key = (sample.name, tuple(sorted(sample.labels.items())))
+            assert key not in seen, f"{line} stands on the page twice"
+            seen.add(key)
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
+        return found
+
+
+def lines_of(page, name):
+    return [line for line in page.text().splitlines() if re.match(rf"{name}[{{ ]", line)]
+
+
+def test_a_series_reads_to_the_letter_as_dcgm_exporter_writes_it(gpu):
+    page = Page()
+    page.see(*gpu(0))
+    page.give(("job-0", "GPU-0"))
+    assert (
+        "# HELP DCGM_FI_DEV_GPU_TEMP Temperature of the GPU die.\n"
+        "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"
+        'DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-0",pci_bus_id="00000000:07:00.0",device="nvidia0",'
+        'modelName="NVIDIA H100 80GB HBM3",Hostname="n1",DCGM_FI_DRIVER_VERSION="550.54.15",'
+        'container="train",namespace="ml",pod="job-0"} 41\n'
+    ) in page.text()
+
+
+OLD = {
+    "DCGM_FI_DEV_SM_CLOCK": 1755,
+    "DCGM_FI_DEV_MEM_CLOCK": 2619,
+    "DCGM_FI_DEV_MAX_SM_CLOCK": 1980,
+    "DCGM_FI_DEV_CLOCKS_EVENT_REASONS": 0x4 | 0x40,
+    "DCGM_FI_DEV_GPU_TEMP": 41,
+    "DCGM_FI_DEV_MEMORY_TEMP": 52,
+    "DCGM_FI_DEV_POWER_USAGE": 612.345679,
+    "DCGM_FI_DEV_ENFORCED_POWER_LIMIT": 700,
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 123456789,
+    "DCGM_FI_DEV_PCIE_REPLAY_COUNTER": 3,
+    "DCGM_FI_DEV_PCIE_LINK_GEN": 5,
+    "DCGM_FI_DEV_PCIE_LINK_WIDTH": 16,
+    "DCGM_FI_PROF_PCIE_TX_BYTES": 1000,
+    "DCGM_FI_PROF_PCIE_RX_BYTES": 2000,
+    "DCGM_FI_DEV_GPU_UTIL": 57,
+    "DCGM_FI_DEV_MEM_COPY_UTIL": 31,
+    "DCGM_FI_DEV_ENC_UTIL": 0,
+    "DCGM_FI_DEV_DEC_UTIL": 2,
+    "DCGM_FI_DEV_FB_TOTAL": 81920,
+    "DCGM_FI_DEV_FB_FREE": 81920 - 61440 - 512,
+    "DCGM_FI_DEV_FB_USED": 61440,
+    "DCGM_FI_DEV_FB_RESERVED": 512,
+    "DCGM_FI_DEV_FB_USED_PERCENT": 0.75,
+    "DCGM_FI_DEV_XID_ERRORS": 0,
+    "DCGM_FI_DEV_GPU_RECOVERY_ACTION": 1,
+    "DCGM_FI_DEV_POWER_VIOLATION": 2500000000,
+    "DCGM_FI_DEV_THERMAL_VIOLATION": 250000000,
+    "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL": 7,
+    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL": 0,
+    "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": 1,
+    "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": 4,
+    "DCGM_FI_DEV_ROW_REMAP_FAILURE": 0,
+    "DCGM_FI_DEV_ROW_REMAP_PENDING": 1,
+    "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL": 1000,
+    "DCGM_FI_PROF_NVLINK_TX_BYTES": 512000000,
+    "DCGM_FI_PROF_NVLINK_RX_BYTES": 512000000,
+    "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": 6,
+    "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL": 6,
+    "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL": 6,
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0.91,
+    "DCGM_FI_PROF_SM_ACTIVE": 0.8125,
+    "DCGM_FI_PROF_SM_OCCUPANCY": 0.25,
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": 0.375,
+    "DCGM_FI_PROF_DRAM_ACTIVE": 0.5,
+    "DCGM_FI_PROF_PIPE_FP16_ACTIVE": 0.125,
+}
+"""Every field these samples make, in DCGM's units: MHz, C, W, mJ, %, MiB, ns, MB/s, ratios."""
+
+NEW = {
+    "DCGM_FI_DEV_SM_CLOCK_HERTZ": 1755e6,
+    "DCGM_FI_DEV_MEMORY_CLOCK_HERTZ": 2619e6,
+    "DCGM_FI_DEV_GPU_TEMP_CELSIUS": 41,
+    "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS": 52,
+    "DCGM_FI_DEV_BOARD_POWER_WATTS": 612.345679,
+    "DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL": 123456.789,
+    "DCGM_FI_DEV_PCIE_REPLAY_TOTAL": 3,
+    "DCGM_FI_DEV_GPU_UTIL_RATIO": 0.57,
+    "DCGM_FI_DEV_MEMORY_UTIL_RATIO": 0.31,
+    "DCGM_FI_DEV_DEC_UTIL_RATIO": 0.02,
+    "DCGM_FI_DEV_XID_ERROR": 0,
+    "DCGM_FI_DEV_FB_CAPACITY_BYTES": 80 * 2**30,
+    "DCGM_FI_DEV_FB_FREE_BYTES": 20 * 2**30 - 512 * 2**20,
+    "DCGM_FI_DEV_FB_USED_BYTES": 60 * 2**30,
+    "DCGM_FI_DEV_FB_RESERVED_BYTES": 512 * 2**20,
+    "DCGM_FI_DEV_NVLINK_THROUGHPUT_BYTES_PER_SECOND": 1024000000,
+    "DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL": 1,
+    "DCGM_FI_DEV_ROW_REMAP_FAILED": 0,
+    "DCGM_FI_DEV_GPU_POWER_THROTTLE_SECONDS_TOTAL": 2.5,
+    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 0.91,
+    "DCGM_FI_PROF_TENSOR_UTIL_RATIO": 0.375,
+    "DCGM_FI_PROF_DRAM_UTIL_RATIO": 0.5,
+    "DCGM_FI_PROF_SM_UTIL_RATIO": 0.8125,
+}
+
+
+def test_every_old_name_has_its_value_in_its_own_unit(gpu):
+    page = Page("old")
+    page.see(*gpu(0))
+    found = {name: value for name, ((_, value),) in only(page).items()}
+    assert found == OLD
+
+
+def only(page):
+    """Leave out what is counted over readings: it has tests of its own."""
+    return {name: one for name, one in page.values().items() if "DCGM_EXP" not in name}
+
+
+def test_new_names_have_base_units(gpu):
+    page = Page("new")
+    page.see(*gpu(0))
+    found = page.values()
+    assert {name: found[name][0][1] for name in NEW} == NEW
+    assert {name for name in OLD if name not in {one.name for one in fields("new")}} & set(
+        found
+    ) == set()
+
+
+def test_hosts_are_labelled_as_each_generation_does(gpu):
+    for names, expected in (
+        ("old", {"Hostname"}),
+        ("new", {"hostname"}),
+    ):
+        page = Page(names)
+        page.see(*gpu(0))
+        for series in page.values().values():
+            assert all({"Hostname", "hostname"} & set(labels) == expected for labels, _ in series)
+
+
+def test_with_both_a_name_that_did_not_change_stands_once_and_has_both_labels(gpu):
+    page = Page("both")
+    page.see(*gpu(0))
+    found = page.values()
+    assert {*OLD, *NEW} <= set(found)
+    ((labels, _),) = found["DCGM_FI_DEV_PCIE_LINK_GEN"]
+    assert (labels["Hostname"], labels["hostname"]) == ("n1", "n1")
+    ((labels, _),) = found["DCGM_FI_DEV_GPU_TEMP"]
+    assert "hostname" not in labels
+
+
+def test_types_and_heads_stand_once_before_their_series(gpu):
+    page = Page("both")
+    page.see(*gpu(0), *gpu(1))
+    heads = [line.split()[2] for line in page.text().splitlines() if line.startswith("# TYPE")]
+    assert len(heads) == len(set(heads))
+    assert "# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter" in page.text()
+
+
+def test_eight_devices_are_a_series_each_in_order(gpu):
+    page = Page()
+    page.see(*(sample for index in reversed(range(8)) for sample in gpu(index)))
+    labels = [labels for labels, _ in page.values()["DCGM_FI_DEV_GPU_UTIL"]]
+    assert [one["gpu"] for one in labels] == [str(index) for index in range(8)]
+    assert labels[1]["pci_bus_id"] == "00000000:08:00.0"
+    assert "pod" not in labels[0]
+
+
+def test_devices_of_other_vendors_are_not_dcgms(gpu):
+    page = Page()
+    other = attributes({"hw.id": "npu-0", "gpu": 0, "hw.vendor": "ascend"})
+    page.see(Sample("hw.gpu.utilization", 0.5, 1.0, other))
+    assert page.text() == ""
+
+
+def test_a_device_that_is_only_known_by_a_value_is_shown_with_what_there_is():
+    page = Page()
+    page.see(Sample("hw.power", 100.0, 1.0, attributes({"hw.id": "GPU-0", "gpu": 0})))
+    labels = 'gpu="0",UUID="GPU-0",pci_bus_id="",device="nvidia0",modelName="",Hostname="n1"'
+    expected = [f"DCGM_FI_DEV_POWER_USAGE{{{labels}}} 100"]
+    assert lines_of(page, "DCGM_FI_DEV_POWER_USAGE") == expected
+
+
+def test_what_has_no_reading_has_no_series(gpu):
+    page = Page()
+    page.see(*(one for one in gpu(0) if one.metric not in ("hw.power", "hw.gpu.memory.usage")))
+    found = page.values()
+    for name in ("POWER_USAGE", "FB_USED", "FB_FREE", "FB_USED_PERCENT", "ECC_SBE_AGG_TOTAL"):
+        assert f"DCGM_FI_DEV_{name}" not in found
+
+
+def test_memory_that_the_driver_does_not_tell_apart_counts_as_used(gpu):
+    page = Page()
+    page.see(*(one for one in gpu(0) if one.metric != "hw.gpu.memory.reserved"))
+    assert page.values()["DCGM_FI_DEV_FB_FREE"][0][1] == 81920 - 61440
+
+
+def test_a_total_that_is_told_wins_over_the_sum_of_its_parts(gpu):
+    page = Page()
+    page.see(*gpu(0), Sample("hw.gpu.nvlink.throughput", 1024000.0, 1.0, attributes(GPU_0)))
+    assert page.values()["DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"][0][1] == 1
+
+
+def test_without_a_rate_of_links_it_follows_from_their_bytes(gpu):
+    page = Page()
+    for at, value in ((1.0, 0.0), (11.0, 10240000000.0)):
+        pairs = {**GPU_0, "direction": "transmit"}
+        page.see(
+            *(one for one in gpu(0, at=at) if one.metric != "hw.gpu.nvlink.throughput"),
+            Sample("hw.gpu.nvlink.io", value, at, attributes(pairs)),
+        )
+    assert page.values()["DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"][0][1] == 1000
+
+
+def test_links_one_by_one_are_shown_when_asked_for(gpu):
+    page = Page(links=4)
+    page.see(*gpu(0))
+    found = page.values()
+    assert found["DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L3"][0][1] == 3
+    assert "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L4" not in found
+
+
+def fault(code, count, at, *, last=None):
+    yield Sample("hw.gpu.faults", count, at, attributes({**GPU_0, "code": code}))
+    if last is not None:
+        yield Sample("hw.gpu.fault.last", last, at, attributes(GPU_0))
+
+
+def test_an_xid_shows_in_the_gauge_in_the_window_and_in_the_count(gpu):
+    page = Page("both")
+    page.see(*gpu(0, at=1000.0))
+    assert page.values()["DCGM_FI_DEV_XID_ERRORS"][0][1] == 0
+    page.see(*gpu(0, at=1100.0), *fault("79", 1.0, 1100.0, last=79.0))
+    page.see(*gpu(0, at=1105.0), *fault("79", 3.0, 1105.0, last=79.0), *fault("sxid.1", 1, 1105.0))
+    found = page.values()
+    assert found["DCGM_FI_DEV_XID_ERRORS"][0][1] == 79
+    assert found["DCGM_FI_DEV_XID_ERROR"][0][1] == 79
+    ((labels, value),) = found["DCGM_EXP_XID_ERRORS_COUNT"]
+    assert (labels["xid"], labels["window_size_in_ms"], value) == ("79", "300000", 3)
+    ((labels, value),) = found["DCGM_EXP_XID_ERRORS_TOTAL"]
+    assert (labels["xid"], value) == ("79", 3)
+    page.see(*gpu(0, at=1404.0), *fault("79", 3.0, 1404.0, last=79.0))
+    assert page.values()["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 2
+    page.see(*gpu(0, at=1500.0), *fault("79", 3.0, 1500.0, last=79.0))
+    found = page.values()
+    assert found["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 0
+    assert found["DCGM_EXP_XID_ERRORS_TOTAL"][0][1] == 3
+
+
+def test_faults_from_before_the_agents_start_are_not_of_the_window(gpu):
+    page = Page()
+    page.see(*gpu(0, at=1000.0), *fault("79", 5.0, 1000.0))
+    page.see(*gpu(0, at=1010.0), *fault("79", 6.0, 1010.0))
+    assert page.values()["DCGM_EXP_XID_ERRORS_COUNT"][0][1] == 1
+    assert page.values()["DCGM_EXP_XID_ERRORS_TOTAL"][0][1] == 6
+
+
+def test_clock_events_are_counted_in_dcgms_words(gpu):
+    page = Page()
+    for step in range(3):
+        page.see(*gpu(0, at=1000.0 + 5 * step))
+    found = page.values()
+    counted = {
+        labels["clock_event"]: value for labels, value in found["DCGM_EXP_CLOCK_EVENTS_COUNT"]
+    }
+    assert (counted["power_cap"], counted["hw_thermal"]) == (3, 3)
+    began = {labels["clock_event"]: value for labels, value in found["DCGM_EXP_CLOCK_EVENTS_TOTAL"]}
+    assert (began["power_cap"], began["gpu_idle"]) == (1, 0)
+
+
+def test_a_pod_that_goes_takes_its_labels_along(gpu):
+    page = Page()
+    page.see(*gpu(0))
+    page.give(("a", "GPU-0"))
+    assert page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]["pod"] == "a"
+    page.give(("b", "GPU-0"))
+    assert page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]["pod"] == "b"
+    page.give()
+    assert "pod" not in page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]
+
+
+def test_time_slices_are_a_series_each_also_of_one_pod(gpu):
+    page = Page()
+    page.see(*gpu(0))
+    page.give(("a", "GPU-0::0"), ("a", "GPU-0::1"), ("b", "GPU-0::2"))
+    labels = [labels for labels, _ in page.values()["DCGM_FI_DEV_GPU_TEMP"]]
+    assert [(one["pod"], one["vgpu"]) for one in labels] == [("a", "0"), ("a", "1"), ("b", "2")]
+
+
+def test_holders_of_a_shared_device_are_shown_their_own_share(gpu):
+    page = Page(pod_uid=True)
+    page.see(
+        *gpu(0),
+        Sample("hw.gpu.process.memory", 3 * 2**30, 1.0, attributes({**GPU_0, "pid": 10})),
+        Sample("hw.gpu.process.memory", 1 * 2**30, 1.0, attributes({**GPU_0, "pid": 11})),
+        Sample("hw.gpu.process.utilization", 0.4, 1.0, attributes({**GPU_0, "pid": 10})),
+    )
+    page.give(
+        ("a", "GPU-0::0"),
+        ("b", "GPU-0::1"),
+        ("c", "GPU-0::2"),
+        names={f"uid-{name}": ("ml", name) for name in "abc"},
+        belongs={10: Belongs(pod_uid="uid-a"), 11: Belongs(pod_uid="uid-b")},
+        processes=[Process("GPU-0", 10, 1.0), Process("GPU-0", 11, 1.0)],
+    )
+    found = page.values()
+    used = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_FB_USED"]}
+    assert used == {"a": 3072, "b": 1024, "c": 0}
+    busy = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_GPU_UTIL"]}
+    assert busy == {"a": 40, "b": 0, "c": 0}
+    warm = {labels["pod"]: value for labels, value in found["DCGM_FI_DEV_GPU_TEMP"]}
+    assert warm == {"a": 41, "b": 41, "c": 41}
+    assert found["DCGM_FI_DEV_GPU_TEMP"][0][0]["pod_uid"] == "uid-a"
+
+
+def test_a_part_has_its_devices_identity_and_its_own_profile(gpu):
+    page = Page()
+    part: dict[str, Scalar] = {"hw.id": "MIG-p", "gpu": 0, "hw.vendor": "nvidia"}
+    described: dict[str, Scalar] = {**part, "hw.parent": "GPU-0", "partition": "1g.10gb/7"}
+    page.see(
+        *gpu(0),
+        Sample("hw.gpu.info", 1.0, 1.0, attributes(described)),
+        Sample("hw.gpu.memory.usage", 2**30, 1.0, attributes(part)),
+    )
+    page.give(("a", "MIG-p"))
+    ((labels, used),) = page.values()["DCGM_FI_DEV_FB_USED"]
+    assert (labels["GPU_I_PROFILE"], labels["GPU_I_ID"]) == ("1g.10gb", "7")
+    assert (labels["UUID"], labels["pod"], used) == ("GPU-0", "a", 1024)
+    ((labels, warm),) = page.values()["DCGM_FI_DEV_GPU_TEMP"]
+    assert (labels["GPU_I_ID"], labels["pod"], warm) == ("7", "a", 41)
+
+
+def test_odd_characters_are_escaped(gpu):
+    page = Page()
+    page.see(*gpu(0))
+    page.give(('a "b" \\ c\n', "GPU-0"))
+    assert page.values()["DCGM_FI_DEV_GPU_UTIL"][0][0]["pod"] == 'a "b" \\ c\n'
+
+
+def test_no_more_series_than_there_is_room_for(gpu):
+    page = Page()
+    page.see(*gpu(0), *gpu(1))
+    series = [(NODE, one.metric, one.attributes, one.value) for one in page.samples]
+    everything, shown, left_out = page.imitation.render(series, 1.0, room=10_000)
+    assert left_out == 0
+    fewer, kept, dropped = page.imitation.render(series, 1.0, room=7)
+    assert (kept, dropped) == (7, shown - 7)
+    assert everything.startswith(fewer)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_not_shown(value):
+    page = Page()
+    page.see(Sample("hw.power", value, 1.0, attributes({"hw.id": "GPU-0", "gpu": 0})))
+    assert lines_of(page, "DCGM_FI_DEV_POWER_USAGE") == []
