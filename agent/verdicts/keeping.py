@@ -4,13 +4,13 @@ import json
 import logging
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...vocabulary import device_faults
-from ...vocabulary.device_faults import Catalogue
+from ...vocabulary.device_faults import CLASSES, Catalogue, FaultKnowledge
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from ..devices import Devices
 from ..storms import Storms
@@ -26,6 +26,9 @@ _CLOCK_SLACK = 0.5
 """The wall time of a line of the kernel log is reckoned anew at each start, to about this."""
 _ANSWERS = frozenset({"hw.temperature", "hw.power", "hw.gpu.utilization", "hw.gpu.memory.usage"})
 """Readings only a device that works can give."""
+_RECOVERY = "154"
+"""The XID with which the driver says which recovery a device needs."""
+_NO_RECOVERY = "the driver asks for no recovery any more"
 _STATE = {"fatal": "failed", "degraded": "degraded"}
 
 _log = logging.getLogger(__name__)
@@ -104,14 +107,17 @@ class Verdicts:
             if isinstance(pid, int):
                 verdict.pid = pid
             self._changed = True
-            if event.attributes.get("recovery") == "none":
-                self._clear_after_reset(hw_id, now, "the driver asks for no recovery any more")
-            if not fresh:
-                return None
-            verdict.count += fresh
-            self._total(key, fresh)
-            told = self._storms.take(key, now, by=fresh)
-            return self._enriched(event, case, told) if told else None
+            if self._amend(verdict, event):
+                self._storms.forget(key)
+            leaving = None
+            if fresh:
+                verdict.count += fresh
+                self._total(key, fresh)
+                told = self._storms.take(key, now, by=fresh)
+                leaving = self._enriched(event, case, told) if told else None
+            if code == _RECOVERY and event.attributes.get("action") == "none":
+                self._clear_after_reset(hw_id, now, _NO_RECOVERY)
+            return leaving
 
     def tick(self, now: float) -> list[Event]:
         """Close what was quiet long enough; return summaries of storms. Call it every second."""
@@ -240,21 +246,33 @@ class Verdicts:
     def _open(self, key: tuple[str, str], event: Event, now: float) -> _Case:
         vendor = str(event.attributes.get("vendor", "nvidia"))
         known = self._knowledge.find(vendor, key[1])
-        said = str(event.attributes.get("class", ""))
-        grave: str = known.fault_class
-        if said in device_faults.CLASSES and (known.line_decides or not known.known):
-            grave = said
         verdict = opened(
-            known, hw_id=key[0], code=key[1], fault_class=grave, at=event.at, boot_id=self._boot_id
+            known,
+            hw_id=key[0],
+            code=key[1],
+            fault_class=_said(known, event) or known.fault_class,
+            at=event.at,
+            boot_id=self._boot_id,
         )
-        action = event.attributes.get("action")
-        if action and not verdict.immediate:
-            verdict.immediate = str(action)
         if len(self._cases) >= _OPEN:
             oldest = min(self._cases.values(), key=lambda one: one.verdict.last_seen)
             self._clear(oldest, now, "there were too many to keep")
         case = self._cases[key] = _Case(verdict)
         return case
+
+    def _amend(self, verdict: Verdict, event: Event) -> bool:
+        """Take what this telling says beyond the ones before; tell whether that is news."""
+        known = self._knowledge.find(verdict.vendor, verdict.code)
+        action = str(event.attributes.get("action", ""))
+        asks = known.line_decides or not known.immediate
+        other = bool(action) and asks and action != verdict.immediate
+        if other:
+            verdict.immediate = action
+        said = _said(known, event)
+        graver = said != "" and _graver(said, verdict.fault_class)
+        if graver:
+            verdict.fault_class = said
+        return other or graver
 
     def _occurrences(self, case: _Case, source: str, by: int, at: float) -> int:
         """Return how many new occurrences this telling adds, other sources' tellings considered."""
@@ -299,7 +317,7 @@ class Verdicts:
         before = self._actions.get(hw_id, "none")
         self._actions[hw_id] = action
         if action == "none" and before != "none":
-            self._clear_after_reset(hw_id, now, "the driver asks for no recovery any more")
+            self._clear_after_reset(hw_id, now, _NO_RECOVERY)
 
     def _answered(self, hw_id: str, at: float, now: float) -> None:
         for case in list(self._cases.values()):
@@ -327,6 +345,17 @@ class Verdicts:
         self._cleared = [*self._cleared, verdict][-_CLEARED:]
         self._changed = True
         _log.info("fault %s of %s is over: %s", verdict.code, verdict.hw_id, how)
+
+
+def _said(known: FaultKnowledge, event: Event) -> str:
+    """Return the class the telling itself names, where the table lets it; else ""."""
+    said = str(event.attributes.get("class", ""))
+    return said if said in CLASSES and (known.line_decides or not known.known) else ""
+
+
+def _graver(one: str, other: str) -> bool:
+    places: Sequence[str] = CLASSES
+    return places.index(one) < places.index(other)
 
 
 def _count(value: Scalar | None) -> int:

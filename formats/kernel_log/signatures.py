@@ -38,7 +38,7 @@ class Signature:
             signature=self.name,
             role=self.role,
             text=text[:TEXT],
-            device=groups.get("device") or "",
+            device=(groups.get("device") or "").rstrip(":."),
             pid=int(pid) if 0 < len(pid) < 10 else None,
         )
 

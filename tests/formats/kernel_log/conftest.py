@@ -1,0 +1,23 @@
+"""Reads lines as the agent would, one after the other."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rankscope.formats.kernel_log import Parser, Told, relevant
+
+
+@pytest.fixture
+def read() -> Callable[..., list[Told]]:
+    """Feed lines a tenth of a second apart; what the pre-filter would drop is dropped."""
+
+    def feed(*lines: str, apart: float = 0.1) -> list[Told]:
+        parser = Parser()
+        return [
+            told
+            for number, line in enumerate(lines)
+            if relevant(line.encode())
+            for told in parser.feed(line, 1000.0 + number * apart)
+        ]
+
+    return feed

@@ -1,0 +1,74 @@
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope.formats import kernel_log
+from rankscope.formats.kernel_log import DeviceFault, OomKill, Parser
+
+PIECES = st.sampled_from(
+    [
+        "NVRM: Xid (PCI:0000:05:00): ", "NVRM: ", "SXid (PCI:", "): ", "79, ", "154, ", "149, ",
+        "pid=", "pid='<unknown>', ", "name=x, ", "Fatal ", "XC0 i0 Link ", "-1 (0x", "0000:05:00.0",
+        "fallen off the bus", "GPU at PCI:0000:05:00: GPU-12345678", "oom-kill:constraint=",
+        "Killed process ", "123", "(python)", ",task_memcg=/a,task=b,pid=", "Task in /x killed as",
+        " a result of limit of /y", "\n", "recovery action changed from 0x0 to 0x", "AER: ",
+        "segfault at ", "99999999999999999999", "\x00", "\u2603",
+    ]
+)  # fmt: skip
+LINES = st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=12).map("".join)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_a_record_or_none_and_a_line_in_any_case(data):
+    found = kernel_log.record(data)
+    assert found is None or isinstance(found.text, str)
+    assert isinstance(kernel_log.line(data.decode("latin-1")).text, str)
+    kernel_log.relevant(data)
+
+
+@given(st.lists(LINES, max_size=20))
+def test_no_line_upsets_the_parser_and_what_it_tells_is_bounded(lines):
+    parser = Parser()
+    for number, line in enumerate(lines):
+        for told in parser.feed(line, float(number)):
+            assert len(told.text) <= 300
+            if isinstance(told, DeviceFault):
+                assert told.code
+                assert told.pid is None or 0 <= told.pid < 10**9
+            if isinstance(told, OomKill):
+                assert 0 <= told.pid < 10**9
+
+
+@given(LINES)
+def test_what_the_parser_tells_of_a_line_the_pre_filter_lets_through(line):
+    if Parser().feed(line, 0.0):
+        assert kernel_log.relevant(line.encode("utf-8", "replace"))
+
+
+@given(
+    st.integers(0, 0xFFFF), st.integers(0, 255), st.integers(0, 31), st.integers(1, 999),
+    st.integers(1, 2**22),
+)  # fmt: skip
+def test_every_xid_that_can_be_written_is_read_back(domain, bus, slot, code, pid):
+    text = f"NVRM: Xid (PCI:{domain:04x}:{bus:02x}:{slot:02x}): {code}, pid={pid}, name=p, x"
+    (fault,) = Parser().feed(text, 0.0)
+    assert isinstance(fault, DeviceFault)
+    assert (str(code), f"{domain:04x}:{bus:02x}:{slot:02x}.0", pid) == (
+        fault.code,
+        fault.pci,
+        fault.pid,
+    )
+
+
+def test_long_hostile_lines_cost_no_more_than_a_moment():
+    parser = Parser()
+    started = time.process_time()
+    for needle in (
+        "ilesystem", "Port module event", "AER: ", "PCIe Bus Error", "segfault at ", "NVRM: Xid (",
+        "INFO: task blocked for more than", "oom-kill:constraint=", "nvme nvme0: I/O ",
+    ):  # fmt: skip
+        parser.feed(needle * 20_000, 0.0)
+        parser.feed("(" * 100_000 + needle, 0.0)
+        parser.feed(needle + "a" * 100_000, 0.0)
+    assert time.process_time() - started < 5.0
