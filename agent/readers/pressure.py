@@ -30,7 +30,10 @@ class Pressure:
         for resource in _RESOURCES:
             for line in _lines(f"{self._folder}/{resource}"):
                 kind, *fields = line.split()
-                found = dict(field.partition("=")[::2] for field in fields)
+                found: dict[str, str] = {}
+                for field in fields:
+                    name, _, value = field.partition("=")
+                    found[name] = value
                 if "avg10" not in found or "total" not in found:
                     continue
                 pairs = attributes({"resource": resource, "kind": kind})

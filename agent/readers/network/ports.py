@@ -7,10 +7,11 @@ log. Counters go on over resets and restarts. One that crosses its limit is an e
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ....vocabulary.device_faults import thresholds
-from ....vocabulary.samples import Event, Sample, attributes
+from ....vocabulary.samples import Attributes, Event, Sample, attributes
 from ...baselines import Baselines
 from ...health import Health
 from . import counters, kernel_files
@@ -23,6 +24,26 @@ _WIDEST_LEGACY = 32
 """Counters of more bits than this are not of the old kind that stops at its highest value."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One file that counts, the series it is part of, and the name of its baseline."""
+
+    counter: counters.Counter
+    path: str
+    pairs: Attributes
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What a port has, as of a look. `rate` in bytes a second, None while it has none."""
+
+    at: float
+    pairs: Attributes
+    rate: float | None
+    files: Sequence[_Read]
 
 
 class NetworkPorts:
@@ -46,7 +67,7 @@ class NetworkPorts:
         path = state / "network_ports.json" if state else None
         self._baselines = Baselines(path, boot=boot)
         self._crossings = Crossings(thresholds.infiniband(), tell=tell)
-        self._found: dict[str, tuple[float, Sequence[counters.Found], float | None]] = {}
+        self._found: dict[str, _There] = {}
         self._full: dict[str, bool] = {}
 
     def supported(self) -> tuple[bool, str]:
@@ -62,19 +83,17 @@ class NetworkPorts:
         """Return counters and rates; a file that has no value now is left out."""
         samples: list[Sample] = []
         for port in self._inventory.ports(now):
-            found, rate = self._there(port, now)
-            pairs = {"device": port.device, "port": port.port}
-            if rate is not None:
-                samples.append(Sample("hw.network.bandwidth.limit", rate, now, attributes(pairs)))
-            totals: dict[tuple[str, str, object], float] = {}
-            for one in found:
-                total = self._count(port, one, now)
+            there = self._there(port, now)
+            if there.rate is not None:
+                samples.append(Sample("hw.network.bandwidth.limit", there.rate, now, there.pairs))
+            totals: dict[tuple[str, Attributes], float] = {}
+            for file in there.files:
+                total = self._count(port, file, now)
                 if total is not None:
-                    series = (one.counter.metric, *one.counter.label)
+                    series = (file.counter.metric, file.pairs)
                     totals[series] = totals.get(series, 0.0) + total
             samples += [
-                Sample(metric, total, now, attributes({**pairs, name: str(value)}))
-                for (metric, name, value), total in totals.items()
+                Sample(metric, total, now, pairs) for (metric, pairs), total in totals.items()
             ]
         self._baselines.keep(now)
         return samples
@@ -83,12 +102,12 @@ class NetworkPorts:
         """Save the baselines."""
         self._baselines.close()
 
-    def _count(self, port: Port, found: counters.Found, now: float) -> float | None:
-        counter = found.counter
-        raw = kernel_files.number(found.path)
+    def _count(self, port: Port, file: _Read, now: float) -> float | None:
+        counter = file.counter
+        raw = kernel_files.number(file.path)
         if raw is None or raw < 0:
             return None
-        step = self._baselines.advance(f"{port.key}/{counter.folder}/{counter.file}", raw)
+        step = self._baselines.advance(file.key, raw)
         if counter.bits <= _WIDEST_LEGACY:
             self._note_full(port, counter, raw)
         if counter.metric == "hw.network.errors":
@@ -111,13 +130,23 @@ class NetworkPorts:
                 port.device, port.port, counter.file, raw, counter.bits,
             )  # fmt: skip
 
-    def _there(self, port: Port, now: float) -> tuple[Sequence[counters.Found], float | None]:
+    def _there(self, port: Port, now: float) -> _There:
         known = self._found.get(port.key)
-        if known is None or not 0 <= now - known[0] < _AGAIN_SECONDS:
+        if known is None or not 0 <= now - known.at < _AGAIN_SECONDS:
             net = self._inventory.net(port.interface) if port.interface else ""
-            known = (now, counters.of(port, net), _rate(port, net))
+            pairs = {"device": port.device, "port": port.port}
+            files = [
+                _Read(
+                    one.counter,
+                    one.path,
+                    attributes({**pairs, one.counter.label[0]: one.counter.label[1]}),
+                    f"{port.key}/{one.counter.folder}/{one.counter.file}",
+                )
+                for one in counters.of(port, net)
+            ]
+            known = _There(now, attributes(pairs), _rate(port, net), files)
             self._found[port.key] = known
-        return known[1], known[2]
+        return known
 
 
 def _rate(port: Port, net: str) -> float | None:
