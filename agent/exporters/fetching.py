@@ -118,7 +118,9 @@ class Client:
             raise http.client.IncompleteRead(b"")
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
-        if response.will_close:
+        will_close = response.will_close
+        response.close()  # else the connection takes no other request
+        if will_close:
             self.close()
 
     def _cut(self) -> None:

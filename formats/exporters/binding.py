@@ -1,6 +1,6 @@
 """What is done with the values of one series: decided once, when the series is first seen."""
 
-import math
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -71,7 +71,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class FaultBinding:
-    """A series that tells fault codes; `code` is empty where the value is the code."""
+    """A series that tells fault codes; `code` is the whole code, empty where the value is one."""
 
     device: Device
     kind: str
@@ -81,12 +81,7 @@ class FaultBinding:
 
     def spelled(self, value: float) -> str:
         """Return the code as events and metrics carry it."""
-        if self.code:
-            return f"{self.prefix}{self.code}"
-        if math.isfinite(value) and value == int(value):
-            number = int(value)
-            return f"{self.prefix}{format(number, self.format) if self.format else number}"
-        return f"{self.prefix}{value:g}"
+        return self.code or f"{self.prefix}{format(int(value), self.format or 'd')}"
 
 
 Action = tuple[Target, tuple[Slot, ...]]
@@ -125,6 +120,8 @@ class Binder:
         device = None if row.node else self._devices.of(labels, instance=row.instance)
         if device is None and not row.node:
             return None
+        if labels.get(row.code_label):
+            labels[row.code_label] = _code(row, labels[row.code_label])
         plain: list[tuple[Slot, float, bool]] = []
         others: list[Action] = []
         for target in row.targets:
@@ -235,7 +232,17 @@ def _is_plain(target: Target) -> bool:
 def _fault(row: Row, labels: Mapping[str, str], device: Device | None) -> FaultBinding | None:
     if not row.fault or device is None:
         return None
-    code = labels.get(row.code_label, "") if row.code_label else row.code
+    code = labels.get(row.code_label, "") if row.code_label else row.code_prefix + row.code
     if row.code_label and not code:
         return None  # the series that says "none yet"
+    if not row.code_label and not row.code:
+        code = ""  # the value is the code
     return FaultBinding(device, row.fault, code, row.code_prefix, row.code_format)
+
+
+def _code(row: Row, text: str) -> str:
+    """Return the code of a label: numbers, decimal or hexadecimal, in the form of the row."""
+    if row.code_format:
+        with contextlib.suppress(ValueError):  # a name
+            text = format(int(text, 0), row.code_format)
+    return f"{row.code_prefix}{text}"

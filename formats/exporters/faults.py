@@ -5,7 +5,7 @@ it stood. What was there when we first looked is therefore no news, unless the v
 is wrong now (`present`). `state` keeps what was known from one start of the agent to the next.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Event, attributes
@@ -16,6 +16,7 @@ _SAME_SECONDS = 120.0
 """One fault told in two ways (last code and count) within this time is one."""
 _GONE_PAGES = 2
 """Pages without a code until it counts as over: one may be cut short."""
+_STANDING = ("last", "present")
 _MOST = 512
 """Codes remembered of one exporter."""
 
@@ -23,7 +24,8 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Present:
+class _Standing:
+    register: str
     missing: int = 0
 
 
@@ -33,16 +35,15 @@ class FaultWatch:
 
     exporter: str
     vendor: str
-    _last: dict[str, float] = field(default_factory=dict)
     _counts: dict[Key, float] = field(default_factory=dict)
-    _present: dict[Key, _Present] = field(default_factory=dict)
+    _standing: dict[Key, _Standing] = field(default_factory=dict)
     _told: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
 
     def see(
         self,
         readings: Iterable[tuple[FaultBinding, float]],
-        devices: Iterable[Device],
+        devices: Sequence[Device],
         *,
         at: float,
     ) -> list[Event]:
@@ -51,45 +52,43 @@ class FaultWatch:
         `devices` are those the page spoke of: a code is over when its device speaks without it.
         """
         found: list[tuple[Device, str, str, int]] = []
-        now_present: set[Key] = set()
+        standing: dict[Key, str] = {}
         for binding, value in readings:
-            hw_id = binding.device.hw_id
-            code = binding.spelled(value)
+            hw_id, code = binding.device.hw_id, binding.spelled(value)
             key = (hw_id, code)
-            if binding.kind == "present":
-                if value != 0:
-                    now_present.add(key)
-                    if key not in self._present and len(self._present) < _MOST:
-                        self._present[key] = _Present()
-                        found.append((binding.device, code, "present", 1))
-            elif binding.kind == "last":
-                before = self._last.get(hw_id)
-                self._last[hw_id] = value
-                if value not in (0, before) and self._is_news(hw_id, before):
-                    found.append((binding.device, code, "last", 1))
+            if binding.kind in _STANDING:
+                if value == 0:
+                    continue
+                register = f"{binding.kind}:{binding.prefix}"
+                standing[key] = register
+                if key not in self._standing and len(self._standing) < _MOST:
+                    self._standing[key] = _Standing(register)
+                    if binding.kind == "present" or hw_id in self._started:
+                        found.append((binding.device, code, binding.kind, 1))
             elif key in self._counts or len(self._counts) < _MOST:
                 before = self._counts.get(key)
                 self._counts[key] = value
                 more = int(value - (before or 0.0))
-                if more > 0 and self._is_news(hw_id, before):
+                if more > 0 and (before is not None or hw_id in self._started):
                     found.append((binding.device, code, binding.kind, more))
-        spoke = {device.hw_id: device for device in devices}
-        self._forget(now_present, spoke)
-        self._started.update(spoke)
+        self._forget(standing, {device.hw_id for device in devices})
+        self._started.update(device.hw_id for device in devices)
         return [event for one in found if (event := self._event(*one, at)) is not None]
 
-    def _is_news(self, hw_id: str, before: float | None) -> bool:
-        """Tell whether a code or count is new: not when the device itself is seen first."""
-        return before is not None or hw_id in self._started
-
-    def _forget(self, now_present: set[Key], spoke: Mapping[str, Device]) -> None:
-        for key, present in list(self._present.items()):
-            if key in now_present:
-                present.missing = 0
+    def _forget(self, standing: Mapping[Key, str], spoke: set[str]) -> None:
+        """Forget codes that are over: their device speaks without them, or of another last one."""
+        replaced = {
+            (hw_id, register)
+            for (hw_id, _), register in standing.items()
+            if register.startswith("last:")
+        }
+        for key, known in list(self._standing.items()):
+            if key in standing:
+                known.missing = 0
             elif key[0] in spoke:
-                present.missing += 1
-                if present.missing >= _GONE_PAGES:
-                    del self._present[key]
+                known.missing += 1
+                if known.missing >= _GONE_PAGES or (key[0], known.register) in replaced:
+                    del self._standing[key]
 
     def _event(self, device: Device, code: str, kind: str, count: int, at: float) -> Event | None:
         key = (device.hw_id, code)
@@ -114,23 +113,23 @@ class FaultWatch:
     def state(self) -> dict[str, object]:
         """Return what must outlive the agent, as JSON has it."""
         return {
-            "last": dict(self._last),
             "counts": [[*key, value] for key, value in self._counts.items()],
-            "present": [list(key) for key in self._present],
+            "standing": [[*key, known.register] for key, known in self._standing.items()],
+            "devices": sorted(self._started),
         }
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Take back what `state` gave; anything that does not fit is left out."""
-        last, counts, present = state.get("last"), state.get("counts"), state.get("present")
-        for hw_id, value in last.items() if isinstance(last, dict) else ():
-            if isinstance(value, int | float):
-                self._last[str(hw_id)] = float(value)
-                self._started.add(str(hw_id))
-        for entry in counts if isinstance(counts, list) else ():
-            if isinstance(entry, list) and len(entry) == 3 and isinstance(entry[2], int | float):
+        for entry in _entries(state.get("counts")):
+            if isinstance(entry[2], int | float):
                 self._counts[str(entry[0]), str(entry[1])] = float(entry[2])
-                self._started.add(str(entry[0]))
-        for entry in present if isinstance(present, list) else ():
-            if isinstance(entry, list) and len(entry) == 2:
-                self._present[str(entry[0]), str(entry[1])] = _Present()
-                self._started.add(str(entry[0]))
+        for entry in _entries(state.get("standing")):
+            self._standing[str(entry[0]), str(entry[1])] = _Standing(str(entry[2]))
+        devices = state.get("devices")
+        if isinstance(devices, list):
+            self._started.update(map(str, devices))
+
+
+def _entries(told: object) -> Iterable[list[object]]:
+    if isinstance(told, list):
+        yield from (entry for entry in told if isinstance(entry, list) and len(entry) == 3)
