@@ -222,9 +222,11 @@ class Scenario:
 
     def xid(self, gpu: int, code: int) -> None:
         """Raise one XID through the event set."""
-        before = [part for part in (self.get(gpu, "xid") or "").split(", ") if part]
-        serial = int(before[-1].split(":")[0]) + 1 if before else 1
-        self.set(gpu, "xid", ", ".join([*before[-63:], f"{serial}:{code}"]))
+        self._tell(gpu, "xid", str(code))
+
+    def event(self, gpu: int, kind: int, data: int = 0) -> None:
+        """Raise any other event, by NVML's type: 2 is a double-bit ECC error."""
+        self._tell(gpu, "events", f"{kind:#x}:{data}")
 
     def renumber(self, order: Sequence[int]) -> None:
         """Give the devices new indices: those named, in this order; one left out is gone."""
@@ -251,6 +253,11 @@ class Scenario:
     def processes(self, gpu: int, memory: Mapping[int, int]) -> None:
         """Say which processes compute on the device, as pid to bytes."""
         self.set(gpu, "processes", ", ".join(f"{pid}:{size}" for pid, size in memory.items()))
+
+    def _tell(self, gpu: int, key: str, what: str) -> None:
+        before = [part for part in (self.get(gpu, key) or "").split(", ") if part]
+        serial = int(before[-1].split(":")[0]) + 1 if before else 1
+        self.set(gpu, key, ", ".join([*before[-63:], f"{serial}:{what}"]))
 
     # -- the file ----------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
-/* The event set. "xid = <serial>:<code>, ..." lists a device's faults; each serial higher than the
- * last one that a set has seen is one event for that set. */
+/* The event set. "xid = <serial>:<code>, ..." lists a device's faults, and "events =
+ * <serial>:<type>:<data>, ..." whatever else it tells; each serial higher than the last one that a
+ * set has seen under its key is one event for that set. */
 #ifndef RANKSCOPE_NVML_EVENTS_H
 #define RANKSCOPE_NVML_EVENTS_H
 
@@ -8,7 +9,7 @@
 #include <sys/inotify.h>
 
 struct event_set {
-    unsigned long long wanted[MAX_GPUS], seen[MAX_GPUS];
+    unsigned long long wanted[MAX_GPUS], seen[MAX_GPUS][2];
     int changes; /* tells when the scenario's folder changes: a wait sleeps, as a driver's does */
 };
 
@@ -64,17 +65,19 @@ PUBLIC nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsign
     return leave(NVML_SUCCESS);
 }
 
-/* Find the lowest serial above `seen`; 0 when there is none. */
-static unsigned long long next_xid(const scenario_t *s, int gpu, unsigned long long seen,
-                                   unsigned long long *code)
+/* Find the event of the lowest serial above `seen` under one of the two keys; 0: there is none. */
+static unsigned long long next_event(const scenario_t *s, int gpu, int key, unsigned long long seen,
+                                     unsigned long long *type, unsigned long long *data)
 {
-    const char *at = value_of(s, gpu, "xid");
-    unsigned long long best = 0;
+    const char *at = value_of(s, gpu, key ? "events" : "xid");
+    unsigned long long best = 0, n[3];
     while (at && *at) {
-        unsigned long long serial, number;
-        if (sscanf(at, "%llu:%llu", &serial, &number) == 2 && serial > seen &&
-            (!best || serial < best))
-            best = serial, *code = number;
+        int found = sscanf(at, "%llu:%lli:%llu", &n[0], (long long *)&n[1], &n[2]);
+        if (found == 2 + key && n[0] > seen && (!best || n[0] < best)) {
+            best = n[0];
+            *type = key ? n[1] : EVENT_XID_CRITICAL;
+            *data = key ? n[2] : n[1];
+        }
         at += strcspn(at, ",");
         at += strspn(at, ", ");
     }
@@ -86,12 +89,13 @@ PUBLIC nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long 
                                              nvmlEventSet_t set)
 {
     ENTER_DEVICE(device, ON_DEVICE);
-    unsigned long long supported = EVENT_XID_CRITICAL, unused;
+    unsigned long long supported = EVENT_XID_CRITICAL, type, data, at;
     number(call.s, call.gpu, "event_types", &supported);
     if (!set || types & ~supported)
         return leave(set ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT);
-    for (unsigned long long at; (at = next_xid(call.s, call.gpu, set->seen[call.gpu], &unused));)
-        set->seen[call.gpu] = at;
+    for (int key = 0; key < 2; key++)
+        while ((at = next_event(call.s, call.gpu, key, set->seen[call.gpu][key], &type, &data)))
+            set->seen[call.gpu][key] = at;
     set->wanted[call.gpu] |= types;
     return leave(NVML_SUCCESS);
 }
@@ -99,17 +103,19 @@ PUBLIC nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long 
 /* One look at the set: an event, a lost member (only when nothing is left to tell), or nothing. */
 static nvmlReturn_t look(const call_t *call, nvmlEventSet_t set, nvmlEventData_t *out)
 {
-    unsigned long long code = 0, serial, ends = 1;
+    unsigned long long type, data, serial, ends = 1;
     nvmlReturn_t result = NVML_ERROR_TIMEOUT;
     for (int gpu = 0; gpu < MAX_GPUS; gpu++) {
-        if (!(set->wanted[gpu] & EVENT_XID_CRITICAL))
+        if (!set->wanted[gpu])
             continue;
-        serial = next_xid(call->s, gpu, set->seen[gpu], &code);
-        if (serial) {
-            set->seen[gpu] = serial;
-            *out = (nvmlEventData_t){handle_of(gpu, -1), EVENT_XID_CRITICAL, code, ~0U, ~0U};
-            return NVML_SUCCESS;
-        }
+        for (int key = 0; key < 2; key++)
+            while ((serial = next_event(call->s, gpu, key, set->seen[gpu][key], &type, &data))) {
+                set->seen[gpu][key] = serial;
+                if (!(type & set->wanted[gpu]))
+                    continue; /* a kind that nobody registered for */
+                *out = (nvmlEventData_t){handle_of(gpu, -1), type, data, ~0U, ~0U};
+                return NVML_SUCCESS;
+            }
         if (call->s->devices[gpu].state == STATE_LOST || call->s->devices[gpu].index < 0)
             result = NVML_ERROR_GPU_IS_LOST;
     }

@@ -169,6 +169,17 @@ def test_several_xids_come_in_order_and_each_once(scenario, watch):
     assert watch("n.nvmlEventSetWait_v2(s, 0)") == TIMEOUT
 
 
+def test_other_events_come_to_those_who_registered_for_them(scenario, watch):
+    double_bit = 2
+    watch.hold("x", "s")
+    watch.hold("s", "n.nvmlEventSetCreate()")
+    watch(f"n.nvmlDeviceRegisterEvents(d[3], {double_bit}, s)")
+    scenario.event(3, double_bit, 17)
+    assert watch(WAIT.format(20_000)) == [3, double_bit, 17]
+    watch.hold("s", "x")
+    assert watch("n.nvmlEventSetWait_v2(s, 30)") == TIMEOUT
+
+
 def test_an_xid_of_before_the_registration_is_not_told(scenario, client, until):
     scenario.xid(0, 31)
     scenario.set(0, "temperature_c", 77)
