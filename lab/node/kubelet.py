@@ -1,7 +1,8 @@
 """A kubelet's pod-resources socket: a real gRPC server that tells which container holds what.
 
 Service v1.PodResourcesLister with List, Get and GetAllocatableResources (KEP-606, KEP-1884). The
-messages are few and are written here byte by byte, so that no generated code is needed.
+messages are few and are written here byte by byte, so that no generated code is needed. grpcio is a
+development dependency: nothing that an installed package runs imports this module.
 """
 
 import socket

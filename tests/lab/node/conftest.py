@@ -104,8 +104,9 @@ def settle():
 
 
 @pytest.fixture
-def start():
+def start(program):
     """Return a starter of clients that are stopped after the test."""
+    program("gcc")
     clients = []
 
     def begin(environment, *, initialised=True):
@@ -121,7 +122,8 @@ def start():
 
 
 @pytest.fixture
-def scenario(tmp_path):
+def scenario(tmp_path, program):
+    program("gcc")  # or there is nothing to build the stub with
     return Scenario(tmp_path, profile="H100", gpus=8)
 
 

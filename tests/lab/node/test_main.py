@@ -12,6 +12,11 @@ COUNT = "import pynvml as n; n.nvmlInit(); print(n.nvmlDeviceGetCount(), n.nvmlD
 NAMES = COUNT.format("n.nvmlDeviceGetHandleByIndex(1)")
 
 
+@pytest.fixture(autouse=True)
+def _compiler(program):
+    program("gcc")
+
+
 def run(*words):
     return subprocess.run([*NODE, *words], capture_output=True, text=True, timeout=60, check=False)
 

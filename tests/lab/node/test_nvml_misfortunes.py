@@ -250,7 +250,8 @@ def test_without_a_compiler_the_error_says_what_to_install(tmp_path, monkeypatch
         nvml.library(folder=tmp_path)
 
 
-def test_a_built_library_is_used_again(tmp_path):
+def test_a_built_library_is_used_again(tmp_path, program):
+    program("gcc")
     first = nvml.library(folder=tmp_path) / nvml.LIBRARY
     made = first.stat().st_mtime_ns
     assert nvml.library(folder=tmp_path) / nvml.LIBRARY == first

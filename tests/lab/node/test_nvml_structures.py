@@ -1,7 +1,6 @@
 """The stub's C structures are byte for byte those of the public Python binding."""
 
 import ctypes
-import shutil
 import subprocess
 
 import pynvml
@@ -39,7 +38,7 @@ VERSIONS = {
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, program):
     """Return what the compiler says of each structure: sizes, offsets and version words."""
     asks = [f'printf("{name} %zu\\n", sizeof({name}));' for name in PAIRS]
     asks += [
@@ -57,8 +56,7 @@ def measured(tmp_path_factory):
         + "\n".join(asks)
         + "\n}\n"
     )
-    compiler = shutil.which("gcc") or "cc"
-    subprocess.run([compiler, f"-I{nvml.HERE}", "-o", folder / "sizes", source], check=True)
+    subprocess.run([program("gcc"), f"-I{nvml.HERE}", "-o", folder / "sizes", source], check=True)
     said = subprocess.run([folder / "sizes"], check=True, capture_output=True, text=True).stdout
     return {name: int(number) for name, number in map(str.split, said.splitlines())}
 
