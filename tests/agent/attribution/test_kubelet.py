@@ -11,22 +11,38 @@ from rankscope.agent.attribution import pod_resources
 from rankscope.agent.attribution.kubelet import KubeletError, ask
 from rankscope.agent.attribution.pod_resources import Given
 from rankscope.formats import wire
-
-from .conftest import claim, container, devices, pod
+from rankscope.lab.node.kubelet import Claim, Container, Pod
 
 GPU = ("nvidia.com/gpu", "nvidia.com/mig-*")
 
 
+def pod(*containers: bytes) -> bytes:
+    """Return a list of one pod as the kubelet writes it."""
+    inner = b"".join(wire.block(3, container) for container in containers)
+    return wire.block(1, wire.block(1, b"p") + wire.block(2, b"ml") + inner)
+
+
+def container(*fields: bytes) -> bytes:
+    return wire.block(1, b"c") + b"".join(fields)
+
+
+def devices(resource: str, *ids: str) -> bytes:
+    names = b"".join(wire.block(2, each.encode()) for each in ids)
+    return wire.block(2, wire.block(1, resource.encode()) + names)
+
+
 def test_five_hundred_pods_are_read_and_only_accelerators_kept(kubelet):
-    kubelet.answer = b"".join(
-        pod(
-            "ml",
-            f"pod-{number}",
-            container("sidecar", devices("hugepages", "1")),
-            container("train", devices("nvidia.com/gpu", f"GPU-{number}")),
+    kubelet.pods = [
+        Pod(
+            name=f"pod-{number}",
+            namespace="ml",
+            containers=(
+                Container(name="sidecar", devices={"hugepages": ["1"]}),
+                Container(name="train", devices={"nvidia.com/gpu": [f"GPU-{number}"]}, numa=1),
+            ),
         )
         for number in range(500)
-    )
+    ]
     found = pod_resources.decode(ask(kubelet.path), resources=GPU)
     assert [
         Given("ml", f"pod-{number}", "train", "nvidia.com/gpu", f"GPU-{number}")
@@ -36,9 +52,10 @@ def test_five_hundred_pods_are_read_and_only_accelerators_kept(kubelet):
 
 def test_an_answer_of_megabytes_comes_whole(kubelet):
     names = [f"GPU-{number:08d}" for number in range(100_000)]
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", *names)))
-    assert len(kubelet.answer) > 1 << 20
-    found = pod_resources.decode(ask(kubelet.path), resources=GPU)
+    kubelet.answer = pod(container(devices("nvidia.com/gpu", *names)))
+    data = ask(kubelet.path)
+    assert len(data) > 1 << 20
+    found = pod_resources.decode(data, resources=GPU)
     assert [one.device for one in found] == names
 
 
@@ -48,13 +65,17 @@ def test_a_list_without_pods_is_an_answer(kubelet):
 
 
 def test_mig_resources_are_known_by_how_they_begin():
-    data = pod("ml", "p", container("c", devices("nvidia.com/mig-1g.10gb", "MIG-1")))
+    data = pod(container(devices("nvidia.com/mig-1g.10gb", "MIG-1")))
     assert [one.device for one in pod_resources.decode(data, resources=GPU)] == ["MIG-1"]
     assert pod_resources.decode(data, resources=("nvidia.com/gpu",)) == []
 
 
-def test_dynamic_resources_are_kept_by_their_driver():
-    data = pod("ml", "p", container("c", claim("gpu.nvidia.com", "gpu-0", "k8s.gpu=GPU-1")))
+def test_dynamic_resources_are_kept_by_their_driver(kubelet):
+    claim = Claim(driver="gpu.nvidia.com", pool="node-1", device="gpu-0", cdi=["k8s.gpu=GPU-1"])
+    kubelet.pods = [
+        Pod(name="p", namespace="ml", containers=[Container(name="c", devices={}, claims=[claim])])
+    ]
+    data = ask(kubelet.path)
     expected = [Given("ml", "p", "c", "gpu.nvidia.com", "gpu-0", ("k8s.gpu=GPU-1",))]
     assert pod_resources.decode(data, resources=GPU, drivers=("gpu.nvidia.com",)) == expected
     assert pod_resources.decode(data, resources=("gpu.nvidia.com",)) == []
@@ -62,9 +83,9 @@ def test_dynamic_resources_are_kept_by_their_driver():
 
 def test_fields_of_later_versions_are_stepped_over():
     later = wire.block(90, b"new") + wire.tag(91, wire.VARINT) + wire.varint(7)
-    data = later + pod("ml", "p", container("c", later, devices("nvidia.com/gpu", "GPU-1")), later)
-    data = data.replace(b"ml", b"ML")
-    assert [one.namespace for one in pod_resources.decode(data, resources=GPU)] == ["ML"]
+    data = later + pod(container(later, devices("nvidia.com/gpu", "GPU-1")), later)
+    (found,) = pod_resources.decode(data, resources=GPU)
+    assert found == Given("ml", "p", "c", "nvidia.com/gpu", "GPU-1")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,7 @@ def test_fields_of_later_versions_are_stepped_over():
     [
         b"\xff" * 40,
         b"<html>no</html>",
-        pod("ml", "p")[:-2],
+        pod()[:-2],
         wire.tag(1, wire.VARINT) + b"\x01",
         wire.block(1, wire.tag(1, wire.VARINT) + b"\x01"),
     ],
@@ -88,9 +109,16 @@ def test_a_missing_socket_says_what_to_mount(tmp_path):
     assert raised.value.reason == "missing"
 
 
+def test_a_socket_that_a_dead_kubelet_left_is_no_kubelet(kubelet):
+    kubelet.die()
+    with pytest.raises(KubeletError, match="refused") as raised:
+        ask(kubelet.path)
+    assert raised.value.reason == "connection"
+
+
 def test_a_refusal_is_told_with_the_kubelets_own_words(kubelet):
-    kubelet.refusal = (grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit: 100%")
-    with pytest.raises(KubeletError, match="status 8: rejected by rate limit: 100%") as raised:
+    kubelet.refusal = grpc.StatusCode.RESOURCE_EXHAUSTED
+    with pytest.raises(KubeletError, match="gRPC status 8: told to refuse") as raised:
         ask(kubelet.path)
     assert raised.value.reason == "status"
 
@@ -104,7 +132,7 @@ def test_a_list_beyond_the_limit_is_given_up(kubelet):
 
 
 def test_a_kubelet_that_does_not_answer_is_left_at_the_deadline(kubelet):
-    kubelet.hold.clear()
+    kubelet.be_slow(30.0)
     began = time.monotonic()
     with pytest.raises(KubeletError) as raised:
         ask(kubelet.path, deadline_seconds=0.3)

@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from rankscope.agent.attribution import slurm
 
 
@@ -18,12 +20,14 @@ def test_the_job_of_a_real_process_is_in_its_environment():
     process.communicate(b"\n")
 
 
-def test_an_environment_without_a_job_or_with_an_odd_one_gives_none(proc):
-    root = proc(1, environ="PATH=/bin\0NOT_SLURM_JOB_ID=5\0")
-    assert slurm.job_of(1, root) == ""
-    proc(2, environ='SLURM_JOB_ID=4"} 1\n\0')
-    assert slurm.job_of(2, root) == ""
-    assert slurm.job_of(3, root) == ""
+@pytest.mark.parametrize(
+    "environ", ["", "PATH=/bin\0NOT_SLURM_JOB_ID=5\0", 'SLURM_JOB_ID=4"} 1\n\0', "SLURM_JOB_ID="]
+)
+def test_an_environment_without_a_job_or_with_an_odd_one_gives_none(tmp_path, environ):
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "environ").write_text(environ)
+    assert slurm.job_of(7, tmp_path) == ""
+    assert slurm.job_of(8, tmp_path) == ""
 
 
 def test_job_files_are_read_by_index_and_instance(tmp_path):

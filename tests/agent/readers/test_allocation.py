@@ -10,10 +10,9 @@ from rankscope.agent.health import Health
 from rankscope.agent.readers.allocation import Allocation
 from rankscope.agent.settings import Attribution as AttributionSettings
 from rankscope.agent.trainers import Trainer
+from rankscope.lab.node.kubelet import Claim, Container, Kubelet, Pod, training_pod
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Sample, attributes
-
-from .conftest import claim, container, devices, pod
 
 UID = "0a1b2c3d-1111-2222-3333-444455556666"
 CGROUP = f"0::/kubepods/pod{UID}/{'ab' * 32}"
@@ -76,7 +75,27 @@ def patience(monkeypatch):
 
 
 @pytest.fixture
-def node(tmp_path, kubelet, proc):
+def kubelet(folder):
+    with Kubelet(folder / "kubelet.sock") as one:
+        yield one
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Put processes below a root that stands for /proc."""
+
+    def make(pid, *, cgroup="0::/", environ=""):
+        at = tmp_path / "proc" / str(pid)
+        at.mkdir(parents=True)
+        (at / "stat").write_text(f"{pid} (python) S {'0 ' * 50}\n")
+        (at / "cgroup").write_text(f"{cgroup}\n")
+        (at / "environ").write_text(environ)
+
+    return make
+
+
+@pytest.fixture
+def node(tmp_path, kubelet):
     return Node(tmp_path, kubelet.path)
 
 
@@ -88,22 +107,22 @@ def held(samples):
 
 
 def test_every_device_of_five_hundred_pods_is_its_pods(node, kubelet):
-    kubelet.answer = b"".join(
-        pod("ml", f"p{number}", container("c", devices("nvidia.com/gpu", f"GPU-{number}")))
+    kubelet.pods = [
+        training_pod(f"p{number}", [f"GPU-{number}"])
         if number < 8
-        else pod("web", f"p{number}", container("c"))
+        else Pod(name=f"p{number}", containers=[Container(name="web", devices={"cpu": ["1"]})])
         for number in range(500)
-    )
+    ]
     assert held(node.read()) == {(f"GPU-{number}", "ml", f"p{number}") for number in range(8)}
     assert node.up() == 1
 
 
 def test_a_series_has_the_vocabularys_attributes_and_everything_known(
-    node, kubelet, proc, tmp_path
+    node, kubelet, process, tmp_path
 ):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-3")))
+    kubelet.pods = [training_pod("p", ["GPU-3"])]
     (tmp_path / "pods" / f"ml_p_{UID}").mkdir(parents=True)
-    proc(77, cgroup=CGROUP)
+    process(77, cgroup=CGROUP)
     node.trainers.append(Trainer(("", 77), "job-1", 0, 5, 77, None, 0.0))
     memory = attributes({"hw.id": "GPU-3", "gpu": 3, "pid": 77})
     node.attribution.see([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
@@ -116,7 +135,7 @@ def test_a_series_has_the_vocabularys_attributes_and_everything_known(
         "k8s.namespace.name": "ml",
         "k8s.pod.name": "p",
         "k8s.pod.uid": UID,
-        "k8s.container.name": "c",
+        "k8s.container.name": "train",
     }
     metric = metrics.catalogue()[sample.metric]
     named = {name for name, _ in sample.attributes}
@@ -127,21 +146,24 @@ def test_a_series_has_the_vocabularys_attributes_and_everything_known(
 
 
 def test_a_dynamic_resource_is_found_by_its_name(node, kubelet):
-    kubelet.answer = pod("ml", "p", container("c", claim("gpu.nvidia.com", "gpu-6")))
+    claim = Claim(driver="gpu.nvidia.com", pool="node-1", device="gpu-6")
+    kubelet.pods = [
+        Pod(name="p", namespace="ml", containers=[Container(name="c", devices={}, claims=[claim])])
+    ]
     assert held(node.read()) == {("GPU-6", "ml", "p")}
 
 
 def test_a_pod_that_ends_holds_nothing_at_the_next_reading(node, kubelet):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     assert held(node.read()) == {("GPU-0", "ml", "p")}
     version = node.attribution.version
-    kubelet.answer = pod("ml", "q", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("q", ["GPU-0"])]
     assert held(node.read()) == {("GPU-0", "ml", "q")}
     assert node.attribution.version > version
 
 
 def test_the_version_stands_while_nothing_changes(node, kubelet):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     node.read()
     version = node.attribution.version
     node.read()
@@ -149,14 +171,14 @@ def test_the_version_stands_while_nothing_changes(node, kubelet):
 
 
 def test_a_kubelet_that_restarts_is_seen_and_its_pods_stay_for_a_minute(node, kubelet):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     node.read()
-    kubelet.close()
+    kubelet.stop()
     assert held(node.read()) == {("GPU-0", "ml", "p")}
     assert node.up() == 0
     assert node.health.counted("reader_failures", "allocation", "kubelet_missing") == 1
     assert held(node.read(after=60.0)) == set()
-    kubelet.open()
+    kubelet.start()
     assert held(node.read()) == {("GPU-0", "ml", "p")}
     assert node.up() == 1
 
@@ -165,15 +187,15 @@ def test_a_kubelet_that_hangs_delays_a_reading_by_a_moment_and_is_asked_once(
     node, kubelet, patience
 ):
     patience(0.1)
-    kubelet.hold.clear()
+    kubelet.be_slow(30.0)
     began = time.monotonic()
     assert node.read() == []
     assert node.read(after=0.1) == []
     assert time.monotonic() - began < 5
     assert node.up() == 0
-    assert kubelet.asked <= 1
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
-    kubelet.hold.set()
+    assert kubelet.calls <= 1
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
+    kubelet.be_slow(0)
     end = time.monotonic() + 20
     while not node.read(after=1.0):
         assert time.monotonic() < end
@@ -182,7 +204,7 @@ def test_a_kubelet_that_hangs_delays_a_reading_by_a_moment_and_is_asked_once(
 
 @pytest.mark.parametrize("nonsense", [b"\xff" * 100, b"<html></html>"])
 def test_nonsense_is_counted_and_never_taken_for_an_empty_list(node, kubelet, nonsense):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     node.read()
     kubelet.answer = nonsense
     assert held(node.read()) == {("GPU-0", "ml", "p")}
@@ -191,24 +213,22 @@ def test_nonsense_is_counted_and_never_taken_for_an_empty_list(node, kubelet, no
 
 
 def test_a_refusal_is_counted(node, kubelet):
-    kubelet.refusal = (grpc.StatusCode.UNAVAILABLE, "shutting down")
+    kubelet.refusal = grpc.StatusCode.UNAVAILABLE
     assert node.read() == []
     assert node.health.counted("reader_failures", "allocation", "kubelet_status") == 1
 
 
-def test_a_socket_that_appears_late_is_found(tmp_path, kubelet, proc):
-    kubelet.close()
+def test_a_socket_that_appears_late_is_found(tmp_path, kubelet):
+    kubelet.stop()
     node = Node(tmp_path, None, environ={"DCGM_POD_RESOURCES_KUBELET_SOCKET": str(kubelet.path)})
     assert node.read() == []
     assert node.up() == 0
-    kubelet.open()
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.start()
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     assert held(node.read()) == {("GPU-0", "ml", "p")}
 
 
-def test_a_pod_without_the_socket_mounted_is_told_and_a_plain_host_is_not(
-    tmp_path, monkeypatch, proc
-):
+def test_a_pod_without_the_socket_mounted_is_told_and_a_plain_host_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "rankscope.agent.attribution.kubelet.SOCKET", tmp_path / "none" / "kubelet.sock"
     )
@@ -228,13 +248,13 @@ def test_a_kubelet_that_answers_leaves_nothing_to_say(node):
     assert node.reader.supported() == (True, "")
 
 
-def test_jobs_come_from_a_prologs_folder_and_from_cgroups(tmp_path, proc, kubelet):
+def test_jobs_come_from_a_prologs_folder_and_from_cgroups(tmp_path, process, kubelet):
     folder = tmp_path / "jobs"
     folder.mkdir()
     (folder / "0").write_text("4711\n")
     node = Node(tmp_path, kubelet.path, hpc_job_folder=folder)
-    proc(77, cgroup="0::/system.slice/slurmstepd.scope/job_4712/step_0/user/task_0")
-    proc(78, environ="SLURM_JOB_ID=4713\0")
+    process(77, cgroup="0::/system.slice/slurmstepd.scope/job_4712/step_0/user/task_0")
+    process(78, environ="SLURM_JOB_ID=4713\0")
     for pid, index in ((77, 1), (78, 2)):
         memory = attributes({"hw.id": f"GPU-{index}", "gpu": index, "pid": pid})
         node.attribution.see([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
@@ -245,23 +265,23 @@ def test_jobs_come_from_a_prologs_folder_and_from_cgroups(tmp_path, proc, kubele
     assert found == {0: "4711", 1: "4712", 2: "4713"}
 
 
-def test_an_environment_inside_a_pod_makes_no_slurm_job(node, proc):
-    proc(77, cgroup=CGROUP, environ="SLURM_JOB_ID=4713\0")
+def test_an_environment_inside_a_pod_makes_no_slurm_job(node, process):
+    process(77, cgroup=CGROUP, environ="SLURM_JOB_ID=4713\0")
     memory = attributes({"hw.id": "GPU-1", "gpu": 1, "pid": 77})
     node.attribution.see([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
     assert node.read() == []
 
 
 def test_devices_and_processes_nobody_names_any_more_are_forgotten(node, kubelet):
-    kubelet.answer = pod("ml", "p", container("c", devices("nvidia.com/gpu", "GPU-0")))
+    kubelet.pods = [training_pod("p", ["GPU-0"])]
     node.read()
     node.now += 100
     assert node.reader.read(node.now) == []
     assert node.attribution.devices() == {}
 
 
-def test_a_rank_says_where_it_is_until_it_ends(node, proc):
-    proc(77)
+def test_a_rank_says_where_it_is_until_it_ends(node, process):
+    process(77)
     trainer = Trainer(("", 77), "job-1", 0, 5, 77, None, 0.0)
     node.trainers.append(trainer)
     told = Sample("training.rank.info", 1.0, 0.0, attributes({"hw.id": "GPU-2", "rank": 5}))
