@@ -86,6 +86,13 @@ class Inventory:
         """Tell whether a port is there, watched or not."""
         return Path(port.folder or self.net(port.interface)).exists()
 
+    def listed(self) -> set[str]:
+        """Return the names of all RDMA devices and interfaces there are: two cheap readings."""
+        return {
+            *kernel_files.names(f"{self.sys}/class/infiniband"),
+            *kernel_files.names(f"{self.sys}/class/net"),
+        }
+
     def net(self, interface: str) -> str:
         """Return the folder of an interface."""
         return f"{self.sys}/class/net/{interface}"

@@ -78,7 +78,8 @@ class NetworkLinks:
         """Return 1 or 0 for each port that was up since the host started; tell what changed."""
         ports = self._inventory.ports(now)
         states: dict[str, State] = {port.key: self._state(self._link(port)) for port in ports}
-        if "away" in states.values():
+        listed = self._inventory.listed()
+        if "away" in states.values() or any(port.device not in listed for port in ports):
             ports = self._inventory.ports(now, look=True)
         there = {port.key for port in ports}
         for key, link in [*self._links.items()]:
@@ -90,8 +91,9 @@ class NetworkLinks:
                 self._gone(link, now)
         samples: list[Sample] = []
         for key, state in states.items():
-            if key in self._links:
-                self._judge(self._links[key], state, now)
+            watched = self._links.get(key)
+            if watched is not None and watched.port.device in listed:
+                self._judge(watched, state, now)
         for link in self._links.values():
             if link.was_up and link.up is not None:
                 pairs = attributes({"device": link.port.device, "port": link.port.port})

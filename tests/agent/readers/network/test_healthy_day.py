@@ -13,7 +13,7 @@ from rankscope.agent.readers.software.reader import Software
 
 from .conftest import Node, Tree
 
-STEP = 5
+STEP = 10
 """Minutes."""
 DAY = 24 * 60
 GROWING = {
@@ -159,7 +159,7 @@ def test_a_healthy_day_tells_nothing(tree, profile):
     day.live({
         6 * 60: day.restart,
         9 * 60 + 30: reload,
-        9 * 60 + 35: back,
+        9 * 60 + 40: back,
         12 * 60: day.clear,
         18 * 60: day.restart,
         20 * 60: reboot,

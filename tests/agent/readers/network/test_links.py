@@ -149,11 +149,11 @@ def test_a_count_that_is_ahead_of_the_carrier_waits_for_it(tree, roce):
     assert [(one["state"], one.get("count")) for one in node.told()] == [("down", None)]
 
 
-def test_an_hour_of_flapping_is_a_few_events_that_count_it_all_and_end_with_the_truth(tree, roce):
+def test_minutes_of_flapping_are_a_few_events_that_count_it_all_and_end_with_the_truth(tree, roce):
     node = Node(tree)
     node.links.read(0.0)
     changes, at = 1, 0
-    for at in range(1, 3601):
+    for at in range(1, 601):
         changes += 1
         tree.put(roce / "carrier", (changes % 2))
         tree.put(roce / "carrier_changes", changes)
@@ -163,7 +163,7 @@ def test_an_hour_of_flapping_is_a_few_events_that_count_it_all_and_end_with_the_
     for later in range(1, int(FOLD_SECONDS) + 2):
         node.links.read(float(at + later))
     told = node.told()
-    assert len(told) <= (SINGLY + 1) * (3600 / FOLD_SECONDS + 2)
+    assert len(told) <= (SINGLY + 1) * (600 / FOLD_SECONDS + 2)
     assert sum(one.get("count", 1) for one in told) == changes + changes % 2 - 1
     assert told[-1]["state"] == "down"
 
