@@ -22,6 +22,13 @@ class GpuSubject:
         """Return the last values of each device, unless they are older than three periods."""
         return self._supervisor.samples(self.name, since=now - 3 * self.period)
 
+    def notes(self) -> dict[str, str]:
+        """Return functions without an answer on any device, and why."""
+        told: dict[str, str] = {}
+        for by_function in self._supervisor.notes().values():
+            told.update(by_function)
+        return told
+
 
 class GpuWatch:
     """Looks after the worker every second, and says which devices answer."""

@@ -1,34 +1,119 @@
-"""`rankscope doctor`: what this node can and cannot observe, and why."""
+"""`rankscope doctor`: what this node can and cannot observe, why, and what would mend it."""
 
 import argparse
 import json
-from typing import Any
+import os
+import shutil
+import textwrap
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = "say what this node can and cannot observe, and why"
+if TYPE_CHECKING:
+    from ...agent.examination import Examination, Row
+
+HELP = "say what this node can and cannot observe, why, and what would mend it"
 EXTRA: str | None = "agent"
+
+_STATES = {
+    "yes": "reports all it could",
+    "part": "reports a part",
+    "waits": "nothing to report yet",
+    "absent": "no such hardware here, or switched off",
+    "profile": "needs the full profile",
+    "no": "a problem",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="one JSON object a reader and line")
+    parser.add_argument(
+        "--profile",
+        choices=["restricted", "full"],
+        help="what the agent is meant to be able to do here; default: full where the kernel log "
+        "may be read",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the agent's settings")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask every reader; 0 when all can read, 1 when one of them cannot."""
-    from ...agent import readers  # noqa: PLC0415  needs the extra
+    """Try every reader; 0 when nothing is wrong, 1 when there are problems."""
+    from ... import settings  # noqa: PLC0415  needs the extra
+    from ...agent import examination  # noqa: PLC0415
+    from ...agent.settings import FOREIGN, AgentSettings  # noqa: PLC0415
 
-    rows: list[dict[str, Any]] = []
-    for reader in readers.everything(readers.Surroundings()):
-        supported, reason = reader.supported()
-        rows.append({"reader": reader.name, "supported": supported, "reason": reason})
+    loaded = settings.load(
+        AgentSettings, path=arguments.config, environ=os.environ, foreign=FOREIGN
+    )
+    found = examination.examine(loaded, profile=arguments.profile)
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row))
+        for row in found.rows:
+            print(json.dumps(_document(row)))
     else:
-        width = max(len(row["reader"]) for row in rows)
-        for row in rows:
-            word = "yes" if row["supported"] else "no"
-            print(f"{row['reader']:<{width}}  {word:<3}  {row['reason']}".rstrip())
-        print()
-        print("Not looked at by this version: accelerators, network ports, kernel log.")
-    return 0 if all(row["supported"] for row in rows) else 1
+        _print(found)
+    return 1 if found.problems else 0
+
+
+def _document(row: "Row") -> dict[str, object]:
+    return {
+        "reader": row.reader,
+        "state": row.state,
+        "supported": row.state in ("yes", "part", "waits"),
+        "reason": row.reason,
+        "profile": row.profile,
+        "reported": dict(row.reported),
+        "missing": dict(row.missing),
+        "fix": row.fix,
+    }
+
+
+def _print(found: "Examination") -> None:
+    columns = max(60, shutil.get_terminal_size((100, 24)).columns)
+    width = max(len(row.reader) for row in found.rows)
+    before = ""
+    for row in found.rows:
+        total = sum(row.reported.values())
+        said = f"{total} series of {len(row.reported)} metrics" if total else ""
+        reason = "as above" if row.reason and row.reason == before else row.reason
+        before = row.reason
+        line = "; ".join(text for text in (said, reason) if text)
+        _wrapped(f"{row.reader:<{width}}  {row.state:<7}  ", line, columns)
+        if row.state == "part":
+            for why, metrics in _by_reason(row).items():
+                _wrapped(" " * (width + 11), f"without {', '.join(metrics)}: {why}", columns)
+        if row.fix:
+            _wrapped(" " * (width + 11), f"to mend: {row.fix}", columns)
+    print()
+    counted: Counter[str] = Counter(row.state for row in found.rows)
+    print(f"Profile {found.profile}. {len(found.rows)} readers:")
+    for state, meaning in _STATES.items():
+        if counted[state]:
+            print(f"  {counted[state]:3d} {state:<8} {meaning}")
+    if found.events:
+        print(f"Told meanwhile: {len(found.events)} events, the last ones:")
+        for event in list(found.events)[-5:]:
+            text = event.attributes.get("text", "")
+            print(f"  {event.name} {event.attributes.get('code', '')} {text}".rstrip())
+
+
+def _by_reason(row: "Row") -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for metric, why in row.missing.items():
+        reasons.setdefault(why, []).append(metric)
+    return reasons
+
+
+def _wrapped(head: str, text: str, columns: int) -> None:
+    print(
+        textwrap.fill(
+            text,
+            width=columns,
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if text
+        else head.rstrip()
+    )

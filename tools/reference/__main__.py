@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, endpoints, keys, words
+from . import commands, endpoints, keys, readers, words
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -18,7 +18,13 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": commands.page,
     "settings.md": keys.page,
     "api.md": endpoints.page,
+    "readers.md": readers.index,
 }
+
+
+def every_page() -> dict[str, str]:
+    """Return the text of every page by its name below docs/reference."""
+    return {**{name: write() for name, write in PAGES.items()}, **readers.pages()}
 
 
 def main() -> int:
@@ -27,17 +33,26 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on drift")
     check = parser.parse_args().check
     behind = 0
-    for name, write in PAGES.items():
+    pages = every_page()
+    for name, text in pages.items():
         path = FOLDER / name
-        text = write()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         behind += 1
         if check:
             print(f"docs/reference/{name} is behind the code: run `make docs`", file=sys.stderr)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"wrote docs/reference/{name}")
+    for path in sorted((FOLDER / "readers").glob("*.md")):
+        if f"readers/{path.name}" in pages:
+            continue
+        behind += 1
+        if check:
+            print(f"{path.name} is of a reader that is gone: run `make docs`", file=sys.stderr)
+        else:
+            path.unlink()
     return 1 if check and behind else 0
 
 

@@ -76,7 +76,7 @@ def _supported(device: Device) -> bool:
         support = device.ask("nvmlGpmQueryDeviceSupport")
         answer = device.kept["gpm support"] = bool(support and support.isSupportedDevice)
         if not answer:
-            device.notes["gpm"] = "GPM needs Hopper or later, and driver 520 or later"
+            device.notes["GPM"] = "needs Hopper or later, and driver 520 or later"
     return bool(answer)
 
 

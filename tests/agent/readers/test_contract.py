@@ -6,8 +6,9 @@ import time
 import pytest
 
 from rankscope.agent import readers
+from rankscope.agent.readers import catalogue
 from rankscope.agent.trainers import Trainer
-from rankscope.vocabulary import metrics
+from rankscope.vocabulary import events, metrics
 
 ME = Trainer(
     key=("", os.getpid()),
@@ -40,6 +41,17 @@ def test_a_reader_has_a_name_of_its_own_and_a_period(reader):
     assert reader.period > 0
 
 
+def test_a_readers_entry_names_what_the_vocabulary_knows(reader):
+    entry = catalogue.entries()[reader.name]
+    assert set(entry.metrics) <= set(metrics.catalogue())
+    assert set(entry.events) <= set(events.catalogue())
+    assert entry.metrics or entry.events
+    assert entry.profile in ("restricted", "full")
+    for text in (entry.what, entry.source, entry.needs, entry.failure, entry.fix):
+        assert len(text) > 10
+        assert not text.endswith(".")  # the pages and the table end the sentence
+
+
 def test_a_reader_says_whether_it_is_supported_and_if_not_why(reader):
     supported, reason = reader.supported()
     assert supported or len(reason) > 10
@@ -51,7 +63,8 @@ def test_what_a_reader_says_is_in_the_vocabulary_and_timed_now(reader):
             metric = metrics.catalogue()[sample.metric]
             names = {name for name, _ in sample.attributes}
             assert set(metric.attributes) <= names
-            assert names <= {*metric.attributes, *metric.optional}
+            assert names <= {*metric.attributes, *metric.optional, "source", "quality"}
+            assert sample.metric in catalogue.entries()[reader.name].metrics
             assert sample.at == now
             assert sample.value >= 0
 

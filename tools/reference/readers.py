@@ -1,0 +1,54 @@
+"""The agent's readers: a page each, and the list of them, from readers.toml and the vocabulary."""
+
+from rankscope.agent.nvml import SUBJECTS
+from rankscope.agent.readers.catalogue import Entry, entries
+from rankscope.vocabulary import events, metrics
+
+from .tables import NOTE, code, table
+
+
+def index() -> str:
+    """Return the list of all readers, by profile."""
+    rows = [
+        (f"[{entry.name}](readers/{entry.name}.md)", entry.what, entry.profile, entry.needs)
+        for entry in entries().values()
+    ]
+    return (
+        f"{NOTE}# Readers of the agent\n\n"
+        "Each looks at one thing of the node; `readers.off` switches one off by its name, and "
+        "`rankscope doctor` tries them all. The profile is the least one in which a reader works "
+        "(see [deploying](../deploy.md)).\n\n" + table(("reader", "what", "profile", "needs"), rows)
+    )
+
+
+def pages() -> dict[str, str]:
+    """Return a page for each reader, by file name below docs/reference."""
+    return {f"readers/{name}.md": _page(entry) for name, entry in entries().items()}
+
+
+def _page(entry: Entry) -> str:
+    parts = [f"{NOTE}# Reader {entry.name}\n\n{entry.what}.\n"]
+    pace = SUBJECTS.get(entry.name)
+    if pace:
+        parts.append(f"Asked every {pace:g} s, since an event may come of it.\n")
+    if entry.metrics:
+        parts.append("## What\n\n" + table(("metric", "unit", "kind", "meaning"), _metrics(entry)))
+    if entry.events:
+        rows = [(code(name), events.catalogue()[name].help) for name in entry.events]
+        parts.append("## Events\n\n" + table(("event", "meaning"), rows))
+    parts.append(f"## Source\n\n{entry.source}\n")
+    parts.append(
+        f"## Privilege\n\nProfile: {entry.profile}. Needs: {entry.needs}.\n"
+        + (
+            f"\nThe restricted profile does not see: {entry.restricted_blind}.\n"
+            if entry.restricted_blind
+            else ""
+        )
+    )
+    parts.append(f"## Failure\n\n{entry.failure}.\n\nTo mend: {entry.fix}.\n")
+    return "\n".join(parts)
+
+
+def _metrics(entry: Entry) -> list[tuple[str, str, str, str]]:
+    known = metrics.catalogue()
+    return [(code(n), code(known[n].unit), known[n].kind, known[n].help) for n in entry.metrics]
