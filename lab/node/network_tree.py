@@ -11,6 +11,19 @@ COUNTERS, HW_COUNTERS = table("counters"), table("hw_counters")
 STATISTICS = table("statistics")
 RATES = {100: "100 Gb/sec (4X EDR)", 200: "200 Gb/sec (4X HDR)", 400: "400 Gb/sec (4X NDR)"}
 
+_COLUMNS = (
+    ("bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast"),
+    ("bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed"),
+)
+"""Of /proc/net/dev, received and sent; sysfs has other words for some."""
+_SYSFS = {
+    "errs": "errors",
+    "drop": "dropped",
+    "fifo": "fifo_errors",
+    "frame": "frame_errors",
+    "carrier": "carrier_errors",
+}
+
 _INFINIBAND, _ETHERNET = 32, 1  # ARPHRD numbers, what `type` says
 
 
@@ -138,6 +151,25 @@ class NetworkTree:
         self.count(device, "port_rcv_data", received // 4, port)
         for way, size in (("xmit", sent), ("rcv", received)):
             self.count(device, f"port_{way}_packets", size // 4096, port)
+
+    def traffic(self, interface: str, received: int, sent: int) -> None:
+        """Let an interface carry bytes, as its own counters and /proc/net/dev have it."""
+        statistics = self._files.sys / "class" / "net" / interface / "statistics"
+        for way, size in (("rx", received), ("tx", sent)):
+            self._files.add(statistics / f"{way}_bytes", size)
+            self._files.add(statistics / f"{way}_packets", size // 1500)
+        self.summarise()
+
+    def summarise(self) -> None:
+        """Write /proc/net/dev (the node's, by its first process) from the interfaces' counters."""
+        lines = ["Inter-|   Receive  |  Transmit", f" face |{'|'.join(map(' '.join, _COLUMNS))}"]
+        for folder in sorted((self._files.sys / "class" / "net").iterdir()):
+            counts = {key: self._files.read(folder / "statistics" / key) for key in STATISTICS}
+            row = [counts.get(f"rx_{_SYSFS.get(name, name)}", "0") for name in _COLUMNS[0]]
+            row += [counts.get(f"tx_{_SYSFS.get(name, name)}", "0") for name in _COLUMNS[1]]
+            lines.append(f"{folder.name:>6}: {' '.join(row)}")
+        for place in (self._files.proc / "net", self._files.proc / "1" / "net"):
+            self._files.write(place / "dev", "\n".join(lines))
 
     def unplug(self, device: str) -> None:
         """Take an RDMA device and its interface away, as when its driver lets go of the card."""

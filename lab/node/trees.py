@@ -130,6 +130,7 @@ def _management(files: KernelFiles, pci: PciTree, ports: NetworkTree) -> None:
     route = f"{MANAGEMENT}\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0"
     for folder in (files.proc / "net", files.proc / "1" / "net"):
         files.write(folder / "route", f"{head}\n{route}")
+    ports.summarise()
 
 
 def _driver(files: KernelFiles) -> None:

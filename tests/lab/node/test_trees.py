@@ -115,6 +115,19 @@ def test_counters_grow_and_data_is_counted_in_fours(node):
     assert said(node, f"{port}/port_rcv_data") == "2048"
 
 
+def test_an_interfaces_traffic_is_in_its_counters_and_in_the_summary(node):
+    node.network.traffic("eno1", received=3000, sent=1500)
+    assert said(node, "class/net/eno1/statistics/rx_bytes") == "3000"
+    [line] = [
+        line
+        for line in (node.files.proc / "net/dev").read_text().splitlines()
+        if line.strip().startswith("eno1:")
+    ]
+    columns = line.split()
+    assert (columns[1], columns[2], columns[9], columns[10]) == ("3000", "2", "1500", "1")
+    assert len(columns) == 17
+
+
 def test_a_reader_that_keeps_its_file_open_sees_each_change(node):
     path = node.files.sys / "class/infiniband/mlx5_0/ports/1/counters/symbol_error"
     with path.open("rb") as kept:
