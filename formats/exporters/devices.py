@@ -17,7 +17,7 @@ class Device:
         self.vendor = vendor
         self.seen_on = 0
         self._facts: dict[str, Scalar] = {}
-        self.info: Attributes = ()
+        self.info: Attributes = attributes(self.pairs())
 
     def pairs(self) -> dict[str, Scalar | None]:
         """Return the attributes that every point about this device carries."""
@@ -33,6 +33,11 @@ class Device:
         if not facts.items() <= self._facts.items():
             self._facts.update(facts)
             self.info = attributes({**self._facts, **self.pairs()})
+
+    def renumber(self, index: int | None) -> None:
+        """Take another index: after a reset a device may have one, and its id stays."""
+        self.index = index
+        self.info = attributes({**self._facts, **self.pairs()})
 
 
 class Devices:
@@ -60,8 +65,7 @@ class Devices:
             device = Device(hw_id=hw_id, index=whole(number), vendor=self._vendor)
             self._known[hw_id] = device
         elif number and device.index != whole(number):
-            # Renumbered after a reset: the id stays, so the series of the old number end.
-            device.index = whole(number)
+            device.renumber(whole(number))
         facts: dict[str, Scalar] = {
             told: labels[label] for label, told in identity.info.items() if labels.get(label)
         }

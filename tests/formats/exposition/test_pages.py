@@ -52,7 +52,7 @@ def test_a_line_is_read_however_exporters_write_it(line, expected):
         b"up 1 2 3",
         b'up{a="b",a="c"} 1',
         b'up{a="b";c="d"} 1',
-        "up １".encode(),
+        "up \uff11".encode(),
         b"{} 1",
         b"9up 1",
     ],
