@@ -34,13 +34,15 @@ def values(reader):
 
 
 def test_pressure_is_a_share_of_the_last_seconds_and_a_time_in_all(proc):
-    root = proc(pressure__cpu=PRESSURE, pressure__memory=PRESSURE.splitlines()[0] + "\n")
-    found = values(Pressure(period=5, proc=root))
-    assert found[("system.pressure", "some", "cpu")] == 0.125
-    assert found[("system.pressure", "full", "cpu")] == 0.0025
-    assert found[("system.pressure.time", "full", "cpu")] == 1.5
-    assert found[("system.pressure.time", "some", "memory")] == 4369.318065
-    assert len(found) == 6
+    root = proc(pressure__cpu=PRESSURE, pressure__memory=PRESSURE)
+    assert values(Pressure(period=5, proc=root)) == {
+        ("system.pressure", "some", "cpu"): 0.125,
+        ("system.pressure", "some", "memory"): 0.125,
+        ("system.pressure", "full", "memory"): 0.0025,
+        ("system.pressure.time", "some", "cpu"): 4369.318065,
+        ("system.pressure.time", "some", "memory"): 4369.318065,
+        ("system.pressure.time", "full", "memory"): 1.5,
+    }
 
 
 def test_a_kernel_without_pressure_says_so(proc):
