@@ -15,10 +15,11 @@ from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from ..devices import Devices
 from ..storms import Storms
 from . import store
+from .tellings import Tellings
 from .verdict import Evidence, Verdict, opened
 
-_SAME_SECONDS = 2.0
-"""Two sources that tell the same fault this close together tell the same occurrence."""
+_AGAIN_SECONDS = 2.0
+"""A reading this much younger than a loss was taken after it."""
 _OPEN = 256
 _CLEARED = 64
 _TOTALS = 512
@@ -36,11 +37,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Case:
-    """A verdict and who told it lately: each source counts for itself."""
+    """An open verdict, and who told it lately."""
 
     verdict: Verdict
-    told: dict[str, int] = field(default_factory=dict)
-    seen: int = 0
+    tellings: Tellings = field(default_factory=Tellings)
     restored_until: float = -math.inf
 
 
@@ -98,7 +98,7 @@ class Verdicts:
             if case is None:
                 case = self._open(key, event, now)
             verdict = case.verdict
-            fresh = self._occurrences(case, source, by, event.at)
+            fresh = case.tellings.add(source, by, event.at, last=verdict.last_seen)
             text = str(event.attributes.get("text", "")) or verdict.meaning
             verdict.add(Evidence(text, source, event.at))
             verdict.last_seen = max(verdict.last_seen, event.at)
@@ -274,16 +274,6 @@ class Verdicts:
             verdict.fault_class = said
         return other or graver
 
-    def _occurrences(self, case: _Case, source: str, by: int, at: float) -> int:
-        """Return how many new occurrences this telling adds, other sources' tellings considered."""
-        if at - case.verdict.last_seen > _SAME_SECONDS:
-            case.told.clear()
-            case.seen = 0
-        case.told[source] = case.told.get(source, 0) + by
-        fresh = max(0, case.told[source] - case.seen)
-        case.seen += fresh
-        return fresh
-
     def _enriched(self, event: Event, case: _Case, count: int) -> Event:
         verdict = case.verdict
         pairs: dict[str, Scalar] = {**event.attributes, "hw.id": verdict.hw_id}
@@ -323,7 +313,7 @@ class Verdicts:
         for case in list(self._cases.values()):
             verdict = case.verdict
             waits = verdict.hw_id == hw_id and verdict.cleared_by == "answer"
-            if waits and at > verdict.last_seen + _SAME_SECONDS:
+            if waits and at > verdict.last_seen + _AGAIN_SECONDS:
                 self._clear(case, now, "the device answers again")
 
     def _clear_after_reset(self, hw_id: str, now: float, how: str) -> None:

@@ -68,6 +68,17 @@ def test_one_source_alone_counts_every_occurrence_and_the_other_adds_none(make):
     assert "application" == summary.attributes["class"]
 
 
+def test_an_exporter_that_comes_late_adds_neither_an_event_nor_a_count(make):
+    verdicts = make()
+    verdicts.take(fault("94"), T)
+    assert verdicts.take(fault("94", T + 45, source="exporter"), T + 45) is None
+    assert [] == verdicts.tick(T + 61)
+    assert 1 == verdicts.open()[0].count
+    verdicts.take(fault("94", T + 100), T + 100)
+    verdicts.take(fault("94", T + 130, source="exporter"), T + 130)
+    assert 2 == verdicts.open()[0].count
+
+
 def test_an_occurrence_that_only_one_source_saw_is_not_lost_to_the_others_count(make):
     verdicts = make()
     for number in range(3):

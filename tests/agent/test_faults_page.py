@@ -1,0 +1,49 @@
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from rankscope.agent import exposition
+from rankscope.agent.health import Health
+from rankscope.agent.latest import Latest
+from rankscope.agent.scraping import Scraping
+from rankscope.agent.verdicts import Verdicts
+from rankscope.vocabulary.samples import Event
+
+
+@pytest.fixture
+def serve():
+    """Serve a page; its URL."""
+    running = []
+
+    def start(**more):
+        page = exposition.Page(
+            latest=Latest(period_seconds=5.0), health=Health(), groups=False, max_series=100
+        )
+        one = Scraping("127.0.0.1:0", page=page, now=lambda: 0.0, **more)
+        running.append(one)
+        return f"http://127.0.0.1:{one.port}"
+
+    yield start
+    for one in running:
+        one.close()
+
+
+def test_open_faults_are_served_as_json(serve):
+    verdicts = Verdicts(boot_id="boot-1", now=0.0)
+    url = serve(faults=verdicts.document)
+    verdicts.take(Event("gpu.fault", 1.0, {"hw.id": "GPU-a", "code": "79"}), 1.0)
+    with urllib.request.urlopen(f"{url}/faults") as answer:
+        assert "application/json" == answer.headers["Content-Type"]
+        told = json.load(answer)
+    assert [("GPU-a", "79", "fatal")] == [
+        (one["hw.id"], one["code"], one["class"]) for one in told["open"]
+    ]
+
+
+def test_without_verdicts_there_is_no_such_page(serve):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(f"{serve()}/faults")
+    assert 404 == error.value.code
+    error.value.close()
