@@ -6,7 +6,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["otlp.encode", "otlp.errors", "otlp.resources", "segments"])
+@pytest.mark.parametrize(
+    "module", ["kernel_log", "otlp.encode", "otlp.errors", "otlp.resources", "segments"]
+)
 def test_a_part_for_the_agent_needs_the_standard_library_only(module):
     program = (
         f"import sys, rankscope.formats.{module}\n"
