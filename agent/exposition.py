@@ -7,6 +7,7 @@ what changes with it stay out, and processes that only a pid tells apart are add
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.registry import Collector
@@ -78,6 +79,8 @@ class Page:
         """Return value by series by metric: of a rank's attempts the newest, of workers the sum."""
         families: dict[str, dict[str, float]] = {}
         kept = 0
+        first: list[tuple[str, _Prefix, float]] = []
+        last: list[tuple[str, _Prefix, float]] = []
         if len(self._prefixes) > 4 * len(series) + 1000:
             self._prefixes.clear()  # of ranks long gone
         for resource, name, pairs, value in series:
@@ -86,8 +89,9 @@ class Page:
                 prefix = self._prefixes[key]
             except KeyError:
                 prefix = self._prefixes[key] = self._prefix(resource, name, pairs)
-            if prefix is None:
-                continue
+            if prefix is not None:
+                (last if prefix.last else first).append((name, prefix, value))
+        for name, prefix, value in chain(first, last):
             values = families.get(name)
             if values is None:
                 values = families[name] = {}
@@ -112,15 +116,21 @@ class Page:
         labels = ",".join(
             f'{label}="{_escaped(value)}"' for label, value in _labels(metric, resource, pairs)
         )
-        return _Prefix(f"{metric.prometheus_name}{{{labels}}}", added=worker)
+        text = f"{metric.prometheus_name}{{{labels}}}"
+        return _Prefix(text, added=worker, last="link" in metric.attributes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prefix:
-    """What stands before a value: name and labels; `added` tells to add up what has the same."""
+    """What stands before a value: name and labels.
+
+    `added` tells to add up what has the same; `last` that it goes first when there is no room: eight
+    devices have 576 series of single links.
+    """
 
     text: str
     added: bool
+    last: bool
 
 
 class _Own(Collector):

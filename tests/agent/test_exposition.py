@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from rankscope.agent.attribution import Attribution
 from rankscope.agent.exposition import Page
 from rankscope.agent.health import Health
+from rankscope.agent.imitation import Imitation
 from rankscope.agent.latest import Latest
 from rankscope.vocabulary import metrics
 from rankscope.vocabulary.samples import Resource, Sample, attributes
@@ -151,6 +153,36 @@ def test_series_beyond_the_bound_are_left_out_and_counted_and_health_stays(lates
     body = page(latest, health, max_series=20)
     assert len(ours(body)) == 20
     assert samples(body)[("rankscope_agent_series_dropped", ())] == 10
+
+
+def test_series_of_single_links_are_the_first_to_be_left_out(latest):
+    for link in range(30):
+        pairs = attributes({"hw.id": "GPU-0", "gpu": 0, "link": link})
+        latest.read(
+            f"link{link}",
+            [(JOB, Sample("hw.gpu.nvlink.up", 1.0, 1.0, pairs))],
+            period=5.0,
+            now=1.0,
+        )
+    whole = attributes({"hw.id": "GPU-0", "gpu": 0})
+    latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, whole))], period=5.0, now=1.0)
+    names = [name for name, _ in ours(page(latest, max_series=5))]
+    assert sorted(names) == ["hw_gpu_nvlink_up"] * 4 + ["hw_power_watts"]
+
+
+def test_dcgms_names_come_first_and_count_as_series(latest):
+    power = attributes({"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"})
+    latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, power))], period=5.0, now=1.0)
+    shown = Page(
+        latest=latest,
+        health=Health(),
+        groups=False,
+        max_series=2,
+        imitation=Imitation(names="old", host="node-1", attribution=Attribution()),
+    )
+    body = shown.render(1.0)
+    assert {name for name, _ in ours(body)} == {"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_XID_ERRORS"}
+    assert samples(body)[("rankscope_agent_series_dropped", ())] == 1
 
 
 def test_health_counters_stand_on_the_page_from_the_start():

@@ -42,6 +42,7 @@ def test_the_page_is_prometheus_text(scraping):
 
 def test_health_is_answered_and_other_places_say_where_the_page_is(scraping):
     assert ask(scraping.port, "/healthz")[0] == 200
+    assert ask(scraping.port, "/health")[0] == 200
     status, _, body = ask(scraping.port, "/")
     assert (status, b"/metrics" in body) == (404, True)
     assert ask(scraping.port, "/metrics", "HEAD")[2] == b""
