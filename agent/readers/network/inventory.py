@@ -64,7 +64,7 @@ class Inventory:
         self.sys = str(sys)
         self._proc = str(proc)
         self._lock = threading.Lock()
-        self._ports: dict[str, Port] = {}
+        self._ports: Sequence[Port] = []
         self._missed: dict[str, int] = {}
         self._looked_at = -math.inf
         self._with_rdma = False
@@ -75,12 +75,16 @@ class Inventory:
         `look`: do so at once, since a port did not answer. While one is missed, each second looks
         again, whoever asks.
         """
-        with self._lock:
-            wanted = _HASTE_SECONDS if look or self._missed else LOOK_SECONDS
-            if not 0 <= now - self._looked_at < wanted:
+        wanted = _HASTE_SECONDS if look or self._missed else LOOK_SECONDS
+        due = not 0 <= now - self._looked_at < wanted
+        # A driver may let one who looks wait for ever: the others go on with what was seen before.
+        if due and self._lock.acquire(blocking=self._looked_at == -math.inf):
+            try:
                 self._looked_at = now
                 self._look()
-            return list(self._ports.values())
+            finally:
+                self._lock.release()
+        return self._ports
 
     def present(self, port: Port) -> bool:
         """Tell whether a port is there, watched or not."""
@@ -99,15 +103,16 @@ class Inventory:
 
     def _look(self) -> None:
         found = {port.key: port for port in self._chosen()}
-        for key in [*self._ports]:
-            if key in found:
-                self._missed.pop(key, None)
+        missed: dict[str, int] = {}
+        for port in self._ports:
+            if port.key in found or self.present(port):
                 continue
-            self._missed[key] = self._missed.get(key, 0) + 1
-            if self._missed[key] >= MISSES or self.present(self._ports[key]):
-                del self._missed[key], self._ports[key]
-        self._ports.update(found)
-        self._ports = dict(sorted(self._ports.items()))
+            looks = self._missed.get(port.key, 0) + 1
+            if looks < MISSES:
+                missed[port.key] = looks
+                found[port.key] = port
+        self._missed = missed
+        self._ports = [port for _, port in sorted(found.items())]
 
     def _chosen(self) -> list[Port]:
         management = self._routed()

@@ -7,39 +7,17 @@ of it. Neither is a port that somebody had set down before the agent ever saw it
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
 from ... import baselines
-from . import kernel_files
-from .flapping import Flapping
 from .inventory import Inventory, Port
-from .kernel_files import HeldFile, Trouble
+from .link import Link, State
 
-State = Literal["up", "down", "off", "away", "unknown"]
-"""off: set down on this host. away: its files are gone. unknown: nothing to tell it by."""
-
-_UP_FLAG = 0x1
-_DISABLED = "3:"
 _FILE = "network_links.json"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Link:
-    """A port, the files that tell its state, and what is known of it."""
-
-    port: Port
-    carrier: HeldFile | None
-    changes: HeldFile | None
-    state_file: HeldFile | None
-    flapping: Flapping
-    was_up: bool
-    up: bool | None = None
-    changed: int | None = None
 
 
 class NetworkLinks:
@@ -61,7 +39,7 @@ class NetworkLinks:
         self._tell = tell
         self._path = state / _FILE if state else None
         self._boot = boot
-        self._links: dict[str, _Link] = {}
+        self._links: dict[str, Link] = {}
         self._known = _load(self._path, boot)
 
     def supported(self) -> tuple[bool, str]:
@@ -69,7 +47,11 @@ class NetworkLinks:
         ports = self._inventory.ports(0.0, look=True)
         if not ports:
             return False, "no network port to watch; see network_ports"
-        unused = [port.key for port in ports if self._unused(self._link(port))]
+        unused = [
+            link.port.key
+            for link in map(self._link, ports)
+            if not link.was_up and link.state() in ("down", "off")
+        ]
         if unused:
             return True, f"not in use, never up since the host started: {', '.join(unused)}"
         return True, ""
@@ -77,7 +59,7 @@ class NetworkLinks:
     def read(self, now: float) -> list[Sample]:
         """Return 1 or 0 for each port that was up since the host started; tell what changed."""
         ports = self._inventory.ports(now)
-        states: dict[str, State] = {port.key: self._state(self._link(port)) for port in ports}
+        states: dict[str, State] = {port.key: self._link(port).state() for port in ports}
         listed = self._inventory.listed()
         if "away" in states.values() or any(port.device not in listed for port in ports):
             ports = self._inventory.ports(now, look=True)
@@ -100,7 +82,7 @@ class NetworkLinks:
                 samples.append(Sample("hw.network.up", float(link.up), now, pairs))
         return samples
 
-    def _judge(self, link: _Link, state: State, now: float) -> None:
+    def _judge(self, link: Link, state: State, now: float) -> None:
         if state in ("away", "unknown"):
             return
         up, key = state == "up", link.port.key
@@ -114,7 +96,7 @@ class NetworkLinks:
                 return
             before = self._known.get(key, up)
         link.up = up
-        changes = _changes(link, changed=before != up)
+        changes = link.changes(changed=before != up)
         if self._known.get(key) != up:
             self._known[key] = up
             self._save()
@@ -122,7 +104,7 @@ class NetworkLinks:
         if count:
             self._say(link, state, count, now)
 
-    def _say(self, link: _Link, state: State, count: int, now: float) -> None:
+    def _say(self, link: Link, state: State, count: int, now: float) -> None:
         port = link.port
         told: dict[str, Scalar] = {
             "device": port.device,
@@ -136,12 +118,12 @@ class NetworkLinks:
         elif link.up:
             told |= {"text": f"{name} is up again"}
         else:
-            reason, why = _why(link, state)
+            reason, why = link.why(state)
             told |= {"text": f"{name} is down: {why}", "reason": reason}
         _log.warning("%s", told["text"])
         self._tell(Event("network.link", now, told))
 
-    def _gone(self, link: _Link, now: float) -> None:
+    def _gone(self, link: Link, now: float) -> None:
         """Tell a device that three looks in a row did not find: its driver or the bus lost it."""
         if not link.up:
             return
@@ -159,50 +141,15 @@ class NetworkLinks:
         }
         self._tell(Event("network.link", now, told))
 
-    def _state(self, link: _Link) -> State:
-        if link.carrier is not None:
-            text = link.carrier.text()
-            if text == "1":
-                return "up"
-            if text == "":
-                return "unknown"  # being written
-            if text is Trouble.ABSENT:
-                return "away"
-            flags = kernel_files.number(f"{self._inventory.net(link.port.interface)}/flags")
-            off = text is Trouble.REFUSED if flags is None else not flags & _UP_FLAG
-            return "off" if off else "down"
-        if link.state_file is None:
-            return "unknown"
-        text = link.state_file.text()
-        if text is Trouble.ABSENT:
-            return "away"
-        if not isinstance(text, str) or not text:
-            return "unknown"
-        if text.startswith("4:"):
-            return "up"
-        physical = kernel_files.text(f"{link.port.folder}/phys_state")
-        return "off" if physical.startswith(_DISABLED) else "down"
-
-    def _unused(self, link: _Link) -> bool:
-        return not link.was_up and self._state(link) in ("down", "off")
-
-    def _link(self, port: Port) -> _Link:
+    def _link(self, port: Port) -> Link:
         link = self._links.get(port.key)
         if link is not None and link.port == port:
             return link
         net = self._inventory.net(port.interface) if port.interface else ""
-        # An IPoIB interface may be down while RDMA works; EFA always says that its port is active.
-        by_net = bool(net) and port.kind != "infiniband"
-        known = port.key in self._known
-        fresh = _Link(
-            port=port,
-            carrier=HeldFile(f"{net}/carrier") if by_net else None,
-            changes=HeldFile(f"{net}/carrier_changes") if by_net else None,
-            state_file=None if by_net or port.kind == "efa" else HeldFile(f"{port.folder}/state"),
-            flapping=link.flapping if link else Flapping(),
-            was_up=link.was_up if link else known or _used(port, net, by_net=by_net),
-            up=link.up if link else None,
-        )
+        was_up = port.key in self._known or (link is not None and link.was_up)
+        fresh = Link(port, net, was_up=was_up)
+        if link is not None:  # the same port with another interface or place
+            fresh.up, fresh.flapping = link.up, link.flapping
         self._links[port.key] = fresh
         return fresh
 
@@ -214,47 +161,6 @@ class NetworkLinks:
             baselines.replace(self._path, text)
         except OSError:
             pass  # a full disk costs the memory over a restart, no more
-
-
-def _changes(link: _Link, *, changed: bool) -> int:
-    """Return how often a link changed since the last reading, the change that was seen included.
-
-    The kernel counts changes of the carrier. It may count one more between our reading of the
-    carrier and of the count: that one is left for the next reading.
-    """
-    text = link.changes.text() if link.changes is not None else ""
-    counted = int(text) if isinstance(text, str) and text.isdigit() else None
-    before = link.changed
-    if counted is None or before is None or counted < before:
-        link.changed = counted
-        return int(changed)
-    grown = counted - before
-    if grown and grown % 2 != int(changed):
-        grown -= 1
-    link.changed = before + grown
-    return max(grown, int(changed))
-
-
-def _why(link: _Link, state: State) -> tuple[str, str]:
-    """Return (reason, text) of a port that went down."""
-    if state == "off":
-        return "admin", "it was set down on this host"
-    if link.state_file is not None:
-        text = link.state_file.text()
-        if isinstance(text, str) and text.startswith(("2:", "3:")):
-            return "subnet_manager", f"the link is there, but no subnet manager set it up ({text})"
-    return "carrier", "no carrier: cable, transceiver or the switch's port"
-
-
-def _used(port: Port, net: str, *, by_net: bool) -> bool:
-    """Tell whether a port was ever up since the host started, by what it has counted."""
-    if by_net:
-        ups = kernel_files.number(f"{net}/carrier_up_count")
-        if ups is not None:
-            return ups > 0
-        return (kernel_files.number(f"{net}/carrier_changes") or 0) > 1
-    counted = ("port_rcv_data", "link_downed")
-    return any(kernel_files.number(f"{port.folder}/counters/{name}") for name in counted)
 
 
 def _load(path: Path | None, boot: str) -> dict[str, bool]:

@@ -1,4 +1,8 @@
+import threading
+
 import pytest
+
+from rankscope.agent.readers.network import kernel_files
 
 from .conftest import Node
 
@@ -88,3 +92,25 @@ def test_a_port_that_becomes_management_is_left_without_a_word(tree):
     tree.route("eth0", "eth1")
     assert len(node.links.read(100.0)) == 1
     assert node.told() == []
+
+
+def test_a_look_that_a_driver_holds_up_does_not_hold_up_those_who_know_already(
+    cluster_node, monkeypatch
+):
+    inventory = Node(cluster_node).inventory
+    seen = inventory.ports(0.0)
+    hangs, returns, names = threading.Event(), threading.Event(), kernel_files.names
+
+    def hang(folder):
+        hangs.set()
+        returns.wait(30.0)
+        return names(folder)
+
+    monkeypatch.setattr(kernel_files, "names", hang)
+    looking = threading.Thread(target=inventory.ports, args=(100.0,))
+    looking.start()
+    assert hangs.wait(30.0)
+    assert inventory.ports(101.0, look=True) == seen
+    returns.set()
+    looking.join(30.0)
+    assert not looking.is_alive()

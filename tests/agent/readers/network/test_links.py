@@ -223,6 +223,4 @@ def test_sixteen_ports_take_little_of_a_second(tree):
 def _close(node):
     """Files of a device that left cannot be read any more, held open or not: so it is in sysfs."""
     for link in node.links._links.values():
-        for held in (link.carrier, link.changes, link.state_file):
-            if held is not None:
-                held.close()
+        link.close()
