@@ -23,6 +23,7 @@ from ..storms import Storms
 
 _FILE = "kernel_log.json"
 _TURN_SECONDS = 1.0
+_XID = b"NVRM: Xid ("
 _TEXTS = 4096
 """Texts whose meaning is remembered: a storm repeats one of them."""
 
@@ -144,6 +145,8 @@ class KernelLog:
             if semicolon and not self._fresh(head):
                 continue
             seen = texts.get(text) if semicolon and not self._history else None
+            if seen is None and not self._history and text.startswith(_XID):
+                seen = texts.get(_head(text))
             told = self._newest.get(seen) if seen is not None else None
             if told is not None:
                 if count := storms.take(seen, now):
@@ -187,7 +190,7 @@ class KernelLog:
             self._make_room()
             self._newest[key] = one
             if len(told) == 1 and found.sequence is not None:
-                self._texts[text] = key
+                self._texts[_head(text) if _plain(one, text) else text] = key
             if count := self._storms.take(key, now):
                 self._leave(one, at, count)
 
@@ -223,6 +226,17 @@ class KernelLog:
             fresh.write_text(told, encoding="utf-8")
             fresh.replace(self._state)
             self._saved = self._sequence
+
+
+def _head(text: bytes) -> bytes:
+    """Return the part of an XID's line that says which device and which code."""
+    return text[: text.find(b",") + 1]
+
+
+def _plain(told: Told, text: bytes) -> bool:
+    """Tell whether device and code are all that sets this fault apart from others."""
+    plain = isinstance(told, DeviceFault) and not (told.fault_class or told.action)
+    return plain and text.startswith(_XID) and b"," in text
 
 
 def _sequence(state: Path | None, boot_id: str) -> int | None:

@@ -155,6 +155,30 @@ def test_a_storm_is_one_event_and_a_different_code_in_it_is_told(piped, until):
     assert 0 == piped.health.counted("kernel_log_lost")
 
 
+def test_a_storm_whose_lines_differ_in_the_process_only_is_one_storm(piped, until):
+    piped.start()
+    for start in range(0, 10_000, 500):
+        piped.write(*[XID.format(31, pid, f"Ch {pid:08x}") for pid in range(start, start + 500)])
+    until(lambda: piped.health.counted("kernel_log_lines") == 10_000)
+    assert ["31"] == piped.codes()
+
+
+def test_what_a_line_itself_says_of_its_gravity_is_not_folded_away(piped, until):
+    piped.start()
+    link = "NVRM: Xid (PCI:0000:05:00): 149, NETIR_LINK_EVT {} XC0 i0 Link 08 (0x1)"
+    asks = "NVRM: Xid (PCI:0000:05:00): 154, GPU recovery action changed from 0x0 (x) to 0x{} (y)"
+    piped.write(*[link.format("Nonfatal")] * 100, link.format("Fatal"))
+    piped.write(*[asks.format(1)] * 100, asks.format(2), asks.format(0))
+    until(lambda: piped.health.counted("kernel_log_lines") == 203)
+    assert [
+        ("149", "warning"), ("149", "fatal"), ("154", "gpu_reset"), ("154", "node_reboot"),
+        ("154", "none"),
+    ] == [
+        (event.attributes["code"], event.attributes.get("action") or event.attributes["class"])
+        for event in piped.events
+    ]  # fmt: skip
+
+
 def test_the_end_of_a_storms_minute_says_how_many_there_were(piped, until):
     clock = [1000.0]
     reader = piped.start(now=lambda: clock[0])
