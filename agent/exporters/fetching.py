@@ -69,6 +69,8 @@ class Client:
                 self.close()
                 response = self._ask()
             yield from self._body(response)
+            if self._overdue:
+                raise TimeoutError  # a connection cut off by us looks like the end of a page
         except (OSError, http.client.HTTPException, zlib.error) as error:
             self.close()
             raise self._failure(error, time.monotonic() - began) from error

@@ -65,9 +65,11 @@ class FaultWatch:
                     self._standing[key] = _Standing(register)
                     if binding.kind == "present" or hw_id in self._started:
                         found.append((binding.device, code, binding.kind, 1))
-            elif key in self._counts or len(self._counts) < _MOST:
-                before = self._counts.get(key)
-                self._counts[key] = value
+            elif (counted := (hw_id, f"{binding.kind}:{code}")) in self._counts or (
+                len(self._counts) < _MOST
+            ):
+                before = self._counts.get(counted)
+                self._counts[counted] = value
                 more = int(value - (before or 0.0))
                 if more > 0 and (before is not None or hw_id in self._started):
                     found.append((binding.device, code, binding.kind, more))

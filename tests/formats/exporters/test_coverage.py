@@ -30,7 +30,9 @@ def test_every_known_name_of_a_vendor_is_mapped_or_left_out_with_a_reason(vendor
     unknown = [name for name in names if table.find(name) is None]
     assert unknown == []  # 95 % was asked for
     for name in names:
-        row, _ = table.find(name)
+        found = table.find(name)
+        assert found is not None
+        row = found[0]
         assert row.targets or row.fault or len(row.ignore) > 10 or row.name in INFO
     assert len(names) > 20
 
@@ -58,7 +60,9 @@ def test_the_pages_of_a_vendor_hold_every_known_name_of_it(vendor):
 def test_a_vendor_is_told_by_the_names_of_its_page(vendor, page):
     text = (FIXTURES / f"{page}.prom").read_text()
     names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
-    assert exporters.detect(names | {"go_goroutines", "process_cpu_seconds_total"}).vendor == vendor
+    table = exporters.detect(names | {"go_goroutines", "process_cpu_seconds_total"})
+    assert table is not None
+    assert table.vendor == vendor
 
 
 def test_a_page_of_nobody_we_know_has_no_vendor():
