@@ -91,7 +91,7 @@ def join(
         if found:
             holders[hw_id] = tuple(found)
     ranks = {
-        hw_id: tuple(sorted({rank for _, rank in use.ranks}))
+        hw_id: tuple(sorted(rank for _, rank in use.ranks))
         for hw_id, use in uses.items()
         if use.ranks
     }

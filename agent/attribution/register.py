@@ -21,7 +21,9 @@ _DESCRIBING = frozenset({"hw.gpu.info", "hw.gpu.utilization", "hw.temperature", 
 _PROCESS = "hw.gpu.process.memory"
 _RANK = "training.rank.info"
 _FORGET_SECONDS = 30.0
-"""A process or a device that no reading named for so long is gone."""
+"""A process that no reading named for so long is gone."""
+_FORGET_DEVICE_SECONDS = 600.0
+"""A device that is lost still belongs to somebody, and that is who wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Attribution:
         return self._snapshot.holders.get(hw_id, ())
 
     def ranks(self, hw_id: str) -> Sequence[int]:
-        """Return the ranks placed on a device, of all jobs, in order."""
+        """Return the ranks placed on a device, of all jobs, in order; one a job and rank."""
         return self._snapshot.ranks.get(hw_id, ())
 
     def rank_of(self, hw_id: str) -> int | None:
@@ -66,7 +68,7 @@ class Attribution:
         return self._snapshot.pods.get(pid, "")
 
     def devices(self) -> Mapping[str, Known]:
-        """Return every device seen of late, by id."""
+        """Return every device seen in the last ten minutes, by id."""
         return self._snapshot.devices
 
     def held(self) -> Mapping[str, tuple[Holder, ...]]:
@@ -100,7 +102,8 @@ class Attribution:
         with self._lock:
             for key in [key for key, (_, at) in self._processes.items() if at < since]:
                 del self._processes[key]
-            for hw_id in [one for one, (_, at) in self._devices.items() if at < since]:
+            lost = now - _FORGET_DEVICE_SECONDS
+            for hw_id in [one for one, (_, at) in self._devices.items() if at < lost]:
                 del self._devices[hw_id]
             alive = {trainer.key for trainer in trainers}
             for claimant in [key for key in self._claims if key not in alive]:

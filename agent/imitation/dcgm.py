@@ -30,6 +30,7 @@ _PER_PROCESS = {
 """Of a shared device each holder is shown its own processes' share of these."""
 _NVLINK = "hw.gpu.nvlink.throughput"
 _MOST_PLANS = 20_000
+_MOST_DEVICES = 512
 
 Series = tuple[Resource, str, Attributes, float]
 _Cells = dict[tuple[int, str], tuple[int, float]]
@@ -83,6 +84,7 @@ class Imitation:
         self._described: tuple[int, dict[str, Attributes]] = (-1, {})
         self._blocks: dict[str, list[Block]] = {}
         self._parts: set[str] = set()
+        self._infos: dict[str, Attributes] = {}
         self._prefixes: dict[tuple[int, str], list[str]] = {}
 
     def see(self, samples: Iterable[Sample]) -> None:
@@ -144,8 +146,11 @@ class Imitation:
 
     def _describe(self, infos: dict[str, Attributes], devices: Mapping[str, int]) -> None:
         """Make labels anew where a device is described differently or changed hands."""
+        self._infos = {**self._infos, **infos} if len(self._infos) < _MOST_DEVICES else dict(infos)
         for hw_id, index in devices.items():
-            infos.setdefault(hw_id, (("gpu", index), ("hw.id", hw_id)))
+            # A lost device is not described any more, and its series must not change their labels.
+            if hw_id not in infos:
+                infos[hw_id] = self._infos.get(hw_id, (("gpu", index), ("hw.id", hw_id)))
         described = (self._attribution.version, infos)
         if described == self._described:
             return

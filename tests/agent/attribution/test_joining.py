@@ -120,7 +120,7 @@ def test_of_a_shared_device_each_pod_has_its_own_rank():
         ("p", "job-1", 0),
         ("q", "job-2", 0),
     ]
-    assert ranks == {A: (0,)}
+    assert ranks == {A: (0, 0)}
 
 
 def test_without_a_kubelet_a_slurm_job_holds_what_its_processes_use():

@@ -380,6 +380,16 @@ def test_a_part_has_its_devices_identity_and_its_own_profile(gpu):
     assert (labels["GPU_I_ID"], labels["pod"], warm) == ("7", "a", 41)
 
 
+def test_a_lost_device_keeps_its_labels_for_what_is_still_said_of_it(gpu):
+    page = Page()
+    page.see(*gpu(0, at=1000.0))
+    page.give(("a", "GPU-0"))
+    ((before, _),) = page.values()["DCGM_FI_DEV_XID_ERRORS"]
+    page.see(*fault("79", 1.0, 1100.0, last=79.0))
+    assert page.values()["DCGM_FI_DEV_XID_ERRORS"] == [(before, 79.0)]
+    assert "DCGM_FI_DEV_GPU_TEMP" not in page.values()
+
+
 def test_odd_characters_are_escaped(gpu):
     page = Page()
     page.see(*gpu(0))
