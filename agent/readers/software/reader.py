@@ -49,16 +49,20 @@ class Software:
             found[name] = ("driver", version)
         for name, version in versions.settings(self._sys, self._proc):
             found[name] = ("config", version)
+        pairs = {(name, version) for name, (_, version) in found.items()}
+        for device, board, version in versions.firmware(self._sys):
+            pairs.add((f"firmware.{board}", version))
+            # Held against itself: a device that leaves changes no version.
+            found[f"firmware of {device}"] = ("driver", version)
         for name, (kind, version) in found.items():
             before = self._known.get(name, version)
             if before != version:
                 told = {"kind": kind, "text": f"{name} is {version}, it was {before}"}
                 self._tell(Event("change", now, told))
         self._remember({name: version for name, (_, version) in found.items()})
-        pairs = {(name, version) for name, (_, version) in found.items()} | self._libraries.find()
         return [
             Sample("system.software.info", 1.0, now, attributes({"name": name, "version": version}))
-            for name, version in sorted(pairs)
+            for name, version in sorted(pairs | self._libraries.find())
         ]
 
     def _remember(self, found: dict[str, str]) -> None:

@@ -53,7 +53,7 @@ _MOST = 60
 
 
 def drivers(sys: Path, proc: Path) -> Iterator[tuple[str, str]]:
-    """Yield kernel, modules and firmware."""
+    """Yield kernel and modules."""
     yield from _named("kernel", kernel_files.text(f"{proc}/sys/kernel/osrelease"))
     nvidia = _NVIDIA.search(kernel_files.text(f"{proc}/driver/nvidia/version"))
     for module in _MODULES:
@@ -61,16 +61,16 @@ def drivers(sys: Path, proc: Path) -> Iterator[tuple[str, str]]:
         if module == "nvidia" and nvidia:
             found = nvidia[1]
         yield from _named(module, found)
+
+
+def firmware(sys: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield (device, board, version) of network devices; the board is the same on every host."""
     folder = f"{sys}/class/infiniband"
-    firmware: dict[str, set[str]] = {}
     for device in kernel_files.names(folder):
         board = kernel_files.text(f"{folder}/{device}/board_id") or "rdma"
         version = kernel_files.text(f"{folder}/{device}/fw_ver")
         if version:
-            firmware.setdefault(f"firmware.{board}", set()).add(version)
-    for name, versions in sorted(firmware.items()):
-        # One board with two versions on one host is a drift of its own: both are shown.
-        yield from _named(name, ",".join(sorted(versions)))
+            yield device, board[:_MOST], version[:_MOST]
 
 
 def settings(sys: Path, proc: Path) -> Iterator[tuple[str, str]]:

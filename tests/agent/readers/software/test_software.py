@@ -34,6 +34,11 @@ class Host:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
 
+    def firmware(self, **versions):
+        for device, version in versions.items():
+            self.put(f"sys/class/infiniband/{device}/fw_ver", version)
+            self.put(f"sys/class/infiniband/{device}/board_id", "MT_0000000838")
+
     def start(self, trainers=()):
         return Software(
             tell=self.events.append,
@@ -71,9 +76,7 @@ def test_the_nvidia_driver_says_its_version_in_either_flavour(host, text, versio
 def test_modules_firmware_and_settings_have_the_same_names_on_every_host(host):
     host.put("sys/module/nvidia/version", "535.1")
     host.put("sys/module/mlx5_core/version", "24.04-0.6.6")
-    for device, version in (("mlx5_0", "28.39.1002"), ("mlx5_1", "28.40.1000")):
-        host.put(f"sys/class/infiniband/{device}/fw_ver", version)
-        host.put(f"sys/class/infiniband/{device}/board_id", "MT_0000000838")
+    host.firmware(mlx5_0="28.39.1002")
     host.put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     host.put("proc/sys/kernel/numa_balancing", "1")
     for cpu, governor in enumerate(("performance", "powersave", "performance")):
@@ -83,7 +86,7 @@ def test_modules_firmware_and_settings_have_the_same_names_on_every_host(host):
         "kernel": "6.8.0-40-generic",
         "nvidia": "535.1",
         "mlx5_core": "24.04-0.6.6",
-        "firmware.MT_0000000838": "28.39.1002,28.40.1000",
+        "firmware.MT_0000000838": "28.39.1002",
         "transparent_hugepage": "madvise",
         "numa_balancing": "1",
         "cpu_governor": "performance,powersave",
@@ -130,6 +133,19 @@ def test_a_driver_that_is_unloaded_and_comes_back_as_another_is_told(host):
     host.put("sys/module/mlx5_core/version", "2")
     reader.read(120.0)
     assert host.told() == [("driver", "mlx5_core is 2, it was 1")]
+
+
+def test_devices_of_one_board_with_two_firmwares_show_both_and_one_that_leaves_is_no_change(host):
+    host.firmware(mlx5_0="28.39.1002", mlx5_1="28.40.1000")
+    reader = host.start()
+    found = [one["version"] for one in _pairs(reader) if one["name"] == "firmware.MT_0000000838"]
+    assert found == ["28.39.1002", "28.40.1000"]
+    (host.root / "sys/class/infiniband/mlx5_1/fw_ver").unlink()
+    reader.read(60.0)
+    assert host.told() == []
+    host.firmware(mlx5_1="28.41.1000")
+    reader.read(120.0)
+    assert host.told() == [("driver", "firmware of mlx5_1 is 28.41.1000, it was 28.40.1000")]
 
 
 def test_libraries_are_those_that_trainers_have_mapped(host, make_trainer):
