@@ -55,9 +55,16 @@ class Known:
     partition: str = ""
 
     @property
+    def part(self) -> str:
+        """Return "1g.10gb/7" of a part, profile and instance, "" of a whole device."""
+        if not self.parent:
+            return self.partition
+        return "/".join(part(self.hw_id, self.parent, self.partition))
+
+    @property
     def instance(self) -> str:
-        """Return the GPU instance of a part: what stands behind the profile in "1g.10gb/7"."""
-        return self.partition.rpartition("/")[2]
+        """Return the GPU instance of a part."""
+        return part(self.hw_id, self.parent, self.partition)[1]
 
 
 def meant(device: str, cdi: Sequence[str] = ()) -> Meant:
@@ -79,6 +86,20 @@ def meant(device: str, cdi: Sequence[str] = ()) -> Meant:
     return Meant(hw_id=text, replica=replica)
 
 
+def part(hw_id: str, parent: str, partition: str) -> tuple[str, str]:
+    """Return (profile, instance) of a part, "" for what is not told.
+
+    Readers say both in `partition` ("1g.10gb/7"); exporters of parts without an id of their own say
+    the profile there, and the instance behind the parent's id ("GPU-<uuid>/7").
+    """
+    profile, slash, instance = partition.rpartition("/")
+    if slash:
+        return profile, instance
+    if parent and hw_id.startswith(f"{parent}/"):
+        return partition, hw_id[len(parent) + 1 :]
+    return ("", partition) if partition.isdecimal() else (partition, "")
+
+
 def vendor(resource: str) -> str:
     """Return the vendor of an extended resource or a DRA driver, "" for one we do not know."""
     domain = resource.partition("/")[0]
@@ -93,16 +114,16 @@ def resolve(this: Meant, known: Iterable[Known], *, maker: str = "") -> tuple[st
     A part of a device that no reader describes is given as its device and the instance's name.
     """
     if this.hw_id and not this.instance:
-        return this.hw_id, next((one.partition for one in known if one.hw_id == this.hw_id), "")
+        return this.hw_id, next((one.part for one in known if one.hw_id == this.hw_id), "")
     mine = [one for one in known if not maker or one.vendor == maker]
     whole = next((one for one in mine if not one.parent and _fits(this, one)), None)
     if whole is None:
         return this.hw_id, this.instance
     if not this.instance:
-        return whole.hw_id, whole.partition
+        return whole.hw_id, whole.part
     for one in mine:
         if one.parent == whole.hw_id and one.instance == this.instance:
-            return one.hw_id, one.partition
+            return one.hw_id, one.part
     return whole.hw_id, this.instance
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...vocabulary.samples import Scalar
 from ..attribution import Holder
+from ..attribution.device_ids import part
 
 Pairs = Mapping[str, Scalar]
 
@@ -41,10 +42,10 @@ def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bo
     carry their parent's identity, and what they are in GPU_I_PROFILE and GPU_I_ID.
     """
     whole = parent or info
-    own = str(info.get("partition", "")) if parent else ""
+    described = part(str(info.get("hw.id")), str(info.get("hw.parent")), _text(info, "partition"))
     found: dict[Block, None] = {}
     for holder in holders or (Holder(),):
-        profile, instance = _part(own or holder.partition)
+        profile, instance = described if parent else part("", "", holder.partition)
         device = [
             ("gpu", whole.get("gpu", "")),
             ("UUID", whole.get("hw.id", "")),
@@ -52,7 +53,7 @@ def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bo
             ("device", f"nvidia{whole.get('gpu', '')}"),
             ("modelName", whole.get("hw.model", "")),
         ]
-        if instance:
+        if profile or instance:
             device += [("GPU_I_PROFILE", profile), ("GPU_I_ID", instance)]
         version = whole.get("hw.driver_version")
         held = [
@@ -78,10 +79,8 @@ def escaped(value: Scalar) -> str:
     return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def _part(partition: str) -> tuple[str, str]:
-    """Return profile and instance of "1g.10gb/7", or of a bare instance."""
-    profile, _, instance = partition.rpartition("/")
-    return profile, instance
+def _text(pairs: Pairs, name: str) -> str:
+    return str(pairs.get(name, ""))
 
 
 def _address(text: str) -> str:

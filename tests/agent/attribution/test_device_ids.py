@@ -9,6 +9,7 @@ KNOWN = [
     Known(A, 0, pci="0000:07:00.0"),
     Known(B, 1, pci="0000:0b:00.0"),
     Known(PART, 1, parent=B, partition="1g.10gb/7"),
+    Known(f"{A}/3", 0, parent=A, partition="2g.20gb"),
     Known("card-1", 1, vendor="amd", pci="0000:85:00.0"),
     Known("npu-1", 1, vendor="ascend"),
 ]
@@ -52,6 +53,7 @@ def test_a_dynamic_device_is_known_by_the_uuid_in_its_cdi_name():
         ("nvidia0", "nvidia", (A, "")),
         ("nvidia1/gi7", "nvidia", (PART, "1g.10gb/7")),
         ("nvidia1/gi9", "nvidia", (B, "9")),
+        ("nvidia0/gi3", "nvidia", (f"{A}/3", "2g.20gb/3")),
         (f"MIG-{B}/7/0", "nvidia", (PART, "1g.10gb/7")),
         ("nvidia5", "nvidia", ("", "")),
         ("0000:0b:00.0", "nvidia", (B, "")),

@@ -363,16 +363,20 @@ def test_holders_of_a_shared_device_are_shown_their_own_share(gpu):
     assert found["DCGM_FI_DEV_GPU_TEMP"][0][0]["pod_uid"] == "uid-a"
 
 
-def test_a_part_has_its_devices_identity_and_its_own_profile(gpu):
+@pytest.mark.parametrize(
+    ("hw_id", "partition", "device"),
+    [("MIG-p", "1g.10gb/7", "MIG-p"), ("GPU-0/7", "1g.10gb", "nvidia0/gi7")],
+)
+def test_a_part_has_its_devices_identity_and_its_own_profile(gpu, hw_id, partition, device):
     page = Page()
-    part: dict[str, Scalar] = {"hw.id": "MIG-p", "gpu": 0, "hw.vendor": "nvidia"}
-    described: dict[str, Scalar] = {**part, "hw.parent": "GPU-0", "partition": "1g.10gb/7"}
+    part: dict[str, Scalar] = {"hw.id": hw_id, "gpu": 0, "hw.vendor": "nvidia"}
+    described: dict[str, Scalar] = {**part, "hw.parent": "GPU-0", "partition": partition}
     page.see(
         *gpu(0),
         Sample("hw.gpu.info", 1.0, 1.0, attributes(described)),
         Sample("hw.gpu.memory.usage", 2**30, 1.0, attributes(part)),
     )
-    page.give(("a", "MIG-p"))
+    page.give(("a", device))
     ((labels, used),) = page.values()["DCGM_FI_DEV_FB_USED"]
     assert (labels["GPU_I_PROFILE"], labels["GPU_I_ID"]) == ("1g.10gb", "7")
     assert (labels["UUID"], labels["pod"], used) == ("GPU-0", "a", 1024)
