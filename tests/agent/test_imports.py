@@ -10,6 +10,7 @@ HEAVY = (
     "sklearn",
     "opentelemetry.sdk",
     "grpc",
+    "h2",
     "fastapi",
     "sqlalchemy",
     "torch",
