@@ -136,6 +136,10 @@ class Binder:
         holder = self._holder(labels, device) if device is not None else None
         return Bound(device, series.name, row.absent, tuple(plain), tuple(others), fault, holder)
 
+    def forget(self) -> None:
+        """Forget the contract's series, once nobody holds what `bind` returned."""
+        self._slots.clear()
+
     def _targeted(
         self, target: Target, labels: Mapping[str, str], device: Device | None
     ) -> tuple[Slot, ...] | None:

@@ -32,9 +32,11 @@ class Mapping:
 
     def __init__(self, table: Table, *, max_bytes: int = exposition.MAX_BYTES) -> None:
         self.table = table
+        self._binder = Binder(table)
         self._reader: exposition.Reader[Bound] = exposition.Reader(
-            Binder(table).bind, max_bytes=max_bytes
+            self._binder.bind, max_bytes=max_bytes
         )
+        self._forgotten = 0
         self._page = 0
 
     def read(self, pieces: Iterable[bytes], *, now: float) -> Mapped:
@@ -75,6 +77,9 @@ class Mapping:
                     if slot.say(told, number, spare=target.fallback, part=name):
                         touched.append(slot)
         self._emit(mapped, touched, now)
+        if self._reader.forgotten != self._forgotten:
+            self._forgotten = self._reader.forgotten
+            self._binder.forget()
         return mapped
 
     def _emit(self, mapped: Mapped, touched: list[Slot], now: float) -> None:

@@ -51,6 +51,7 @@ class Reader(Generic[T]):
     def __init__(self, bind: Callable[[Series], T | None], *, max_bytes: int = MAX_BYTES) -> None:
         self._bind = bind
         self._max_bytes = max_bytes
+        self.forgotten = 0
         self._known: dict[str, tuple[int, T | None]] = {}
         # By hash: thousands of series with their labels would cost megabytes.
         self._series: dict[int, tuple[int, T | None]] = {}
@@ -111,7 +112,8 @@ class Reader(Generic[T]):
                     if entry is None:
                         continue
                 elif " " in tail:
-                    number, stamp = lines.tail(tail)
+                    first, _, second = tail.partition(" ")
+                    number, stamp = float(first), float(second)
                 else:
                     number, stamp = float(tail), None
                 if stamp is not None and not _recent(stamp, now):
@@ -149,15 +151,15 @@ class Reader(Generic[T]):
         return entry, number, stamp
 
     def _shrink(self, live: int) -> None:
-        """Forget series that are long gone, such as those of pods."""
-        if len(self._known) > min(_MAX_KNOWN, 4 * live + 1000):
-            self._known.clear()
-            self._series.clear()
+        """Forget series that are long gone, such as those of pods and processes."""
+        if len(self._known) > min(_MAX_KNOWN, 2 * live + 500):
+            self.forget()
 
     def forget(self) -> None:
-        """Ask again what each series is."""
+        """Ask again what each series is; `forgotten` counts."""
         self._known.clear()
         self._series.clear()
+        self.forgotten += 1
 
 
 def parse(data: bytes, *, now: float = 0.0) -> Page[Series]:

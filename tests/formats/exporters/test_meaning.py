@@ -1,5 +1,7 @@
 """What several series together say of one device."""
 
+from rankscope.formats import exporters
+
 NV = 'gpu="0",UUID="GPU-1"'
 
 
@@ -68,8 +70,6 @@ def test_a_second_die_is_a_device_of_its_own_and_the_first_is_the_device(read):
 
 
 def test_a_device_that_is_renumbered_keeps_its_id(read):
-    from rankscope.formats import exporters  # noqa: PLC0415
-
     mapping = exporters.Mapping(exporters.load("nvidia"))
     for index in (3, 5):
         line = f'DCGM_FI_DEV_POWER_USAGE{{gpu="{index}",UUID="GPU-1"}} 100\n'
@@ -88,8 +88,6 @@ def test_a_series_that_names_no_device_is_left_out(read):
 
 
 def test_holders_are_those_of_this_page(read):
-    from rankscope.formats import exporters  # noqa: PLC0415
-
     mapping = exporters.Mapping(exporters.load("nvidia"))
     for pod in ("a", "b"):
         line = f'DCGM_FI_DEV_POWER_USAGE{{{NV},namespace="ml",pod="{pod}"}} 100\n'
@@ -105,3 +103,15 @@ def test_priority_pauses_of_both_directions_are_one_kind_of_congestion(values):
     )
     pairs = (("device", "npu2"), ("kind", "pfc"), ("port", "0"))
     assert values("ascend", page)["hw.network.congestion", pairs] == 7.0
+
+
+def test_pods_and_processes_that_come_and_go_do_not_pile_up_and_nothing_is_said_twice():
+    mapping = exporters.Mapping(exporters.load("nvidia"))
+    for pod in range(3000):
+        page = "".join(
+            f'DCGM_FI_DEV_{name}{{{NV},pod="{pod}"}} 100\n' for name in ("POWER_USAGE", "GPU_TEMP")
+        )
+        mapped = mapping.read([page.encode()], now=float(pod))
+        series = [(one.metric, one.attributes) for one in mapped.samples]
+        assert len(series) == len(set(series)) == 4
+    assert len(mapping._binder._slots) < 1000

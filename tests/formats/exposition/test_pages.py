@@ -149,7 +149,8 @@ def test_series_that_come_and_go_do_not_pile_up():
     for at in range(30):
         lines = "".join(f'up{{pod="{at}-{pod}"}} 1\n' for pod in range(500))
         reader.read([lines.encode()], now=NOW)
-    assert len(reader._known) <= 4 * 500 + 1000 + 500
+    assert len(reader._known) <= 2 * 500 + 500 + 500
+    assert reader.forgotten > 5
 
 
 @given(st.binary(max_size=400), st.integers(1, 50))
