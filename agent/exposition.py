@@ -4,6 +4,7 @@ Labels are a metric's own attributes in the vocabulary, so that no sender can in
 what changes with it stay out, and processes that only a pid tells apart are added up.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from .latest import Latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HIDDEN = frozenset({"pid", "container.pid", "cgroup"})
+_log = logging.getLogger(__name__)
 _NUMBERS = {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}
 
 
@@ -46,6 +48,7 @@ class Page:
         self._groups = groups
         self._max_series = max_series
         self._imitation = imitation
+        self._failed = False
         self._prefixes: dict[tuple[Resource, str, Attributes], _Prefix | None] = {}
         self._own = _Own(health)
         self._registry = CollectorRegistry(auto_describe=False)
@@ -56,7 +59,15 @@ class Page:
         latest = self._latest.series(now)
         imitated, taken, dropped = "", 0, 0
         if self._imitation:
-            imitated, taken, dropped = self._imitation.render(latest, now, room=self._max_series)
+            try:
+                imitated, taken, dropped = self._imitation.render(
+                    latest, now, room=self._max_series
+                )
+            except Exception:  # noqa: BLE001  our own names are shown all the same
+                self._health.count("internal_errors")
+                if not self._failed:
+                    _log.exception("dcgm-exporter's names cannot be shown")
+                self._failed = True
         families = self._families(latest, room=self._max_series - taken, dropped=dropped)
         text = imitated + "".join(
             line

@@ -185,6 +185,17 @@ def test_dcgms_names_come_first_and_count_as_series(latest):
     assert samples(body)[("rankscope_agent_series_dropped", ())] == 1
 
 
+def test_an_imitation_that_fails_costs_only_its_own_names(latest, monkeypatch):
+    power = attributes({"hw.id": "GPU-0", "gpu": 0, "hw.vendor": "nvidia"})
+    latest.read("power", [(JOB, Sample("hw.power", 1.0, 1.0, power))], period=5.0, now=1.0)
+    imitation = Imitation(names="old", host="node-1", attribution=Attribution())
+    monkeypatch.delattr(imitation, "_fields")
+    health = Health()
+    shown = Page(latest=latest, health=health, groups=False, max_series=9, imitation=imitation)
+    assert {name for name, _ in ours(shown.render(1.0))} == {"hw_power_watts"}
+    assert health.counted("internal_errors") == 1
+
+
 def test_health_counters_stand_on_the_page_from_the_start():
     body = page(Latest(period_seconds=5.0))
     assert samples(body)[("rankscope_agent_datagrams_lost_total", ())] == 0
