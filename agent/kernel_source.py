@@ -20,6 +20,14 @@ _AT_ONCE = 512
 _FILE_SECONDS = 0.2
 
 
+def check(path: Path) -> None:
+    """Raise the OSError that opening a source would raise."""
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        Source(path).close()
+    elif not os.access(path, os.R_OK | os.W_OK):  # opened and closed, it would lose what is in it
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 class Source:
     """One open source; the constructor raises OSError. Closed by `close`, woken by `wake`."""
 

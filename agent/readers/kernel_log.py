@@ -15,7 +15,7 @@ from pathlib import Path
 from ...formats import kernel_log
 from ...formats.kernel_log import DeviceFault, Told
 from ...vocabulary.samples import Event, Sample
-from .. import boots, kernel_events
+from .. import boots, kernel_events, kernel_source
 from ..devices import Devices
 from ..health import Health
 from ..kernel_source import Source
@@ -74,7 +74,7 @@ class KernelLog:
     def supported(self) -> tuple[bool, str]:
         """Tell whether the log may be read."""
         try:
-            Source(self._path).close()
+            kernel_source.check(self._path)
         except FileNotFoundError:
             return False, f"{self._path} is not here: mount it (full profile)"
         except PermissionError as error:

@@ -207,9 +207,10 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
             "spool": {"folder": str(folder / f"spool{number}")},
             "node": {"host": "node-1", "state": str(folder / f"state{number}")},
             "readers": {"period_seconds": 0.3},
+            "kernel_log": {"path": str(folder / "no-kmsg")},  # this machine's own is no test's
         }
         for section, keys in sections.items():
-            given[section] = {**given[section], **keys}
+            given[section] = {**given.get(section, {}), **keys}
         agent = service.Agent(AgentSettings.model_validate(given), environ={})
         thread = threading.Thread(target=agent.run)
         thread.start()
