@@ -70,6 +70,8 @@ class FaultWatch:
             ):
                 before = self._counts.get(counted)
                 self._counts[counted] = value
+                if before is not None and value < before and binding.kind == "count":
+                    before = 0.0  # the exporter was started anew, and counts from nothing
                 more = int(value - (before or 0.0))
                 if more > 0 and (before is not None or hw_id in self._started):
                     found.append((binding.device, code, binding.kind, more))

@@ -78,7 +78,7 @@ def overridden(table: Table, path: Path) -> Table:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TableError(f"{path}: {error}") from error
+        raise TableError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     return _table(str(path), content, table)
 
 

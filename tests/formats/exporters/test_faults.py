@@ -56,13 +56,27 @@ def test_what_stood_there_when_we_came_is_no_news(told):
     assert page(XID % 13, COUNT % ("13", 7)) == [("13", 2)]
 
 
-def test_a_counter_tells_every_repeat_and_one_that_starts_anew_tells_nothing(told):
+def test_a_counter_tells_every_repeat(told):
     page, _ = told("nvidia")
     assert page(TEMP) == []
     assert page(COUNT % ("94", 2)) == [("94", 2)]
     assert page(COUNT % ("94", 3)) == [("94", 1)]
     assert page(COUNT % ("94", 0)) == []
     assert page(COUNT % ("94", 1)) == [("94", 1)]
+
+
+def test_an_exporter_that_was_started_anew_is_heard_again(told):
+    page, _ = told("nvidia")
+    assert page(TEMP, COUNT % ("94", 5)) == []
+    assert page(TEMP) == []  # started anew: it shows codes only once they come up
+    assert page(TEMP, COUNT % ("94", 2)) == [("94", 2)]
+
+
+def test_a_window_that_slides_on_tells_nothing(told):
+    page, _ = told("nvidia")
+    assert page(TEMP) == []
+    assert page(TEMP, WINDOW % ("94", 3)) == [("94", 3)]
+    assert page(TEMP, WINDOW % ("94", 1)) == []
 
 
 def test_one_fault_told_by_gauge_window_and_counter_is_one(told):
