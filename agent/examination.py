@@ -63,7 +63,13 @@ def examine(
     # Often enough for what needs several turns, such as GPM's activity.
     hurried = settings.readers.model_copy(update={"period_seconds": 1.0})
     settings = settings.model_copy(update={"readers": hurried})
-    around = around or Surroundings(settings=settings, tell=events.append)
+    around = around or Surroundings(
+        settings=settings,
+        tell=events.append,
+        proc=settings.node.proc,
+        sys=settings.node.sys,
+        dev=settings.node.dev,
+    )
     chosen: catalogue.Profile = "full" if _readable(around.dev / "kmsg") else "restricted"
     chosen = profile or chosen
     with around.closing:

@@ -302,6 +302,9 @@ class Agent:
                 verdicts=self._verdicts,
                 closing=self._closing,
                 state=self._state,
+                proc=self._settings.node.proc,
+                sys=self._settings.node.sys,
+                dev=self._settings.node.dev,
             )
         )
         off = set(self._settings.readers.off)

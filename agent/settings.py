@@ -126,6 +126,10 @@ class Node(Section):
         "/var/lib/rankscope/state, else a folder of the user",
     )
 
+    proc: Path = Field(default=Path("/proc"), description="where the host's /proc is")
+    sys: Path = Field(default=Path("/sys"), description="where the host's /sys is")
+    dev: Path = Field(default=Path("/dev"), description="where the host's /dev is")
+
     @field_validator("host")
     @classmethod
     def _named(cls, value: str | None) -> str | None:

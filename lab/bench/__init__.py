@@ -7,5 +7,6 @@ figure is CPU time of the process measured or a ratio to a named baseline on the
 BENCHES: dict[str, str] = {
     "collector": "collector",
     "probe": "probe",
+    "node": "node",
 }
 """Name of the bench -> name of its module in this package."""

@@ -58,8 +58,11 @@ class Watched:
 
 
 @pytest.fixture
-def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Watched]]:
+def watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Callable[[str], str]
+) -> Iterator[Callable[..., Watched]]:
     """Start supervisors over a scenario; they end with the test."""
+    program("gcc")
     over = threading.Event()
     running: list[tuple[Watched, threading.Thread]] = []
 
