@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from rankscope.formats import exporters
@@ -84,3 +86,14 @@ def test_a_table_that_cannot_be_used_says_file_row_and_fix(text, complaint, writ
 def test_a_table_that_is_not_there_says_so(tmp_path):
     with pytest.raises(TableError, match=r"none\.toml"):
         exporters.overridden(exporters.load("kunlun"), tmp_path / "none.toml")
+
+
+def test_the_table_in_the_documentation_works(write, values):
+    page = (Path(__file__).parents[3] / "docs" / "exporters.md").read_text()
+    text = page.split("```toml\n")[1].split("```")[0]
+    table = exporters.overridden(exporters.load("kunlun"), write(text))
+    said = 'node_xpu_powerUsage{sn="S",card="0"} 90000\nnode_xpu_linkErrors_3{sn="S",card="0"} 4\n'
+    assert values("kunlun", said, table=table) == {
+        ("hw.power", ()): 90.0,
+        ("hw.gpu.nvlink.errors", (("error.type", "crc"), ("link", 3))): 4.0,
+    }
