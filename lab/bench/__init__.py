@@ -8,5 +8,6 @@ BENCHES: dict[str, str] = {
     "collector": "collector",
     "probe": "probe",
     "node": "node",
+    "kernel_log": "kernel_log",
 }
 """Name of the bench -> name of its module in this package."""
