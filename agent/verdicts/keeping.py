@@ -20,6 +20,8 @@ from .verdict import Evidence, Verdict, opened
 
 _AGAIN_SECONDS = 2.0
 """A reading this much younger than a loss was taken after it."""
+_PART_SECONDS = 30.0
+"""How long after a fault its consequences are told."""
 _OPEN = 256
 _CLEARED = 64
 _TOTALS = 512
@@ -96,7 +98,10 @@ class Verdicts:
             if case is not None and source == "kmsg" and event.at <= case.restored_until:
                 return None  # read again after a restart: it was told before
             if case is None:
-                case = self._open(key, event, now)
+                known = self._knowledge.find(str(event.attributes.get("vendor", "nvidia")), code)
+                if self._is_evidence(known, hw_id, event):
+                    return None
+                case = self._open(key, known, event, now)
             verdict = case.verdict
             fresh = case.tellings.add(source, by, event.at, last=verdict.last_seen)
             text = str(event.attributes.get("text", "")) or verdict.meaning
@@ -243,9 +248,19 @@ class Verdicts:
             }
         return json.dumps(told, indent=1).encode()
 
-    def _open(self, key: tuple[str, str], event: Event, now: float) -> _Case:
-        vendor = str(event.attributes.get("vendor", "nvidia"))
-        known = self._knowledge.find(vendor, key[1])
+    def _is_evidence(self, known: FaultKnowledge, hw_id: str, event: Event) -> bool:
+        """Add a telling to a verdict that says the same with more, where one was just opened."""
+        for code in known.part_of:
+            case = self._cases.get((hw_id, code))
+            if case is not None and 0 <= event.at - case.verdict.last_seen <= _PART_SECONDS:
+                text = str(event.attributes.get("text", "")) or known.meaning
+                source = str(event.attributes.get("source", ""))
+                case.verdict.add(Evidence(text, source, event.at))
+                self._changed = True
+                return True
+        return False
+
+    def _open(self, key: tuple[str, str], known: FaultKnowledge, event: Event, now: float) -> _Case:
         verdict = opened(
             known,
             hw_id=key[0],

@@ -37,6 +37,7 @@ KEYS = frozenset(
         "investigate",
         "cleared_by",
         "line_decides",
+        "part_of",
         "others",
     }
 )
@@ -128,6 +129,7 @@ def knowledge(row: Mapping[str, Any], *, vendor: str, source: str) -> Iterator[F
         source=source,
         others=tuple(_opinions(row.get("others", ()))),
         line_decides=bool(row.get("line_decides", False)),
+        part_of=tuple(codes(row["part_of"])) if row.get("part_of") else (),
     )
     for code in codes(row.get("codes", "")):
         yield replace(found, code=code)

@@ -69,7 +69,8 @@ class FaultKnowledge:
 
     `immediate` and `investigate` are the actions by the names the vendor's catalogue gives them,
     "" where it gives none. With `line_decides` the log line itself says how grave it is, and the
-    class here holds only where it does not.
+    class here holds only where it does not. `part_of` names faults that, told of the same device
+    just before, say the same with more: then this one is evidence of theirs.
     """
 
     vendor: str
@@ -83,4 +84,5 @@ class FaultKnowledge:
     source: str
     others: tuple[Opinion, ...] = ()
     line_decides: bool = False
+    part_of: tuple[str, ...] = ()
     known: bool = True

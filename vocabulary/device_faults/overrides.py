@@ -61,6 +61,7 @@ def _merged(shipped: Catalogue, row: object, source: str) -> list[FaultKnowledge
             "immediate": known.immediate,
             "investigate": known.investigate,
             "line_decides": known.line_decides,
+            "part_of": list(known.part_of),
             "others": {one.tool: f"{one.fault_class}, {one.action}" for one in known.others},
         }
         if "class" not in row:

@@ -68,6 +68,24 @@ def test_one_source_alone_counts_every_occurrence_and_the_other_adds_none(make):
     assert "application" == summary.attributes["class"]
 
 
+def test_what_follows_from_a_fall_off_the_bus_is_its_evidence_and_no_event(make):
+    verdicts = make()
+    assert verdicts.take(fault("79"), T) is not None
+    assert verdicts.take(fault("nvml.lost", T + 1, source="nvml", text="lost"), T + 1) is None
+    assert verdicts.take(fault("pci.gone", T + 3, source="pci", text="gone"), T + 3) is None
+    (verdict,) = verdicts.open()
+    assert ("79", 1) == (verdict.code, verdict.count)
+    assert ["kmsg", "nvml", "pci"] == [one.source for one in verdict.evidence]
+    assert verdicts.take(fault("nvml.lost", T + 1, hw_id="GPU-b"), T + 1) is not None
+    assert verdicts.take(fault("nvml.lost", T + 300), T + 300) is not None
+
+
+def test_a_fall_told_after_its_consequence_is_told_all_the_same(make):
+    verdicts = make()
+    assert verdicts.take(fault("nvml.lost", source="nvml"), T) is not None
+    assert verdicts.take(fault("79", T + 1), T + 1) is not None
+
+
 def test_an_exporter_that_comes_late_adds_neither_an_event_nor_a_count(make):
     verdicts = make()
     verdicts.take(fault("94"), T)
