@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..vocabulary.samples import Attributes, Event, Sample, Scalar, attributes
+from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
 from .exits import Exit, ExitWatch
 from .health import Health
@@ -78,21 +78,30 @@ class Routing:
         if self._imitation:
             self._imitation.see(samples)
         self._verdicts.observe(samples, now)
-        placed = []
+        placed: list[tuple[Resource, Sample]] = []
+        ours: list[Sample] = []
+        node = self._names.node()
         for sample in samples:
             owner = self._trainers.owner(sample)
-            if owner is None and _of_a_rank(sample):
-                continue
-            resource = self._names.of(owner) if owner else self._names.node()
             if owner is None:
+                if _of_a_rank(sample):
+                    continue
                 sample = self._ranked(sample)
+                ours.append(sample)
+                placed.append((node, sample))
+                continue
+            resource = self._names.of(owner)
             placed.append((resource, sample))
             if self._outgoing:
                 self._outgoing.add(resource, (sample,))
+        if self._outgoing and ours:
+            self._outgoing.add(node, ours)
         self._latest.read(reader.name, placed, period=reader.period, now=now)
 
     def _ranked(self, sample: Sample) -> Sample:
         """Return a device's sample with the rank on it, when exactly one is placed there."""
+        if not self._attribution.placed:
+            return sample
         hw_id = next((value for name, value in sample.attributes if name == "hw.id"), None)
         rank = self._attribution.rank_of(hw_id) if isinstance(hw_id, str) else None
         if rank is None:

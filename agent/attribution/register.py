@@ -50,6 +50,11 @@ class Attribution:
         """Return a number that changes when any answer below does."""
         return self._snapshot.version
 
+    @property
+    def placed(self) -> bool:
+        """Tell whether any rank is placed on any device."""
+        return bool(self._snapshot.ranks)
+
     def holders(self, hw_id: str) -> Sequence[Holder]:
         """Return who holds a device, none when nobody is known to; a shared one has several."""
         return self._snapshot.holders.get(hw_id, ())

@@ -15,6 +15,7 @@ SUBJECTS: Mapping[str, float | None] = {
     "gpu_power": None,
     "gpu_clocks": None,
     "gpu_throttling": 1.0,
+    "gpu_violations": None,
     "gpu_ecc": 2.0,
     "gpu_row_remap": 2.0,
     "gpu_pcie": None,

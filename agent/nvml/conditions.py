@@ -16,6 +16,8 @@ _GAP_SECONDS = 3.0
 _RECOVERED_SECONDS = 60.0
 """A slowdown is over, and may be told again, after so long without."""
 
+_LOOKED_AT = ("gpu_ecc", "gpu_row_remap", "gpu_recovery")
+
 Series = tuple[str, Attributes]
 Tell = Callable[[str, str, float], None]
 """Takes code, text and time of a fault."""
@@ -38,12 +40,17 @@ class Conditions:
     ) -> None:
         """Look at one subject's values, measured at `at`."""
         if subject == "gpu_throttling":
+            if not any(values):  # the ordinary case, every second
+                self._slow(at, set())
+                return
             active = {
                 _value(pairs, "reason")
-                for (metric, pairs), value in zip(names, values, strict=True)
-                if metric == "hw.gpu.throttle" and value
+                for (_, pairs), value in zip(names, values, strict=True)
+                if value
             }
             self._slow(at, active)
+            return
+        if subject not in _LOOKED_AT:
             return
         for (metric, pairs), value in zip(names, values, strict=True):
             if metric == "hw.errors" and _value(pairs, "error.type") == "uncorrected":

@@ -154,7 +154,7 @@ def everything(around: Surroundings) -> list[Reader]:
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
-            devices=around.devices, tell=around.tell, driver_answers=gpu.answers, sys=around.sys
+            devices=around.devices, tell=around.tell, answering=gpu.answering, sys=around.sys
         ),
         gpu_faults.GpuFaults(period=period, verdicts=around.verdicts),
         kernel,

@@ -5,7 +5,7 @@ A device that fell off the bus vanishes from sysfs, or its configuration space r
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample, attributes
@@ -32,12 +32,12 @@ class GpuBus:
         *,
         devices: Devices,
         tell: Callable[[Event], None],
-        driver_answers: Callable[[str], bool],
+        answering: Callable[[float], Mapping[str, bool]],
         sys: Path = Path("/sys"),
     ) -> None:
         self._devices = devices
         self._tell = tell
-        self._driver_answers = driver_answers
+        self._answering = answering
         self._root = sys / "bus" / "pci" / "devices"
         self._misses: dict[str, int] = {}
         self._scan_at = 0.0
@@ -56,12 +56,13 @@ class GpuBus:
         if time.monotonic() >= self._scan_at:
             self._scan()
         samples: list[Sample] = []
+        answering = self._answering(now)
         present = 0
         for address in self._misses:
             if self._there(address):
                 self._misses[address] = 0
                 present += 1
-                samples += self._link(address, now)
+                samples += self._link(address, answering, now)
                 continue
             self._misses[address] += 1
             if self._misses[address] == _MISSES:
@@ -104,9 +105,9 @@ class GpuBus:
         }
         self._tell(Event("gpu.fault", now, told if index is None else {**told, "gpu": index}))
 
-    def _link(self, address: str, now: float) -> list[Sample]:
+    def _link(self, address: str, answering: Mapping[str, bool], now: float) -> list[Sample]:
         hw_id = self._devices.by_pci(address)
-        if hw_id is None or self._driver_answers(hw_id):
+        if hw_id is None or answering.get(hw_id):
             return []
         pairs = attributes(
             {"hw.id": hw_id, "gpu": self._devices.index_of(hw_id), "hw.vendor": "nvidia"}

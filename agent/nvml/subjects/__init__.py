@@ -22,6 +22,7 @@ from . import (
     temperature,
     throttling,
     utilization,
+    violations,
 )
 
 READ: Mapping[str, Callable[[Device], None]] = {
@@ -33,6 +34,7 @@ READ: Mapping[str, Callable[[Device], None]] = {
     "gpu_power": power.read,
     "gpu_clocks": clocks.read,
     "gpu_throttling": throttling.read,
+    "gpu_violations": violations.read,
     "gpu_ecc": ecc.read,
     "gpu_row_remap": remapping.read,
     "gpu_pcie": pcie.read,

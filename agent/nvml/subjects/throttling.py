@@ -1,6 +1,4 @@
-"""What holds the clocks down now, and for how long it did in all."""
-
-import pynvml
+"""What holds the clocks down now."""
 
 from ..asking import Device
 
@@ -19,25 +17,12 @@ REASONS = {
 A data centre has none of it.
 """
 
-_POLICIES = {
-    "power_cap": pynvml.NVML_PERF_POLICY_POWER,
-    "thermal_sw": pynvml.NVML_PERF_POLICY_THERMAL,
-    "sync_boost": pynvml.NVML_PERF_POLICY_SYNC_BOOST,
-    "board_limit": pynvml.NVML_PERF_POLICY_BOARD_LIMIT,
-    "idle": pynvml.NVML_PERF_POLICY_LOW_UTILIZATION,
-    "reliability": pynvml.NVML_PERF_POLICY_RELIABILITY,
-}
-
 
 def read(device: Device) -> None:
-    """Say 1 or 0 for each reason the device can have, and seconds in all where NVML counts them."""
+    """Say 1 or 0 for each reason."""
     mask = device.ask("nvmlDeviceGetCurrentClocksEventReasons")
     if mask is None:  # the name before driver 535
         mask = device.ask("nvmlDeviceGetCurrentClocksThrottleReasons")
     if mask is not None:
         for bit, reason in REASONS.items():
             device.say("hw.gpu.throttle", float(bool(mask & bit)), ("reason", reason))
-    for reason, policy in _POLICIES.items():
-        held = device.ask("nvmlDeviceGetViolationStatus", policy)
-        if held is not None:
-            device.say("hw.gpu.throttle.duration", held.violationTime / 1e9, ("reason", reason))
