@@ -20,10 +20,11 @@ _DESCRIBING = frozenset({"hw.gpu.info", "hw.gpu.utilization", "hw.temperature", 
 """Metrics from which a device's index is learnt: a reader or an exporter sends one of them."""
 _PROCESS = "hw.gpu.process.memory"
 _RANK = "training.rank.info"
-_FORGET_SECONDS = 30.0
-"""A process that no reading named for so long is gone."""
-_FORGET_DEVICE_SECONDS = 600.0
-"""A device that is lost still belongs to somebody, and that is who wants to know."""
+_BEHIND_SECONDS = 30.0
+"""A process that the newest readings do not name any more is gone; devices are read in turn."""
+_FORGET_SECONDS = 1000.0
+"""Readings are three periods old at most, and a period may be five minutes. A device that is lost
+still belongs to somebody meanwhile, and that is who wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Attribution:
         return self._snapshot.pods.get(pid, "")
 
     def devices(self) -> Mapping[str, Known]:
-        """Return every device seen in the last ten minutes, by id."""
+        """Return every device seen in the last quarter of an hour or so, by id."""
         return self._snapshot.devices
 
     def held(self) -> Mapping[str, tuple[Holder, ...]]:
@@ -103,11 +104,12 @@ class Attribution:
 
     def facts(self, trainers: Sequence[Trainer], now: float) -> Facts:
         """Return what is known now, without what nobody has named for long."""
-        since = now - _FORGET_SECONDS
         with self._lock:
+            lost = now - _FORGET_SECONDS
+            newest = max((at for _, at in self._processes.values()), default=now)
+            since = max(lost, newest - _BEHIND_SECONDS)
             for key in [key for key, (_, at) in self._processes.items() if at < since]:
                 del self._processes[key]
-            lost = now - _FORGET_DEVICE_SECONDS
             for hw_id in [one for one, (_, at) in self._devices.items() if at < lost]:
                 del self._devices[hw_id]
             alive = {trainer.key for trainer in trainers}

@@ -275,12 +275,13 @@ def test_an_environment_inside_a_pod_makes_no_slurm_job(node, process):
 def test_devices_and_processes_nobody_names_any_more_are_forgotten(node, kubelet):
     kubelet.pods = [training_pod("p", ["GPU-0"])]
     node.read()
-    memory = attributes({"hw.id": "GPU-1", "gpu": 1, "pid": 1})
-    node.attribution.see([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
-    node.now += 100
+    for pid in (1, 2):
+        memory = attributes({"hw.id": "GPU-1", "gpu": 1, "pid": pid})
+        node.attribution.see([Sample("hw.gpu.process.memory", 5e9, node.now, memory)])
+        node.now += 100
     assert held(node.reader.read(node.now)) == {("GPU-0", "ml", "p")}  # lost, and still its pod's
-    assert node.attribution.facts([], node.now).processes == []
-    node.now += 1000
+    assert [one.pid for one in node.attribution.facts([], node.now).processes] == [2]
+    node.now += 2000
     assert node.reader.read(node.now) == []
     assert node.attribution.devices() == {}
 
