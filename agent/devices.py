@@ -6,21 +6,29 @@ kernel logs know only PCI addresses: whoever learns how these go together notes 
 
 import json
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from ..vocabulary.samples import Sample
 
 _FILE = "devices.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One accelerator, as last seen. `pci` is normalised (see `normal`), "" when unknown."""
+    """One accelerator, as last seen. `pci` is normalised (see `normal`), "" when unknown.
+
+    `native` tells that a reader of ours asks it: of those of an exporter only the names are known,
+    and whether they answer is not ours to say.
+    """
 
     hw_id: str
     index: int
     pci: str = ""
     vendor: str = "nvidia"
     model: str = ""
+    native: bool = True
 
 
 def normal(address: str) -> str:
@@ -59,7 +67,8 @@ class Devices:
     def note(self, device: Device) -> None:
         """Take what a device says of itself; another device that held its PCI address is gone."""
         with self._lock:
-            if self._known.get(device.hw_id) == device:
+            known = self._known.get(device.hw_id)
+            if known == device or (known and known.native and not device.native):
                 return
             if device.pci:
                 for other in [one for one in self._known.values() if one.pci == device.pci]:
@@ -72,6 +81,30 @@ class Devices:
         """Return all that are known, by index."""
         with self._lock:
             return sorted(self._known.values(), key=lambda one: (one.index, one.hw_id))
+
+    def natives(self, vendor: str) -> list[Device]:
+        """Return a vendor's devices that a reader of ours asks, by index."""
+        return [one for one in self.everyone() if one.native and one.vendor == vendor]
+
+    def learn(self, samples: Iterable[Sample]) -> None:
+        """Note the devices that an exporter describes (`hw.gpu.info`)."""
+        for sample in samples:
+            if sample.metric != "hw.gpu.info":
+                continue
+            pairs = dict(sample.attributes)
+            hw_id, index = pairs.get("hw.id"), pairs.get("gpu")
+            if isinstance(hw_id, str) and isinstance(index, int) and "partition" not in pairs:
+                pci = pairs.get("pci.bus_id")
+                self.note(
+                    Device(
+                        hw_id,
+                        index,
+                        normal(str(pci)) if pci else "",
+                        str(pairs.get("hw.vendor", "")),
+                        str(pairs.get("hw.model", "")),
+                        native=False,
+                    )
+                )
 
     def get(self, hw_id: str) -> Device | None:
         """Return a device by its id."""

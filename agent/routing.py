@@ -117,7 +117,8 @@ class Routing:
 
     def tell(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""
-        owner = self._trainers.owner_of(event.attributes.get("pid"))
+        pid = event.attributes.get("pid")
+        owner = self._trainers.owner_of(pid) or self._trainers.ended(pid, event.at)
         if owner is not None and "rank" not in event.attributes:
             told = {**event.attributes, "rank": owner.rank}
             event = Event(event.name, event.at, told)
@@ -131,12 +132,12 @@ class Routing:
         for trainer in self._trainers.everyone():
             if trainer.pid == ended.pid:
                 self._report(trainer, ended, now)
-                self._forget(trainer)
+                self._forget(trainer, now)
 
-    def forget_silent(self, *, before: float) -> None:
+    def forget_silent(self, *, before: float, now: float) -> None:
         """Forget senders whose end nobody sees and that were not heard since a time."""
         for trainer in self._trainers.silent_since(before):
-            self._forget(trainer)
+            self._forget(trainer, now)
 
     def _report(self, trainer: Trainer, ended: Exit, now: float) -> None:
         code = ended.exit_code
@@ -152,8 +153,8 @@ class Routing:
             self._outgoing.flush()
             self._outgoing.tell(self._names.of(trainer), [Event("process.exit", now, told)])
 
-    def _forget(self, trainer: Trainer) -> None:
-        self._trainers.forget(trainer)
+    def _forget(self, trainer: Trainer, now: float) -> None:
+        self._trainers.forget(trainer, now)
         self._latest.forget(trainer.key)
         if trainer.pid is not None:
             self._latest.forget_pid(trainer.pid)

@@ -390,7 +390,8 @@ class Agent:
             reading.check()
         for summary in self._verdicts.tick(self._clock.now()):
             self._routing.tell(summary)
-        self._routing.forget_silent(before=self._clock.now() - _UDP_MEMORY_SECONDS)
+        now = self._clock.now()
+        self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))
 
     def _finish(self) -> None:

@@ -8,6 +8,8 @@ from ..vocabulary.samples import Sample
 from .health import Health
 from .inbox import Received
 
+_REMEMBER_SECONDS = 60.0
+
 Key = tuple[str, int]
 """What tells senders apart: the host's pid; else where words came from, and the pid they claim."""
 
@@ -37,6 +39,7 @@ class Trainers:
         self._lock = threading.Lock()
         self._known: dict[Key, Trainer] = {}
         self._parents: dict[int, int] = {}
+        self._gone: dict[int, tuple[Trainer, float]] = {}
 
     def hear(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
@@ -85,12 +88,26 @@ class Trainers:
                 trainer.phase = str(event.attributes.get("phase", ""))
         return trainer, forgotten
 
-    def forget(self, trainer: Trainer) -> None:
+    def forget(self, trainer: Trainer, now: float) -> None:
         """Take a process out, with the workers it was parent of."""
         with self._lock:
             self._known.pop(trainer.key, None)
+            if trainer.pid is not None:
+                self._gone.pop(trainer.pid, None)
+                self._gone[trainer.pid] = (trainer, now)
+                if len(self._gone) > self._capacity:
+                    del self._gone[next(iter(self._gone))]
             for worker in [pid for pid, parent in self._parents.items() if parent == trainer.pid]:
                 del self._parents[worker]
+
+    def ended(self, pid: object, now: float) -> Trainer | None:
+        """Return the training process that had a pid until a minute ago.
+
+        What is said of a process's end, such as the kernel's log of an OOM kill, may come after it.
+        """
+        with self._lock:
+            trainer, at = self._gone.get(pid, (None, 0.0)) if isinstance(pid, int) else (None, 0.0)
+            return trainer if now - at < _REMEMBER_SECONDS else None
 
     def silent_since(self, at: float) -> list[Trainer]:
         """Return those without a pid that were last heard before a time: nobody sees them exit."""

@@ -7,11 +7,18 @@ import numpy as np
 from ..vocabulary.findings import Finding
 from .window import JobWindow
 
+_HARMLESS = ("info", "warning", "application")
+"""Classes of fault codes that accuse no device: an application's errors, news of no consequence.
+
+A code without a class counts: the sender could not tell.
+"""
 _HARMFUL = ("thermal_hw", "thermal_sw", "power_brake", "slowdown_hw")
 
 
 class DeviceFaults:
     """Report `gpu.fault` events of the job's devices, and clocks held down against the peers.
+
+    Events that the agent classed as an application's or as harmless are left out.
 
     A power cap at full load, idle clocks and application clock settings are normal life; only the
     reasons in the list count, and only while active in most of the newest readings. Without
@@ -56,7 +63,7 @@ class DeviceFaults:
     def _events(self, window: JobWindow) -> list[Finding]:
         findings = []
         for event in window.events:
-            if event.name != "gpu.fault":
+            if event.name != "gpu.fault" or event.attributes.get("class") in _HARMLESS:
                 continue
             rank = event.attributes.get("rank")
             row = window.row_of(rank) if isinstance(rank, int) else None

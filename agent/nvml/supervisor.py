@@ -132,7 +132,7 @@ class Supervisor:
         """Return by device, of all ever seen, whether it answers now."""
         with self._lock:
             fresh = now - 3 * max(self._period, 1.0)
-            known = {device.hw_id: False for device in self._devices.everyone()}
+            known = {device.hw_id: False for device in self._devices.natives("nvidia")}
             for uuid, state in self._states.items():
                 known[uuid] = (
                     state.gone is None and not state.hung_told and state.answered_at >= fresh
@@ -209,7 +209,7 @@ class Supervisor:
             return
         self._init_hung_told = True
         text = f"the NVIDIA driver answers nobody: opening its library hangs for {age:.0f} s"
-        for device in self._devices.everyone():
+        for device in self._devices.natives("nvidia"):
             state = self._states.setdefault(device.hw_id, _State(device, self._conditions(device)))
             if not state.hung_told:
                 state.hung_told = True
@@ -283,8 +283,8 @@ class Supervisor:
 
     def _tell_missing(self) -> None:
         """Tell of devices known from before the agent's start that are not there now."""
-        for device in self._devices.everyone():
-            if device.vendor == "nvidia" and device.hw_id not in self._states:
+        for device in self._devices.natives("nvidia"):
+            if device.hw_id not in self._states:
                 state = _State(device, self._conditions(device))
                 self._states[device.hw_id] = state
                 self._gone(state, 15, "it was here when the agent last ran")

@@ -147,6 +147,8 @@ def everything(around: Surroundings) -> list[Reader]:
         tell=around.tell,
         health=around.health,
         native=gpu.answers,
+        judged=around.verdicts.judges,
+        learn=around.devices.learn,
         imitating=around.settings.export.dcgm_names != "off",
         state=around.state,
     )

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample
@@ -26,10 +26,17 @@ def _never(_: str) -> bool:
     return False
 
 
+def _nobody(_: object) -> None:
+    """Learn nothing."""
+
+
 class Exporters:
     """Asks every target for a page, and hands over what is fresh.
 
     `native` tells whether a device answers a reader of ours as well: its faults are told by that.
+    `judged` tells whether the agent itself says what state a device is in: then an exporter's word
+    on that is left out, since two states of one device at once are none. `learn` is shown what is
+    new.
     """
 
     name = "exporters"
@@ -42,6 +49,8 @@ class Exporters:
         tell: Callable[[Event], None],
         health: Health,
         native: Callable[[str], bool] = _never,
+        judged: Callable[[str], bool] = _never,
+        learn: Callable[[Sequence[Sample]], None] = _nobody,
         imitating: bool = False,
         state: Path | None = None,
     ) -> None:
@@ -68,6 +77,8 @@ class Exporters:
         ]
         if self._watches:
             health.show("double_names", 0)
+        self._judged = judged
+        self._learn = learn
         self._told: dict[str, float] = {}
         self._saved = ""
         self._saved_at = time.monotonic()
@@ -107,7 +118,13 @@ class Exporters:
                 if series not in seen:
                     seen.add(series)
                     samples.append(sample)
-        return samples
+        self._learn(samples)
+        return [sample for sample in samples if not self._contradicts(sample)]
+
+    def _contradicts(self, sample: Sample) -> bool:
+        if sample.metric != "hw.status":
+            return False
+        return self._judged(str(dict(sample.attributes).get("hw.id", "")))
 
     def close(self) -> None:
         """End the threads and keep what is known of faults."""

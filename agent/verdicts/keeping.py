@@ -217,13 +217,18 @@ class Verdicts:
             }
         return next((state for state in ("failed", "degraded") if state in states), "ok")
 
+    def judges(self, hw_id: str) -> bool:
+        """Tell whether `samples` says a device's state: it is asked natively, or not ok."""
+        device = self._devices.get(hw_id)
+        return (device is not None and device.native) or self.status(hw_id) != "ok"
+
     def samples(self, now: float) -> list[Sample]:
         """Return fault counters, last codes and states of devices, for the page and the wire."""
         with self._lock:
             totals, last = dict(self._totals), dict(self._last)
-            known = {one.hw_id for one in self._devices.everyone()}
-            judged = known | {case.verdict.hw_id for case in self._cases.values()}
-            judged |= {one.hw_id for one in self._cleared}
+            judged = {one.hw_id for one in self._devices.everyone()}
+            judged |= {case.verdict.hw_id for case in self._cases.values()}
+            judged = {hw_id for hw_id in judged if self.judges(hw_id)}
         told = [
             Sample("hw.gpu.faults", float(count), now, self._pairs(hw_id, code=code))
             for (hw_id, code), count in totals.items()

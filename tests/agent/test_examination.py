@@ -14,7 +14,6 @@ from rankscope.lab.node.nvml import Scenario
 @pytest.fixture
 def examine(tmp_path, monkeypatch, program):
     """Examine a made-up node: its GPUs' profile (None: no driver), and its trees."""
-
     program("gcc")
 
     def run(*, driver="H100", network="ndr", gpus=2, **more):

@@ -110,8 +110,20 @@ def test_a_forgotten_trainer_takes_its_workers_along(health):
     trainers = Trainers(health=health)
     trainer, _ = trainers.hear(received(pid=100), 1.0)
     trainers.adopt([(101, 100)])
-    trainers.forget(trainer)
+    trainers.forget(trainer, 2.0)
     assert trainers.owner(Sample("m", 1.0, 1.0, attributes({"pid": 101}))) is None
+
+
+def test_who_a_process_was_is_known_for_a_minute_after_its_end(health):
+    trainers = Trainers(health=health)
+    trainer, _ = trainers.hear(received(pid=100), 1.0)
+    assert trainers.ended(100, 1.0) is None
+    trainers.forget(trainer, 50.0)
+    assert trainers.ended(100, 49.5) is trainer  # told late of a moment before the end
+    assert trainers.ended(100, 109.0) is trainer
+    assert trainers.ended(100, 110.0) is None
+    assert trainers.ended(101, 60.0) is None
+    assert trainers.ended(None, 60.0) is None
 
 
 def test_a_resource_is_one_for_each_host_job_and_attempt(health):

@@ -56,6 +56,21 @@ def test_a_fault_on_a_rank_without_a_known_device_names_nothing(judged, event):
     assert [] == judged(events=(fault,), hw_ids=(None,) * 4)
 
 
+@pytest.mark.parametrize(
+    ("fault_class", "accuses"),
+    [
+        ("fatal", True),
+        ("degraded", True),
+        ("unknown", True),
+        ("application", False),
+        ("info", False),
+    ],
+)
+def test_a_code_of_an_applications_error_accuses_no_device(judged, event, fault_class, accuses):
+    fault = event("gpu.fault", 31.5, rank=2, code="13", **{"class": fault_class})
+    assert accuses == bool(judged(events=(fault,)))
+
+
 def test_other_events_are_not_device_faults(judged, event):
     assert [] == judged(events=(event("process.exit", 31.5, rank=2, exit_code=1),))
 

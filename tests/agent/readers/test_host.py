@@ -91,7 +91,7 @@ def test_only_whole_disks_are_told(monkeypatch):
     )
     given = dict.fromkeys([*whole, "loop0", "zram0", "no-such-disk1"], counter)
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: given)
-    expected = {}
+    expected: dict[tuple[str, ...], float] = {}
     for name in whole:
         expected[("system.disk.io_time", name)] = 1.5
         expected[("system.disk.io", name, "read")] = 7
