@@ -55,7 +55,10 @@ class _State:
 
 
 class Supervisor:
-    """One for the agent. `check` is to be called every second; the rest from any thread."""
+    """One for the agent. `check` is to be called every second; the rest from any thread.
+
+    `start` begins a worker and is given what `Worker` is given.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,9 @@ class Supervisor:
         health: Health,
         tell: Callable[[Event], None],
         now: Callable[[], float] = time.time,
+        start: Callable[..., Worker] = Worker,
     ) -> None:
+        self._start = start
         self._subjects = tuple(subjects)
         self._period = period
         self._devices = devices
@@ -177,7 +182,9 @@ class Supervisor:
         self._reason = ""
         self._started_at = time.monotonic()
         try:
-            self._worker = Worker(subjects=self._subjects, period=self._period, hear=self._hear)
+            self._worker = self._start(
+                subjects=self._subjects, period=self._period, hear=self._hear
+            )
         except OSError as error:
             self._reason = f"the worker cannot be started: {error.strerror or error}"
             self._later()

@@ -19,7 +19,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import pynvml
@@ -63,9 +63,16 @@ class Turns:
     """One device's thread: asks the subjects that are due, turn after turn."""
 
     def __init__(
-        self, device: Device, *, line: Line, subjects: Sequence[str], period: float
+        self,
+        device: Device,
+        *,
+        line: Line,
+        subjects: Sequence[str],
+        period: float,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self.device = device
+        self._wall = wall
         self._line = line
         self._period = period
         self._due = dict.fromkeys(subjects, 0.0)
@@ -80,18 +87,20 @@ class Turns:
         )
         due = time.monotonic()
         while True:
-            try:
-                self._turn(time.monotonic())
-            except GoneError as error:
-                if not self._gone:
-                    self._line.say(
-                        gone=error.code, device=self.device.uuid, function=error.function
-                    )
-                self._gone = True
-            except Exception as error:  # noqa: BLE001  one odd answer must not end the device's thread
-                self._line.say(failed=f"{type(error).__name__}: {error}", device=self.device.uuid)
+            self.take(time.monotonic())
             due = max(due + pulse, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
+
+    def take(self, now: float) -> None:
+        """Ask what is due at a time of any steady clock, in seconds; raises nothing."""
+        try:
+            self._turn(now)
+        except GoneError as error:
+            if not self._gone:
+                self._line.say(gone=error.code, device=self.device.uuid, function=error.function)
+            self._gone = True
+        except Exception as error:  # noqa: BLE001  one odd answer must not end the device's thread
+            self._line.say(failed=f"{type(error).__name__}: {error}", device=self.device.uuid)
 
     def _turn(self, now: float) -> None:
         device = self.device
@@ -100,7 +109,7 @@ class Turns:
             if now < due:
                 continue
             device.said = {}
-            at = time.time()
+            at = self._wall()
             READ[subject](device)
             self._due[subject] = max(due, now - 1.0) + (SUBJECTS[subject] or self._period)
             told.append([subject, round(at, 3), *self._numbered(subject)])
@@ -169,14 +178,24 @@ def main() -> None:
 
 
 def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: float) -> None:
-    """Open the library, say hello, and start the threads of each device."""
+    """Say hello, and start the threads of each device."""
     try:
-        pynvml.nvmlInit()
-        driver = text(pynvml.nvmlSystemGetDriverVersion())
-        found, absent = _found(driver)
+        found = greet(line)
     except pynvml.NVMLError as error:
         line.say(fatal=code_of(error), text=str(error))
         _leave(3)
+    devices.extend(found)
+    for device in found:
+        turns = Turns(device, line=line, subjects=subjects, period=period)
+        threading.Thread(target=turns.run, name=device.uuid, daemon=True).start()
+        threading.Thread(target=_listen, args=(line, device), daemon=True).start()
+
+
+def greet(line: Line) -> list[Device]:
+    """Open the library, say which devices it has and return them; raises NVMLError."""
+    pynvml.nvmlInit()
+    driver = text(pynvml.nvmlSystemGetDriverVersion())
+    found, absent = _found(driver)
     line.say(
         hello={
             "driver": driver,
@@ -193,11 +212,7 @@ def _begin(line: Line, devices: list[Device], subjects: Sequence[str], period: f
             "absent": absent,
         }
     )
-    devices.extend(found)
-    for device in found:
-        turns = Turns(device, line=line, subjects=subjects, period=period)
-        threading.Thread(target=turns.run, name=device.uuid, daemon=True).start()
-        threading.Thread(target=_listen, args=(line, device), daemon=True).start()
+    return found
 
 
 def _found(driver: str) -> tuple[list[Device], list[dict[str, int]]]:

@@ -7,6 +7,7 @@ even hang: then it is abandoned until it returns, and the others go on.
 """
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..attribution import Attribution
 from ..devices import Devices
 from ..health import Health
 from ..nvml import SUBJECTS
+from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
@@ -61,7 +63,7 @@ class Surroundings:
 
     `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
-    what is to be done when the agent ends.
+    what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
     """
 
     settings: AgentSettings = field(default_factory=AgentSettings)
@@ -77,6 +79,8 @@ class Surroundings:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
     dev: Path = Path("/dev")
+    now: Callable[[], float] = time.time
+    start_nvml: Callable[..., Worker] = Worker
 
     @property
     def period(self) -> float:
@@ -117,6 +121,8 @@ def everything(around: Surroundings) -> list[Reader]:
         devices=around.devices,
         health=around.health,
         tell=around.tell,
+        now=around.now,
+        start=around.start_nvml,
     )
     around.closing.callback(gpu.close)
     network = inventory.Inventory(settings=around.settings.network, sys=around.sys, proc=proc)
@@ -139,6 +145,7 @@ def everything(around: Surroundings) -> list[Reader]:
         state=around.state,
         lookback_seconds=60 * around.settings.kernel_log.lookback_minutes,
         boot_id=boot,
+        now=around.now,
     )
     around.closing.callback(kernel.close)
     exported = exporters.Exporters(

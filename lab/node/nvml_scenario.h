@@ -4,7 +4,9 @@
  * instead). A value is a text, a number, a number that grows ("100 +5.5/s @1763692000.25": 100 at
  * that second of the epoch, then 5.5 a second; without "@" since `global.epoch`), the word
  * `unsupported` (as if the key were not there) or "!15" (this reading fails with code 15).
- * The file is checked for change at most every 20 ms, so a call costs no system call as a rule.
+ * The file is checked for change at most every 20 ms, so a call costs no system call as a rule;
+ * with RANKSCOPE_NVML_STUB_EAGER set, at every call. Numbers grow by the machine's clock, or by
+ * `global.now` (seconds of the epoch) where the file tells the time itself.
  */
 #ifndef RANKSCOPE_NVML_SCENARIO_H
 #define RANKSCOPE_NVML_SCENARIO_H
@@ -42,7 +44,7 @@ typedef struct {
     char *text;
     entry_t *table;
     size_t mask;
-    double epoch;
+    double epoch, now;         /* now: what the file says that it is, 0: it does not */
     int hang, has_errors, count;
     const char *absent;
     device_t devices[MAX_GPUS];
@@ -53,6 +55,7 @@ static scenario_t *_Atomic current;
 static pthread_rwlock_t scenario_lock;
 static pthread_mutex_t reload_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic long long checked_at;
+static long long check_every = CHECK_EVERY_NS;
 static struct stat loaded;
 
 static long long nanoseconds(clockid_t clock)
@@ -109,7 +112,7 @@ static nvmlReturn_t number_in(const scenario_t *s, const char *text, unsigned lo
         char *at = strchr(rest, '@');
         if (at)
             since = strtod(at + 1, NULL);
-        double grown = rate * (epoch_now() - since);
+        double grown = rate * ((s->now > 0 ? s->now : epoch_now()) - since);
         *out += (unsigned long long)(long long)grown;
     }
     return NVML_SUCCESS;
@@ -212,7 +215,9 @@ static void work_out(scenario_t *s)
 {
     unsigned long long n = 0;
     const char *epoch = raw(s, GLOBAL, "epoch");
+    const char *told = raw(s, GLOBAL, "now");
     s->epoch = epoch ? strtod(epoch, NULL) : epoch_now();
+    s->now = told ? strtod(told, NULL) : 0;
     s->hang = number(s, -1, "hang", &n) == NVML_SUCCESS && n;
     s->absent = value_of(s, -1, "absent");
     for (int gpu = 0; gpu < MAX_GPUS; gpu++) {
@@ -265,10 +270,10 @@ static int same_file(const struct stat *a, const struct stat *b)
 static void refresh(void)
 {
     long long now = nanoseconds(CLOCK_MONOTONIC);
-    if (current && now - atomic_load(&checked_at) < CHECK_EVERY_NS)
+    if (current && now - atomic_load(&checked_at) < check_every)
         return;
     pthread_mutex_lock(&reload_lock);
-    if (!current || now - atomic_load(&checked_at) >= CHECK_EVERY_NS) {
+    if (!current || now - atomic_load(&checked_at) >= check_every) {
         const char *path = getenv("RANKSCOPE_NVML_STUB");
         struct stat found;
         int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -294,6 +299,8 @@ static void refresh(void)
 
 __attribute__((constructor)) static void prepare(void)
 {
+    if (getenv("RANKSCOPE_NVML_STUB_EAGER"))
+        check_every = 0;
     pthread_rwlockattr_t how;
     pthread_rwlockattr_init(&how);
     /* A new scenario must get in although eight threads never stop reading. */
