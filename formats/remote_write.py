@@ -132,8 +132,10 @@ class RemoteWriteDecoder:
             # Prometheus: an empty label is an absent one.
             labels = {label: text for label, text in labels.items() if text}
             found: dict[str, Scalar] = {}
+            known = metrics.catalogue().get(metric)
+            own = (*known.attributes, *known.optional) if known else ()
             for label, attribute in _RESOURCE.items():
-                if label in labels:
+                if label in labels and attribute not in own:
                     found.setdefault(attribute, labels.pop(label))
             points: dict[str, Scalar] = {}
             for label, text in labels.items():
