@@ -53,6 +53,8 @@ class _Plan:
     index: int
     uses: Sequence[_Use]
     pid: int | None = None
+    same: int = 0
+    """What a reading of ours and one of an exporter have in common when they tell the same."""
 
 
 class Imitation:
@@ -98,6 +100,7 @@ class Imitation:
         infos: dict[str, Attributes] = {}
         devices: dict[str, int] = {}
         of_processes: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        seen: set[int] = set()
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
         for _, name, pairs, value in series:
@@ -114,6 +117,9 @@ class Imitation:
                 pod = self._attribution.pod_of(plan.pid)
                 shares[pod] = shares.get(pod, 0.0) + value
                 continue
+            if plan.same in seen:
+                continue  # told by two readers: no sum of it
+            seen.add(plan.same)
             devices[hw_id] = plan.index
             if name == _INFO:
                 infos[hw_id] = pairs
@@ -142,7 +148,8 @@ class Imitation:
         ]
         if not uses and name != _INFO and name not in self._operands:
             return None
-        return _Plan(hw_id, index, uses)
+        told = frozenset(pair for pair in pairs if pair[0] not in _EVERYWHERE)
+        return _Plan(hw_id, index, uses, same=hash((name, hw_id, told)))
 
     def _describe(self, infos: dict[str, Attributes], devices: Mapping[str, int]) -> None:
         """Make labels anew where a device is described differently or changed hands."""

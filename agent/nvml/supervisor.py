@@ -103,7 +103,7 @@ class Supervisor:
         """Tell whether there is a library to ask, and why not; wait for the first word if asked."""
         with self._lock:
             self._ensure()
-            until = time.monotonic() + wait
+            until = self._started_at + wait  # fifteen readers ask: the wait is one for all
             while self._hello is None and not self._reason and time.monotonic() < until:
                 self._greeted.wait(until - time.monotonic())
             if self._hello is not None:
@@ -147,6 +147,15 @@ class Supervisor:
     def answers(self, uuid: str) -> bool:
         """Tell whether a device answers now."""
         return self.answering(self._now()).get(uuid, False)
+
+    def tells(self, uuid: str) -> frozenset[str]:
+        """Return the metrics that a device gives, none while it does not answer."""
+        if not self.answers(uuid):
+            return frozenset()
+        with self._lock:
+            state = self._states.get(uuid)
+            layouts = state.layouts.values() if state else ()
+            return frozenset(metric for _, names in layouts for metric, _ in names)
 
     def check(self) -> None:
         """Look after the worker: start, replace, leave behind; show how old answers are."""
@@ -272,7 +281,10 @@ class Supervisor:
             if known := before.get(device.hw_id):  # what was told of it is not told again
                 state.conditions = known.conditions
                 state.gone, state.hung_told = known.gone, known.hung_told
+        absent = {row["index"] for row in hello["absent"]}
         for uuid, state in before.items():
+            if uuid == f"index-{state.device.index}" and state.device.index not in absent:
+                continue  # it has told its name by now: it is another state's
             if uuid not in self._states:  # not even listed any more
                 self._states[uuid] = state
                 state.readings.clear()

@@ -155,6 +155,7 @@ def everything(around: Surroundings) -> list[Reader]:
         health=around.health,
         native=gpu.answers,
         judged=around.verdicts.judges,
+        tells=gpu.tells,
         learn=around.devices.learn,
         imitating=around.settings.export.dcgm_names != "off",
         state=around.state,

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ...vocabulary.samples import Event, Sample
@@ -26,6 +26,11 @@ def _never(_: str) -> bool:
     return False
 
 
+def _nothing(_: str) -> Collection[str]:
+    """Tell that a device is not asked by a reader of ours."""
+    return ()
+
+
 def _nobody(_: object) -> None:
     """Learn nothing."""
 
@@ -35,8 +40,9 @@ class Exporters:
 
     `native` tells whether a device answers a reader of ours as well: its faults are told by that.
     `judged` tells whether the agent itself says what state a device is in: then an exporter's word
-    on that is left out, since two states of one device at once are none. `learn` is shown what is
-    new.
+    on that is left out, since two states of one device at once are none. `tells` names the metrics
+    that a reader of ours has of a device now: an exporter's are left out, since two values of one
+    series are none either. `learn` is shown what is new.
     """
 
     name = "exporters"
@@ -50,6 +56,7 @@ class Exporters:
         health: Health,
         native: Callable[[str], bool] = _never,
         judged: Callable[[str], bool] = _never,
+        tells: Callable[[str], Collection[str]] = _nothing,
         learn: Callable[[Sequence[Sample]], None] = _nobody,
         imitating: bool = False,
         state: Path | None = None,
@@ -78,6 +85,7 @@ class Exporters:
         if self._watches:
             health.show("double_names", 0)
         self._judged = judged
+        self._tells = tells
         self._learn = learn
         self._told: dict[str, float] = {}
         self._saved = ""
@@ -119,12 +127,17 @@ class Exporters:
                     seen.add(series)
                     samples.append(sample)
         self._learn(samples)
-        return [sample for sample in samples if not self._contradicts(sample)]
+        ours: dict[str, Collection[str]] = {}
+        return [sample for sample in samples if not self._contradicts(sample, ours)]
 
-    def _contradicts(self, sample: Sample) -> bool:
-        if sample.metric != "hw.status":
-            return False
-        return self._judged(str(dict(sample.attributes).get("hw.id", "")))
+    def _contradicts(self, sample: Sample, ours: dict[str, Collection[str]]) -> bool:
+        """Tell whether the agent has this from elsewhere; `ours` remembers what it has."""
+        hw_id = str(dict(sample.attributes).get("hw.id", ""))
+        if hw_id not in ours:
+            ours[hw_id] = self._tells(hw_id)
+        if sample.metric in ours[hw_id]:
+            return True
+        return sample.metric == "hw.status" and self._judged(hw_id)
 
     def close(self) -> None:
         """End the threads and keep what is known of faults."""

@@ -417,3 +417,15 @@ def test_what_is_no_number_is_not_shown(value):
     page = Page()
     page.see(Sample("hw.power", value, 1.0, attributes({"hw.id": "GPU-0", "gpu": 0})))
     assert lines_of(page, "DCGM_FI_DEV_POWER_USAGE") == []
+
+
+def test_what_an_exporter_tells_of_a_device_beside_the_driver_is_not_added_up(gpu):
+    page = Page()
+    pairs = attributes({**GPU_0, "hw.sensor": "gpu"})
+    again = attributes({**GPU_0, "hw.sensor": "gpu", "source": "exporter"})
+    page.see(
+        Sample("hw.temperature", 41.0, 1.0, pairs),
+        Sample("hw.temperature", 43.0, 1.0, again),
+        Sample("hw.temperature", 43.0, 1.0, pairs),
+    )
+    assert [value for _, value in page.values()["DCGM_FI_DEV_GPU_TEMP"]] == [41.0]

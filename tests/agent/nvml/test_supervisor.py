@@ -169,3 +169,34 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_false_is_told(watched, 
     os.kill(first, signal.SIGKILL)
     until(lambda: one.supervisor.worker_pid not in (None, first) and all(one.answering()))
     assert one.codes() == []
+
+
+def test_a_device_that_had_no_name_yet_is_not_missed_once_it_has_told_it(
+    watched, until, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(supervising, "_LOST_SECONDS", 0.5)
+    scenario = Scenario(tmp_path / "driver", gpus=3)
+    scenario.lose(1)
+    one = watched.over(scenario)
+    until(lambda: one.codes() == ["nvml.lost"])
+    one.scenario.recover(1)
+    until(lambda: all(one.answering()))
+    assert set(one.supervisor.answering(time.time())) == {one.uuid(gpu) for gpu in range(3)}
+
+
+def test_readers_that_ask_one_after_another_wait_for_a_hung_driver_once(watched):
+    one = watched(gpus=1)
+    one.scenario.hang_everything()
+    one.supervisor._replace("a test begins anew")
+    began = time.monotonic()
+    for _ in range(10):
+        assert one.supervisor.status(wait=1.0)[0]
+    assert time.monotonic() - began < 5.0
+
+
+def test_what_a_device_tells_is_known_while_it_answers(watched, until):
+    one = watched(gpus=1)
+    until(one.all_said)
+    until(lambda: {"hw.power", "hw.temperature"} <= one.supervisor.tells(one.uuid(0)))
+    one.scenario.lose(0)
+    until(lambda: not one.supervisor.tells(one.uuid(0)))

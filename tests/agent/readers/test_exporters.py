@@ -316,3 +316,12 @@ def test_targets_of_one_host_are_told_apart_without_secrets(rig):
     one = rig("https://node:9400/metrics", "http://node/m?key=secret")
     sources = [watch.target.source for watch in one.reader._watches]
     assert sources == ["exporter:node:9400", "exporter:node:80/m"]
+
+
+def test_of_a_device_that_we_ask_ourselves_only_what_we_do_not_have_is_taken(rig, exporter):
+    has = {"GPU-1": {"hw.power", "hw.gpu.info"}}
+    exporter.says(POWER % 612 + 'DCGM_FI_PROF_SM_ACTIVE{gpu="0",UUID="GPU-1"} 0.5\n')
+    one = rig(exporter.url, tells=lambda hw_id: has.get(hw_id, ()))
+    assert {"hw.gpu.sm.activity"} == {sample.metric for sample in one.settled()}
+    has.clear()  # it answers us no more
+    assert "hw.power" in {sample.metric for sample in one.settled()}
