@@ -1,0 +1,307 @@
+"""The agent's own parts within one process, before a made-up node whose clock is told to go on.
+
+A day passes in seconds and 100,000 cycles in minutes: nothing waits. What is real: the turns and
+subjects that ask the driver's library (the C stub), the supervisor, every reader that looks at the
+node, verdicts, routing, the page, encoding and spool. What is not: the worker is no process of its
+own, and readers have no threads that time them.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ...agent import exposition, readers
+from ...agent.attribution import Attribution
+from ...agent.devices import Devices
+from ...agent.exits import ExitWatch
+from ...agent.health import Health
+from ...agent.imitation import Imitation
+from ...agent.latest import Latest
+from ...agent.names import Names
+from ...agent.nvml import worker as nvml_worker
+from ...agent.nvml.process import Worker
+from ...agent.outgoing import Outgoing
+from ...agent.routing import Routing
+from ...agent.settings import AgentSettings
+from ...agent.spool import Spool
+from ...agent.trainers import Trainers
+from ...agent.verdicts import Verdicts
+from ...vocabulary.samples import Event
+from . import nvml
+from .trees import Trees
+
+_EAGER = "RANKSCOPE_NVML_STUB_EAGER"
+_ASK_AGAIN_SECONDS = 600.0
+_SPOOLED_SECONDS = 30.0
+
+Told = Mapping[str, Any]
+
+
+class ToldClock:
+    """A clock that stands until it is told to go on. Seconds since the epoch."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        """Return what it was told."""
+        return self.at
+
+
+def under_stub(module: str, arguments: Sequence[str]) -> None:
+    """See to it that this process finds the stub where a driver's library would be.
+
+    The loader reads its path at a process's start only: without it, start again, with it.
+    """
+    if os.environ.get(_EAGER) is None:
+        _again(module, arguments)
+
+
+def _again(module: str, arguments: Sequence[str]) -> NoReturn:
+    paths = f"{nvml.library()}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+    environ = {**os.environ, "LD_LIBRARY_PATH": paths, _EAGER: "1", "MALLOC_ARENA_MAX": "2"}
+    os.execve(sys.executable, [sys.executable, "-m", module, *arguments], environ)  # noqa: S606
+
+
+class WorkerWithin(Worker):
+    """The worker's turns, taken in this process when told; its lines go through JSON all the same.
+
+    Not a process: `begin` is called once the supervisor has it, since its first line answers that.
+    """
+
+    def __init__(
+        self,
+        *,
+        subjects: Sequence[str],
+        period: float,
+        hear: Callable[[Worker, Told | None], None],
+        clock: ToldClock,
+    ) -> None:
+        self.pid = os.getpid()
+        self.heard_at = float("inf")  # never silent: it speaks when it is told to
+        self.over = False
+        self.lines: list[bytes] = []
+        """What it said last, as it would be on the pipe."""
+        self._within = hear
+        self._subjects = [name for name in nvml_worker.SUBJECTS if name in subjects]
+        self._period = period
+        self._clock = clock
+        self._line = _Line(self)
+        self._turns: list[nvml_worker.Turns] = []
+        self.calls = nvml_worker.Calls(self._line, ())
+
+    def begin(self) -> None:
+        """Open the library and say hello."""
+        devices = nvml_worker.greet(self._line)
+        self.calls = nvml_worker.Calls(self._line, devices)
+        self._turns = [
+            nvml_worker.Turns(
+                device,
+                line=self._line,
+                subjects=self._subjects,
+                period=self._period,
+                wall=self._clock.now,
+            )
+            for device in devices
+        ]
+
+    def turn(self) -> None:
+        """Ask every device what is due at the clock's time."""
+        self.lines.clear()
+        for turns in self._turns:
+            turns.take(self._clock.now())
+
+    def say(self, **told: Any) -> None:
+        """Say a line, as the worker would."""
+        self.replay(json.dumps(told, separators=(",", ":")).encode())
+
+    def replay(self, line: bytes) -> None:
+        """Let the supervisor hear a line."""
+        if not self.over:
+            self.lines.append(line)
+            self._within(self, json.loads(line))
+
+    def leave(self) -> None:
+        """Say no more."""
+        self.over = True
+
+    def ended(self) -> bool:
+        """Tell whether it was left."""
+        return self.over
+
+
+class _Line(nvml_worker.Line):
+    def __init__(self, worker: WorkerWithin) -> None:
+        self._worker = worker
+
+    def say(self, **told: Any) -> None:
+        self._worker.say(**told)
+
+
+class AgentWithin:
+    """One life of an agent. `state` outlives it; `told` is every event that left it."""
+
+    def __init__(
+        self,
+        trees: Trees,
+        clock: ToldClock,
+        *,
+        state: Path,
+        settings: AgentSettings,
+        only: frozenset[str] | None = None,
+        spool: Path | None = None,
+    ) -> None:
+        self.clock = clock
+        self.told: list[Event] = []
+        self.keep_told = True
+        self.health = Health()
+        self.devices = Devices(state)
+        self.verdicts = Verdicts(
+            boot_id=trees.files.read(trees.files.proc / "sys/kernel/random/boot_id"),
+            now=clock.now(),
+            devices=self.devices,
+            state=state,
+        )
+        self.trainers = Trainers(health=self.health)
+        self.latest = Latest(period_seconds=settings.readers.period_seconds)
+        self.attribution = Attribution()
+        self._closing = contextlib.ExitStack()
+        self._selector = selectors.DefaultSelector()
+        self.exits = ExitWatch(selector=self._selector, proc=trees.files.proc, pidfds=False)
+        self._spooled = threading.Semaphore(0)
+        self.outgoing = self._sending(spool)
+        imitation = None
+        if settings.export.dcgm_names != "off":
+            imitation = Imitation(
+                names=settings.export.dcgm_names, host="node", attribution=self.attribution
+            )
+        self.routing = Routing(
+            names=Names(host="node"),
+            trainers=self.trainers,
+            latest=self.latest,
+            exits=self.exits,
+            outgoing=self.outgoing,
+            verdicts=self.verdicts,
+            health=self.health,
+            attribution=self.attribution,
+            imitation=imitation,
+        )
+        self.page = exposition.Page(
+            latest=self.latest,
+            health=self.health,
+            groups=False,
+            max_series=settings.export.max_series,
+            imitation=imitation,
+        )
+        self.worker: WorkerWithin | None = None
+        self._lock = threading.Lock()
+        self._waiting: list[Event] = []
+        every = readers.everything(
+            readers.Surroundings(
+                settings=settings,
+                trainers=self.trainers.everyone,
+                adopt=self.trainers.adopt,
+                tell=self._tell,
+                health=self.health,
+                devices=self.devices,
+                attribution=self.attribution,
+                verdicts=self.verdicts,
+                closing=self._closing,
+                state=state,
+                proc=trees.files.proc,
+                sys=trees.files.sys,
+                dev=trees.files.dev,
+                now=clock.now,
+                start_nvml=self._start,
+            )
+        )
+        self._readers = [one for one in every if only is None or one.name in only]
+        self._due: dict[str, float] = dict.fromkeys((one.name for one in self._readers), 0.0)
+        self._supported: set[str] = set()
+        next(one for one in every if one.name == "gpu_watch").read(clock.now())
+        if self.worker is not None:
+            self.worker.begin()
+
+    @property
+    def running(self) -> list[str]:
+        """Return the readers that this node has something for."""
+        return sorted(self._supported)
+
+    def cycle(self) -> None:
+        """Do what the agent does in one of its seconds, at the clock's time."""
+        now = self.clock.now()
+        for reader in self._readers:
+            if now < self._due[reader.name]:
+                continue
+            if reader.name not in self._supported:
+                if not reader.supported()[0]:
+                    self._due[reader.name] = now + _ASK_AGAIN_SECONDS
+                    continue
+                self._supported.add(reader.name)
+            self._due[reader.name] = now + reader.period
+            samples = reader.read(now)
+            self.health.show("reader_up", 1, reader.name)
+            self.health.happened("reader_last_success", now, reader.name)
+            if samples:
+                self.routing.place(reader, samples, now)
+        for ended in self.exits.ended(now):
+            self.routing.end(ended, now)
+        self.settle()
+        for summary in self.verdicts.tick(now):
+            self._leave(summary)
+        self.routing.forget_silent(before=now - 60.0, now=now)
+
+    def settle(self) -> None:
+        """Pass on what readers have told."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for event in waiting:
+            leaving = self.verdicts.take(event, self.clock.now())
+            if leaving is not None:
+                self._leave(leaving)
+
+    def send(self) -> None:
+        """Encode what was gathered, and wait until it is in the spool."""
+        if self.outgoing is not None:
+            self.outgoing.flush()
+            if not self._spooled.acquire(timeout=_SPOOLED_SECONDS):
+                raise TimeoutError("what was gathered never came into the spool")
+
+    def close(self) -> None:
+        """End this life."""
+        self._closing.close()
+        if self.outgoing is not None:
+            self.outgoing.close(timeout=5.0)
+        self.exits.close()
+        self._selector.close()
+
+    def _sending(self, folder: Path | None) -> Outgoing | None:
+        if folder is None:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        spool = Spool(folder, max_bytes=1 << 20, health=self.health)
+        self._closing.callback(spool.close)
+        outgoing = Outgoing(
+            spool=spool, health=self.health, now=self.clock.now, spooled=self._spooled.release
+        )
+        outgoing.start()
+        return outgoing
+
+    def _start(self, **asked: Any) -> Worker:
+        self.worker = WorkerWithin(**asked, clock=self.clock)
+        return self.worker
+
+    def _tell(self, event: Event) -> None:
+        with self._lock:
+            self._waiting.append(event)
+
+    def _leave(self, event: Event) -> None:
+        if self.keep_told:
+            self.told.append(event)
+        self.routing.tell(event)
