@@ -29,6 +29,7 @@ class _Rank:
 
 @dataclass(slots=True)
 class _Reading:
+    period: float
     stale_at: float
     values: list[tuple[Resource, Sample]]
 
@@ -77,8 +78,11 @@ class Latest:
     def read(
         self, reader: str, values: Iterable[tuple[Resource, Sample]], *, period: float, now: float
     ) -> None:
-        """Note a reading: it replaces the reader's last one."""
-        reading = _Reading(now + PERIODS * period, list(values))
+        """Note a reading: it replaces the reader's last one.
+
+        What was measured before it was read is as old as it was measured.
+        """
+        reading = _Reading(period, now + PERIODS * period, list(values))
         with self._lock:
             self._readings[reader] = reading
 
@@ -106,6 +110,7 @@ class Latest:
                 (resource, sample.metric, sample.attributes, sample.value)
                 for reading in self._readings.values()
                 for resource, sample in reading.values
+                if sample.at + PERIODS * reading.period > now
             ]
             for rank in ranks:
                 rank.others = {name: one for name, one in rank.others.items() if one[1] > now}

@@ -46,6 +46,7 @@ class Routing:
         self._attribution = attribution
         self._verdicts = verdicts
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
+        self._ranked_by = -1
         self._imitation = imitation
 
     def hear(self, received: Received, now: float) -> None:
@@ -77,7 +78,7 @@ class Routing:
         self._attribution.see(samples)
         if self._imitation:
             self._imitation.see(samples)
-        self._verdicts.observe(samples, now)
+        self._verdicts.observe(samples, now, native=reader.name != "exporters")
         placed: list[tuple[Resource, Sample]] = []
         ours: list[Sample] = []
         node = self._names.node()
@@ -109,8 +110,11 @@ class Routing:
         ranked = (sample.attributes, rank)
         pairs = self._with_rank.get(ranked)
         if pairs is None:
-            if len(self._with_rank) > _MOST_RANKED:
-                self._with_rank.clear()  # of ranks long gone
+            if self._ranked_by != self._attribution.version or (
+                len(self._with_rank) > _MOST_RANKED
+            ):
+                self._with_rank.clear()  # of ranks and processes that may be gone
+                self._ranked_by = self._attribution.version
             pairs = attributes({**dict(sample.attributes), "rank": rank})
             self._with_rank[ranked] = pairs
         return Sample(sample.metric, sample.value, sample.at, pairs)

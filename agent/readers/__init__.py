@@ -166,7 +166,7 @@ def everything(around: Surroundings) -> list[Reader]:
         gpu_bus.GpuBus(
             devices=around.devices, tell=around.tell, answering=gpu.answering, sys=around.sys
         ),
-        gpu_faults.GpuFaults(period=period, verdicts=around.verdicts),
+        gpu_faults.GpuFaults(period=period, verdicts=around.verdicts, health=around.health),
         kernel,
         *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
         exported,

@@ -29,6 +29,8 @@ _CLOCK_SLACK = 0.5
 """The wall time of a line of the kernel log is reckoned anew at each start, to about this."""
 _ANSWERS = frozenset({"hw.temperature", "hw.power", "hw.gpu.utilization", "hw.gpu.memory.usage"})
 """Readings only a device that works can give."""
+_LOOKERS = frozenset({"nvml", "pci"})
+"""Sources that look at a device: they find what is wrong with it again at each start."""
 _RECOVERY = "154"
 """The XID with which the driver says which recovery a device needs."""
 _NO_RECOVERY = "the driver asks for no recovery any more"
@@ -44,6 +46,22 @@ class _Case:
     verdict: Verdict
     tellings: Tellings = field(default_factory=Tellings)
     restored_until: float = -math.inf
+
+    @property
+    def restored(self) -> bool:
+        """Tell whether it was open when the agent started."""
+        return self.restored_until > -math.inf
+
+    def stands(self, code: str, source: str, text: str) -> bool:
+        """Tell whether a telling is of a state that the agent knew before it started anew.
+
+        An XID happens; a lost device, a row to be remapped or a number of errors is found again by
+        every agent that starts. What a number of errors says is in its text.
+        """
+        if not self.restored or source not in _LOOKERS or code.isdecimal():
+            return False
+        told = ((one.text, one.source) for one in self.verdict.evidence)
+        return code.startswith(("nvml.", "pci.")) or (text, source) in told
 
 
 class Verdicts:
@@ -72,7 +90,8 @@ class Verdicts:
         self._actions: dict[str, str] = {}
         kept = store.load(state)
         self._totals = kept.totals
-        self._last = kept.last
+        # The driver forgets its last code with a boot, and so do those who alert on it.
+        self._last = kept.last if kept.boot_id == boot_id else {}
         self._cleared = [one for one in kept.verdicts if one.status != "open"][-_CLEARED:]
         self._cases: dict[tuple[str, str], _Case] = {}
         for verdict in kept.verdicts:
@@ -103,10 +122,13 @@ class Verdicts:
                     return None
                 case = self._open(key, known, event, now)
             verdict = case.verdict
-            fresh = case.tellings.add(source, by, event.at, last=verdict.last_seen)
             text = str(event.attributes.get("text", "")) or verdict.meaning
+            stands = case.stands(code, source, text)
+            fresh = case.tellings.add(source, by, event.at, last=verdict.last_seen)
             verdict.add(Evidence(text, source, event.at))
             verdict.last_seen = max(verdict.last_seen, event.at)
+            if stands:
+                return None
             verdict.first_seen = min(verdict.first_seen, event.at)
             pid = event.attributes.get("pid")
             if isinstance(pid, int):
@@ -127,6 +149,7 @@ class Verdicts:
     def tick(self, now: float) -> list[Event]:
         """Close what was quiet long enough; return summaries of storms. Call it every second."""
         with self._lock:
+            self._name()
             for case in list(self._cases.values()):
                 rule = self._knowledge.find(case.verdict.vendor, case.verdict.code).cleared_by
                 if rule.kind == "quiet" and now - case.verdict.last_seen >= rule.seconds:
@@ -149,14 +172,18 @@ class Verdicts:
                 told.append(self._enriched(Event("gpu.fault", now, pairs), stormy, count))
             return told
 
-    def observe(self, samples: Iterable[Sample], now: float) -> None:
-        """Take readings: they tell when a device answers again, and that it needs no reset."""
+    def observe(self, samples: Iterable[Sample], now: float, *, native: bool = True) -> None:
+        """Take readings: they tell when a device answers again, and that it needs no reset.
+
+        Those of an exporter (not `native`) do not tell that a device answers us again: an exporter
+        shows what it last had while the driver hangs.
+        """
         with self._lock:
             for sample in samples:
                 if sample.metric == "hw.gpu.recovery_action":
                     self._action(dict(sample.attributes), sample.value, now)
                 elif self._cases and sample.metric in _ANSWERS:
-                    self._answered(str(dict(sample.attributes).get("hw.id", "")), sample.at, now)
+                    self._answered(dict(sample.attributes), sample.at, now, native=native)
 
     def was_reset(self, hw_id: str, now: float) -> None:
         """Close what a reset of the device heals: it was reset and is there again."""
@@ -190,7 +217,7 @@ class Verdicts:
             last = dict(self._last)
             self._changed = False
         try:
-            store.save(self._state, rows, totals, last)
+            store.save(self._state, rows, totals, last, boot_id=self._boot_id)
         except OSError:
             self._changed = True
             raise
@@ -311,6 +338,26 @@ class Verdicts:
             return hw_id
         return self._devices.by_pci(hw_id.removeprefix("pci:")) or hw_id
 
+    def _name(self) -> None:
+        """Call devices by their id that were known by their PCI address only: it is known now."""
+        for key, case in list(self._cases.items()):
+            hw_id = self._identity(key[0])
+            if hw_id == key[0]:
+                continue
+            del self._cases[key]
+            case.verdict.hw_id = hw_id
+            self._changed = True
+            known = self._cases.setdefault((hw_id, key[1]), case)
+            if known is not case:
+                known.verdict.count += case.verdict.count
+                known.verdict.first_seen = min(known.verdict.first_seen, case.verdict.first_seen)
+        for old in [one for one in self._totals if self._identity(one[0]) != one[0]]:
+            new = (self._identity(old[0]), old[1])
+            self._totals[new] = self._totals.get(new, 0) + self._totals.pop(old)
+        for address in [one for one in self._last if self._identity(one) != one]:
+            code = self._last.pop(address)
+            self._last.setdefault(self._identity(address), code)
+
     def _pairs(self, hw_id: str, **more: str) -> tuple[tuple[str, Scalar], ...]:
         return attributes({"hw.id": hw_id, "gpu": self._devices.index_of(hw_id), **more})
 
@@ -329,10 +376,14 @@ class Verdicts:
         if action == "none" and before != "none":
             self._clear_after_reset(hw_id, now, _NO_RECOVERY)
 
-    def _answered(self, hw_id: str, at: float, now: float) -> None:
+    def _answered(self, pairs: dict[str, Scalar], at: float, now: float, *, native: bool) -> None:
+        # A device that was lost before it told its name is known by its index until it does.
+        names = (pairs.get("hw.id"), f"index-{pairs.get('gpu')}")
         for case in list(self._cases.values()):
             verdict = case.verdict
-            waits = verdict.hw_id == hw_id and verdict.cleared_by == "answer"
+            waits = verdict.hw_id in names and verdict.cleared_by == "answer"
+            if not native and any(one.source in _LOOKERS for one in verdict.evidence):
+                continue
             if waits and at > verdict.last_seen + _AGAIN_SECONDS:
                 self._clear(case, now, "the device answers again")
 

@@ -21,6 +21,7 @@ class Kept:
     verdicts: list[Verdict] = field(default_factory=list)
     totals: dict[tuple[str, str], int] = field(default_factory=dict)
     last: dict[str, str] = field(default_factory=dict)
+    boot_id: str = ""
 
 
 def load(folder: Path | None) -> Kept:
@@ -36,14 +37,28 @@ def load(folder: Path | None) -> Kept:
             verdicts=[from_document(one) for one in told["verdicts"]],
             totals={(str(one[0]), str(one[1])): int(one[2]) for one in told["totals"]},
             last={str(hw_id): str(code) for hw_id, code in told["last"].items()},
+            boot_id=str(told.get("boot_id", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return Kept()  # absent, torn by a full disk or of another version: faults come again
 
 
-def save(folder: Path, verdicts: list[dict[str, Any]], totals: list[Any], last: object) -> None:
+def save(
+    folder: Path,
+    verdicts: list[dict[str, Any]],
+    totals: list[Any],
+    last: object,
+    *,
+    boot_id: str,
+) -> None:
     """Keep them, all or nothing; raises OSError."""
-    told = {"version": _VERSION, "verdicts": verdicts, "totals": totals, "last": last}
+    told = {
+        "version": _VERSION,
+        "boot_id": boot_id,
+        "verdicts": verdicts,
+        "totals": totals,
+        "last": last,
+    }
     fresh = folder / f"{_FILE}.new"
     fresh.write_text(json.dumps(told), encoding="utf-8")
     fresh.replace(folder / _FILE)

@@ -94,3 +94,13 @@ def test_of_two_attempts_the_newer_comes_first(latest):
     latest.hear("old", JOB, [Sample("training.step", 900.0, 0.0, RANK)], 1.0)
     latest.hear("new", AGAIN, [Sample("training.step", 1.0, 0.0, RANK)], 0.5)
     assert [value for *_, value in latest.series(1.0)] == [1.0, 900.0]
+
+
+def test_what_was_measured_long_before_it_was_read_is_as_old_as_it_is(latest):
+    fresh, old = (
+        Sample("hw.temperature", 40.0, at, attributes({"hw.id": hw_id}))
+        for hw_id, at in (("GPU-a", 14.0), ("GPU-b", 1.0))
+    )
+    latest.read("gpu_temperature", [(NODE, fresh), (NODE, old)], period=5.0, now=14.0)
+    assert len(latest.series(15.0)) == 2
+    assert [dict(pairs)["hw.id"] for _, _, pairs, _ in latest.series(17.0)] == ["GPU-a"]

@@ -345,3 +345,89 @@ def test_without_a_folder_nothing_is_kept_and_all_works(make):
     assert verdicts.take(fault(), T) is not None
     verdicts.keep(T)
     assert verdicts.open()
+
+
+@pytest.mark.parametrize(
+    ("code", "first", "again"),
+    [
+        ("ecc.uncorrectable", "(hbm): 3 since the driver was loaded", None),
+        ("row_remap.pending", "a memory row waits to be remapped", None),
+        ("nvml.lost", "GPU is lost, by nvmlDeviceGetTemperature", "it was here before"),
+    ],
+)
+def test_what_still_stands_when_the_agent_starts_anew_is_no_news(make, code, first, again):
+    before = make()
+    assert before.take(fault(code, source="nvml", text=first), T) is not None
+    before.keep(T)
+    after = make(now=T + 600)
+    assert after.take(fault(code, T + 600, source="nvml", text=again or first), T + 600) is None
+    (verdict,) = after.open()
+    assert (1, T + 600) == (verdict.count, verdict.last_seen)
+    assert [1.0] == [one.value for one in after.samples(T) if one.metric == "hw.gpu.faults"]
+
+
+def test_errors_that_grew_while_the_agent_was_away_are_told(make):
+    before = make()
+    before.take(fault("ecc.uncorrectable", source="nvml", text="3 since"), T)
+    before.keep(T)
+    after = make(now=T + 600)
+    event = fault("ecc.uncorrectable", T + 600, source="nvml", text="5 since")
+    assert after.take(event, T + 600) is not None
+
+
+def test_an_xid_that_comes_again_after_a_restart_is_told(make):
+    before = make()
+    before.take(fault("95", source="nvml"), T)
+    before.keep(T)
+    assert make(now=T + 600).take(fault("95", T + 600, source="nvml"), T + 600) is not None
+
+
+def test_the_last_code_is_forgotten_with_the_boot_as_the_driver_does(make):
+    before = make()
+    before.take(fault("79"), T)
+    before.keep(T)
+
+    def last(verdicts):
+        return [one.value for one in verdicts.samples(T) if one.metric == "hw.gpu.fault.last"]
+
+    assert [79.0] == last(make(now=T + 600))
+    assert [] == last(make(boot="boot-2", now=T + 600))
+
+
+def reading(at, hw_id="GPU-a", gpu=3):
+    return Sample("hw.temperature", 40.0, at, attributes({"hw.id": hw_id, "gpu": gpu}))
+
+
+def test_what_an_exporter_still_shows_does_not_end_a_hang_of_the_driver(make):
+    verdicts = make()
+    verdicts.take(fault("nvml.hung", source="nvml"), T)
+    verdicts.observe([reading(T + 30)], T + 30, native=False)
+    assert verdicts.open()
+    verdicts.observe([reading(T + 40)], T + 40)
+    assert not verdicts.open()
+
+
+def test_a_device_lost_before_it_told_its_name_is_found_by_its_index(make):
+    verdicts = make()
+    verdicts.take(fault("nvml.lost", hw_id="index-3", source="nvml"), T)
+    verdicts.observe([reading(T + 30, gpu=2)], T + 30)
+    assert verdicts.open()
+    verdicts.observe([reading(T + 30)], T + 30)
+    assert not verdicts.open()
+
+
+def test_faults_told_by_address_are_the_devices_once_it_is_known(make):
+    devices = Devices()
+    verdicts = make(devices=devices)
+    for hw_id in ("pci:0000:07:00.0", "pci:0000:08:00.0"):
+        verdicts.take(fault("79", hw_id=hw_id), T)
+    devices.note(Device("GPU-a", 0, "0000:07:00.0"))
+    verdicts.tick(T + 1)
+    assert {"GPU-a", "pci:0000:08:00.0"} == {one.hw_id for one in verdicts.open()}
+    counted = {
+        dict(one.attributes)["hw.id"]: one.value
+        for one in verdicts.samples(T)
+        if one.metric == "hw.gpu.faults"
+    }
+    assert {"GPU-a": 1.0, "pci:0000:08:00.0": 1.0} == counted
+    assert verdicts.take(fault("79", T + 1.5, source="nvml"), T + 1.5) is None
