@@ -15,7 +15,7 @@ from .health import Health
 from .readers import Reader
 
 _ASK_AGAIN_SECONDS = 600.0
-"""How often an unsupported reader is asked again: drivers and mounts appear."""
+"""How often an unsupported reader is asked again, where it has no `ask_again`: mounts appear."""
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Reading:
                 turn.supported, reason = reader.supported()
                 self._say(turn, reason)
             if not turn.supported:
-                turn.due = started + _ASK_AGAIN_SECONDS
+                turn.due = started + float(getattr(reader, "ask_again", _ASK_AGAIN_SECONDS))
                 return
             now = self._now()
             samples = reader.read(now)

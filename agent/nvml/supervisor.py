@@ -30,7 +30,7 @@ _LOST_SECONDS = 30.0
 _MOST_LOST_SECONDS = 60.0
 _ABSENT_SECONDS = 600.0
 """How often a library that is not there is looked for."""
-_RETRY_SECONDS = (5.0, 300.0)
+_RETRY_SECONDS = (5.0, 60.0)
 _LEFT_BEHIND = 4
 """Workers that may be stuck inside the driver at once; no more are started until one ends."""
 _GONE = {15: ("nvml.lost", "GPU is lost"), 16: ("nvml.reset_required", "GPU needs a reset")}

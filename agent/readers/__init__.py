@@ -112,6 +112,7 @@ class Reader(Protocol):
 def everything(around: Surroundings) -> list[Reader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
+    around.closing.callback(around.verdicts.leave)  # last of all: those below may still tell
     found = workers.Workers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )

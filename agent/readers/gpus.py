@@ -4,10 +4,14 @@ from ...vocabulary.samples import Sample
 from ..nvml.supervisor import Supervisor
 
 _FIRST_WORD_SECONDS = 5.0
+_ASK_AGAIN_SECONDS = 10.0
+"""Drivers may be loaded minutes after the node is up; whether to try, the supervisor says."""
 
 
 class GpuSubject:
     """Passes on what the worker was told about one subject (see agent/nvml/subjects)."""
+
+    ask_again = _ASK_AGAIN_SECONDS
 
     def __init__(self, name: str, *, period: float, supervisor: Supervisor) -> None:
         self.name = name
@@ -35,6 +39,7 @@ class GpuWatch:
 
     name = "gpu_watch"
     period = 1.0
+    ask_again = _ASK_AGAIN_SECONDS
 
     def __init__(self, *, supervisor: Supervisor) -> None:
         self._supervisor = supervisor

@@ -1,9 +1,11 @@
 """Verdicts of this node: every fault event passes through here, and learns what it means."""
 
+import contextlib
 import json
 import logging
 import math
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -221,6 +223,11 @@ class Verdicts:
         except OSError:
             self._changed = True
             raise
+
+    def leave(self) -> None:
+        """Keep what the last seconds brought; a disk that takes nothing costs just that."""
+        with contextlib.suppress(OSError):
+            self.keep(time.time())
 
     def open(self) -> list[Verdict]:
         """Return the open verdicts, oldest first."""

@@ -138,3 +138,11 @@ def test_a_reader_says_nothing_when_it_has_nothing_to_say(reading, until, monkey
     _, delivered = reading(silent, other)
     until(lambda: other.reads > 3)
     assert {name for name, _ in delivered} == {"other"}
+
+
+def test_a_reader_that_says_when_to_ask_again_is_asked_then(reading, until):
+    late = Told("gpu", supported=(False, "the driver is not loaded"))
+    late.ask_again = 0.02
+    reading(late)
+    late._supported = (True, "")
+    until(lambda: late.reads)

@@ -1,7 +1,9 @@
+import contextlib
 import json
 
 import pytest
 
+from rankscope.agent import readers
 from rankscope.agent.devices import Device, Devices
 from rankscope.agent.verdicts import Verdicts, ask_to_clear
 from rankscope.vocabulary import device_faults
@@ -431,3 +433,12 @@ def test_faults_told_by_address_are_the_devices_once_it_is_known(make):
     }
     assert {"GPU-a": 1.0, "pci:0000:08:00.0": 1.0} == counted
     assert verdicts.take(fault("79", T + 1.5, source="nvml"), T + 1.5) is None
+
+
+def test_what_the_last_seconds_brought_outlives_the_agent(make, tmp_path):
+    closing = contextlib.ExitStack()
+    verdicts = make()
+    readers.everything(readers.Surroundings(verdicts=verdicts, closing=closing))
+    verdicts.take(fault("48"), T)
+    closing.close()
+    assert ["48"] == [one.code for one in make().open()]
