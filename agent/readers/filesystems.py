@@ -8,6 +8,7 @@ import os
 import psutil
 
 from ...vocabulary.samples import Sample, attributes
+from .. import procfs
 
 _MOST = 64
 _WITHOUT_SPACE = frozenset({"squashfs", "erofs", "iso9660"})
@@ -32,6 +33,7 @@ class Filesystems:
         A server that does not answer makes this hang; the agent goes on without this reader.
         """
         samples: list[Sample] = []
+        writable = _writable(procfs.read("/proc/self/mountinfo") or "")
         for mountpoint in _mounts():
             try:
                 status = os.statvfs(mountpoint)
@@ -42,7 +44,8 @@ class Filesystems:
             if room <= 0:
                 continue
             pairs = attributes({"mountpoint": mountpoint})
-            read_only = float(bool(status.f_flag & os.ST_RDONLY))
+            # A container's mount may be read-only where the filesystem is not.
+            read_only = float(bool(status.f_flag & os.ST_RDONLY) and mountpoint not in writable)
             samples += [
                 Sample("system.filesystem.utilization", used / room, now, pairs),
                 Sample("system.filesystem.read_only", read_only, now, pairs),
@@ -59,3 +62,13 @@ def _mounts() -> list[str]:
         if mount.fstype not in _WITHOUT_SPACE:
             found.setdefault(mount.device, mount.mountpoint)
     return list(found.values())[:_MOST]
+
+
+def _writable(mountinfo: str) -> set[str]:
+    """Return the mountpoints whose filesystem itself is mounted for writing."""
+    found = set()
+    for line in mountinfo.splitlines():
+        place, _, filesystem = line.partition(" - ")
+        if "rw" in filesystem.split(" ")[-1].split(","):
+            found.add(place.split(" ")[4])
+    return found

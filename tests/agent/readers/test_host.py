@@ -5,6 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rankscope.agent import procfs
 from rankscope.agent.readers import clock_offset
 from rankscope.agent.readers.blocked import Blocked
 from rankscope.agent.readers.clock_offset import ClockOffset
@@ -75,6 +76,17 @@ def test_a_filesystem_is_as_full_as_its_ordinary_users_find_it(monkeypatch):
 def test_a_filesystem_that_may_not_be_written_says_so(monkeypatch):
     told = filesystems(monkeypatch, data=status(flags=os.ST_RDONLY | os.ST_NOSUID))
     assert told[("system.filesystem.read_only", "/data")] == 1
+
+
+def test_a_read_only_mount_of_a_filesystem_that_is_written_elsewhere_is_no_fault(monkeypatch):
+    """As every mount of a container with a read-only root is."""
+    mountinfo = "63 43 254:0 /data /data ro,relatime - ext4 /dev/data {},discard\n"
+    flags = status(flags=os.ST_RDONLY)
+    for options, expected in (("rw", 0), ("ro", 1)):
+        text = mountinfo.format(options)
+        monkeypatch.setattr(procfs, "read", lambda _, text=text: text)
+        told = filesystems(monkeypatch, data=flags)
+        assert expected == told[("system.filesystem.read_only", "/data")]
 
 
 def test_a_filesystem_without_a_number_of_inodes_tells_no_share_of_them(monkeypatch):
