@@ -109,6 +109,8 @@ class Client:
         unpack = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
         size = 0
         while piece := response.read1(_PIECE):
+            if self._overdue:  # what closes after each answer hides its socket from `_cut`
+                raise TimeoutError
             size += len(piece)
             if unpack is None:
                 yield piece

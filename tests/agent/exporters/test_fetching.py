@@ -1,4 +1,5 @@
 import gzip
+import threading
 import time
 
 import pytest
@@ -120,3 +121,15 @@ def test_proxies_of_the_environment_are_not_used(exporter, client, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     exporter.says("up 1\n")
     assert fetched(client) == b"up 1\n"
+
+
+def test_an_exporter_that_closes_each_connection_is_cut_off_at_the_deadline_too(exporter):
+    exporter.drips(b"HTTP/1.0 200 OK\r\n\r\n", b"x")
+    exporter_gives_up = threading.Timer(10.0, exporter.ended.set)
+    exporter_gives_up.start()
+    began = time.monotonic()
+    with pytest.raises(FetchError) as caught:
+        fetched(Client(exporter.url, timeout=0.4))
+    exporter_gives_up.cancel()
+    assert caught.value.reason == "timeout"
+    assert time.monotonic() - began < 5.0
