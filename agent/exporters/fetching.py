@@ -107,24 +107,21 @@ class Client:
     def _body(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         encoding = response.headers.get("Content-Encoding", "").lower()
         unpack = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
-        size = 0
-        while piece := response.read1(_PIECE):
-            if self._overdue:  # what closes after each answer hides its socket from `_cut`
-                raise TimeoutError
-            size += len(piece)
-            if unpack is None:
-                yield piece
-                continue
-            while piece:  # a small packet may unpack to gigabytes: it comes in pieces too
-                yield unpack.decompress(piece, _PIECE)
-                piece = unpack.unconsumed_tail
-        if unpack is not None and not unpack.eof:
-            raise http.client.IncompleteRead(b"")
-        if response.length:
-            raise http.client.IncompleteRead(b"", response.length)
-        will_close = response.will_close
-        response.close()  # else the connection takes no other request
-        if will_close:
+        with response:  # closed in any case: else the connection takes no other request
+            while piece := response.read1(_PIECE):
+                if self._overdue:  # what closes after each answer hides its socket from `_cut`
+                    raise TimeoutError
+                if unpack is None:
+                    yield piece
+                    continue
+                while piece:  # a small packet may unpack to gigabytes: it comes in pieces too
+                    yield unpack.decompress(piece, _PIECE)
+                    piece = unpack.unconsumed_tail
+            if unpack is not None and not unpack.eof:
+                raise http.client.IncompleteRead(b"")
+            if response.length:
+                raise http.client.IncompleteRead(b"", response.length)
+        if response.will_close:
             self.close()
 
     def _cut(self) -> None:
