@@ -1,4 +1,4 @@
-"""100,000 cycles of the agent in minutes: does its memory grow?
+"""A soak of 100,000 cycles of the agent in minutes, to see whether its memory grows.
 
     python -m rankscope.lab.node.soak --cycles 100000
     python -m rankscope.lab.node.soak --worker --cycles 100000
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...agent.nvml import SUBJECTS
 from ...agent.settings import AgentSettings
 from . import trees
 from .churn import Churn, Page, host_files
@@ -76,9 +77,7 @@ def _slopes(xs: Sequence[float], ys: Sequence[float]) -> dict[str, list[float]]:
     middle_x, middle_y = statistics.fmean(xs), statistics.fmean(ys)
     spread = sum((x - middle_x) ** 2 for x in xs)
     slope = sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
-    left = sum(
-        (y - middle_y - slope * (x - middle_x)) ** 2 for x, y in zip(xs, ys, strict=True)
-    )
+    left = sum((y - middle_y - slope * (x - middle_x)) ** 2 for x, y in zip(xs, ys, strict=True))
     error = math.sqrt(left / max(1, len(xs) - 2) / spread)
     pairs = sorted(
         (ys[b] - ys[a]) / (xs[b] - xs[a]) for a in range(len(xs)) for b in range(a + 1, len(xs))
@@ -125,7 +124,7 @@ def soak(
 
 
 def _print_growth(before: tracemalloc.Snapshot) -> None:
-    ours = (tracemalloc.Filter(False, tracemalloc.__file__),)  # noqa: FBT003
+    ours = (tracemalloc.Filter(False, tracemalloc.__file__),)
     after = tracemalloc.take_snapshot().filter_traces(ours)
     for row in after.compare_to(before.filter_traces(ours), "lineno")[:25]:
         print(row, file=sys.stderr)
@@ -148,6 +147,7 @@ def _agents(folder: Path, gpus: int, closing: ExitStack) -> tuple[Callable[[int]
             "kernel_log": {"path": log.path},
             "exporters": {"targets": [{"url": page.url}], "period_seconds": 50},
             "attribution": {"period_seconds": 15},
+            "export": {"dcgm_names": "both"},
         }
     )
     agent = AgentWithin(
@@ -167,7 +167,7 @@ def _workers(folder: Path) -> Callable[[int], None]:
     scenario = Scenario(folder / "driver", gpus=1, clock=clock.now)
     os.environ["RANKSCOPE_NVML_STUB"] = str(scenario.path)
     worker = WorkerWithin(
-        subjects=list(_subjects()), period=5.0, hear=lambda _worker, _told: None, clock=clock
+        subjects=list(SUBJECTS), period=5.0, hear=lambda _worker, _told: None, clock=clock
     )
     worker.begin()
 
@@ -181,12 +181,6 @@ def _workers(folder: Path) -> Callable[[int], None]:
         worker.turn()
 
     return cycle
-
-
-def _subjects() -> Sequence[str]:
-    from ...agent.nvml import SUBJECTS  # noqa: PLC0415
-
-    return list(SUBJECTS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

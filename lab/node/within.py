@@ -7,6 +7,7 @@ own, and readers have no threads that time them.
 """
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -24,6 +25,7 @@ from ...agent.health import Health
 from ...agent.imitation import Imitation
 from ...agent.latest import Latest
 from ...agent.names import Names
+from ...agent.nvml import SUBJECTS
 from ...agent.nvml import worker as nvml_worker
 from ...agent.nvml.process import Worker
 from ...agent.outgoing import Outgoing
@@ -86,10 +88,12 @@ class WorkerWithin(Worker):
         self.pid = os.getpid()
         self.heard_at = float("inf")  # never silent: it speaks when it is told to
         self.over = False
+        self.mute: set[str] = set()
+        """Devices whose turns do not come to an end."""
         self.lines: list[bytes] = []
         """What it said last, as it would be on the pipe."""
         self._within = hear
-        self._subjects = [name for name in nvml_worker.SUBJECTS if name in subjects]
+        self._subjects = [name for name in SUBJECTS if name in subjects]
         self._period = period
         self._clock = clock
         self._line = _Line(self)
@@ -115,7 +119,8 @@ class WorkerWithin(Worker):
         """Ask every device what is due at the clock's time."""
         self.lines.clear()
         for turns in self._turns:
-            turns.take(self._clock.now())
+            if turns.device.uuid not in self.mute:
+                turns.take(self._clock.now())
 
     def say(self, **told: Any) -> None:
         """Say a line, as the worker would."""
@@ -154,9 +159,10 @@ class AgentWithin:
         *,
         state: Path,
         settings: AgentSettings,
-        only: frozenset[str] | None = None,
         spool: Path | None = None,
+        driver: bool = True,
     ) -> None:
+        self._driver = driver
         self.clock = clock
         self.told: list[Event] = []
         self.keep_told = True
@@ -221,10 +227,10 @@ class AgentWithin:
                 start_nvml=self._start,
             )
         )
-        self._readers = [one for one in every if only is None or one.name in only]
+        self._readers = every
         self._due: dict[str, float] = dict.fromkeys((one.name for one in self._readers), 0.0)
         self._supported: set[str] = set()
-        next(one for one in every if one.name == "gpu_watch").read(clock.now())
+        next(one for one in every if one.name == "gpu_watch").read(clock.now())  # starts the worker
         if self.worker is not None:
             self.worker.begin()
 
@@ -294,6 +300,8 @@ class AgentWithin:
         return outgoing
 
     def _start(self, **asked: Any) -> Worker:
+        if not self._driver:
+            raise FileNotFoundError(errno.ENOENT, "this node has no NVIDIA driver")
         self.worker = WorkerWithin(**asked, clock=self.clock)
         return self.worker
 
