@@ -21,6 +21,8 @@ from .latest import Latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _HIDDEN = frozenset({"pid", "container.pid", "cgroup"})
+_SPARE = 256
+"""Prefixes of series that are not shown any more, kept until there are so many of them."""
 _log = logging.getLogger(__name__)
 _NUMBERS = {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}
 
@@ -92,8 +94,9 @@ class Page:
         kept = 0
         first: list[tuple[str, _Prefix, float]] = []
         last: list[tuple[str, _Prefix, float]] = []
-        if len(self._prefixes) > 4 * len(series) + 1000:
-            self._prefixes.clear()  # of ranks long gone
+        if len(self._prefixes) > 5 * len(series) // 4 + _SPARE:  # of ranks and pods long gone
+            shown = {(resource, name, pairs) for resource, name, pairs, _ in series}
+            self._prefixes = {key: one for key, one in self._prefixes.items() if key in shown}
         for resource, name, pairs, value in series:
             key = (resource, name, pairs)
             try:

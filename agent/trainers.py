@@ -95,6 +95,9 @@ class Trainers:
             if trainer.pid is not None:
                 self._gone.pop(trainer.pid, None)
                 self._gone[trainer.pid] = (trainer, now)
+                self._gone = {
+                    pid: one for pid, one in self._gone.items() if now - one[1] < _REMEMBER_SECONDS
+                }
                 if len(self._gone) > self._capacity:
                     del self._gone[next(iter(self._gone))]
             for worker in [pid for pid, parent in self._parents.items() if parent == trainer.pid]:

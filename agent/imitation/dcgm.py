@@ -29,7 +29,7 @@ _PER_PROCESS = {
 }
 """Of a shared device each holder is shown its own processes' share of these."""
 _NVLINK = "hw.gpu.nvlink.throughput"
-_MOST_PLANS = 20_000
+_SPARE_PLANS = 512
 _MOST_DEVICES = 512
 
 Series = tuple[Resource, str, Attributes, float]
@@ -101,9 +101,9 @@ class Imitation:
         devices: dict[str, int] = {}
         of_processes: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         seen: set[int] = set()
-        if len(self._plans) > _MOST_PLANS:
-            self._plans.clear()
+        shown = 0
         for _, name, pairs, value in series:
+            shown += 1
             key = (name, pairs)
             try:
                 plan = self._plans[key]
@@ -127,6 +127,8 @@ class Imitation:
                 plain[name, hw_id] = value
             for use in plan.uses:
                 _add(cells, use, hw_id, value)
+        if len(self._plans) > 2 * shown + _SPARE_PLANS:
+            self._plans.clear()  # most are of processes long gone
         self._describe(infos, devices)
         # Parts come before their device: what a part says of itself, the device need not say.
         order = sorted(devices, key=lambda hw_id: (hw_id not in self._parts, devices[hw_id], hw_id))

@@ -156,14 +156,15 @@ def _metric(name: str, samples: Iterable[Sample]) -> bytes:
 def _record(event: Event) -> bytes:
     ns = nanoseconds(event.at)
     parts = [struct.pack("<BQ", 1 << 3 | wire.FIXED64, ns)] if ns else []
-    parts.extend(_key_value(6, name, value) for name, value in event.attributes.items())
+    # Hardly any event says what another has said: their texts would only fill the cache.
+    parts.extend(_written(6, name, value) for name, value in event.attributes.items())
     if event.name:
         parts.append(wire.block(12, _bytes(event.name)))
     return b"".join(parts)
 
 
 # The same few attributes stand on every point; typed, since True == 1 == 1.0.
-@lru_cache(maxsize=16384, typed=True)
+@lru_cache(maxsize=4096, typed=True)
 def _cached_key_value(field: int, name: str, value: str | int) -> bytes:
     return _written(field, name, value)
 

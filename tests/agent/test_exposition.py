@@ -235,3 +235,14 @@ def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
     ]
     assert all('"_count" suffix' in line for line in complaints)
     assert checked.stdout == b""
+
+
+def test_what_is_shown_no_more_is_not_kept_for_ever(latest):
+    shown = Page(latest=latest, health=Health(), groups=False, max_series=2000)
+    for number in range(2000):
+        mine = attributes({"hw.id": f"GPU-{number}", "gpu": 0, "hw.vendor": "nvidia"})
+        reading = [(Resource(host="n"), Sample("hw.power", 1.0, 1.0, mine))]
+        latest.read("gpu_power", reading, period=5.0, now=1.0)
+        body = shown.render(1.0)
+    assert b'hw_id="GPU-1999"' in body
+    assert len(shown._prefixes) < 300

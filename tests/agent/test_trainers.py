@@ -135,3 +135,13 @@ def test_a_resource_is_one_for_each_host_job_and_attempt(health):
     assert (resource.host, resource.job, resource.attempt) == ("node-1", "job-1", 2)
     assert (resource.cluster, resource.extra) == ("blue", (("network.switch", "leaf-3"),))
     assert names.node().job is None
+
+
+def test_processes_that_ended_are_remembered_for_a_minute_and_no_longer(health):
+    trainers = Trainers(health=health)
+    for number in range(50):
+        trainer, _ = trainers.hear(received(pid=100 + number, rank=number), float(number))
+        trainers.forget(trainer, 10.0 * number)
+    assert trainers.ended(149, 490.0) is not None
+    assert trainers.ended(100, 490.0) is None
+    assert len(trainers._gone) < 10

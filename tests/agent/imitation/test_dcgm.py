@@ -429,3 +429,12 @@ def test_what_an_exporter_tells_of_a_device_beside_the_driver_is_not_added_up(gp
         Sample("hw.temperature", 43.0, 1.0, pairs),
     )
     assert [value for _, value in page.values()["DCGM_FI_DEV_GPU_TEMP"]] == [41.0]
+
+
+def test_processes_that_are_gone_are_not_kept_for_ever():
+    imitation = Imitation(names="new", host="n", attribution=Attribution())
+    for pid in range(2000):
+        mine = attributes({"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia", "pid": pid})
+        series = [(Resource(host="n"), "hw.gpu.process.memory", mine, 1.0)]
+        imitation.render(series, 1.0, room=100)
+    assert len(imitation._plans) < 600

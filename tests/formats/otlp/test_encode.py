@@ -170,3 +170,11 @@ def test_equal_but_different_scalars_stay_apart():
     MetricsDecoder(table).protobuf(encode.metrics_request([(Resource("h"), samples)]))
     written = [repr(table[series].attributes[0][1]) for series in range(len(table))]
     assert written == ["True", "1", "1.0", "-0.0", "0.0"]
+
+
+def test_texts_of_events_are_not_remembered():
+    before = encode._cached_key_value.cache_info().currsize
+    for number in range(100):
+        event = Event("log.fault", 1.0, {"text": f"never said before: {number}", "pid": number})
+        encode.logs_request([(Resource(host="n"), [event])])
+    assert encode._cached_key_value.cache_info().currsize - before < 20
