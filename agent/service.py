@@ -36,7 +36,7 @@ from .routing import Routing
 from .settings import AgentSettings
 from .spool import Spool, SpoolError
 from .trainers import Trainers
-from .verdicts import Verdicts
+from .verdicts import Verdicts, Writer
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -90,6 +90,7 @@ class Agent:
         self._spool: Spool | None = None
         self._scraping: scraping.Scraping | None = None
         self._udp: socket.socket | None = None
+        self._writer: Writer | None = None
         self._waker, self._wakened = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._claim = claims.claim(settings.probe.socket, environ)
@@ -99,6 +100,7 @@ class Agent:
             self._state = state.opened(settings.node.state, environ)
             self._devices = Devices(self._state)
             self._verdicts = self._kept_verdicts()
+            self._writer = Writer(self._verdicts, now=self._clock.now)
             self._open(environ)
             chosen = self._chosen_readers()
             self._readings = [
@@ -205,6 +207,8 @@ class Agent:
     def close(self) -> None:
         """Give back every socket, file and lock."""
         self._closing.close()
+        if self._writer:
+            self._writer.close()
         self._exits.close()
         self._selector.close()
         if self._scraping:
@@ -363,6 +367,8 @@ class Agent:
             leaving = self._verdicts.take(event, self._clock.now())
             if leaving is not None:
                 self._routing.tell(leaving)
+                if self._writer:
+                    self._writer.wake()
 
     def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
         """Take a reading over from the reading thread."""
@@ -401,6 +407,7 @@ class Agent:
         for reading in self._readings:
             reading.stop()
         try:
+            self._closing.close()  # readers with threads of their own say their last
             self._take_events()
             self._report_exits()  # and what was said until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent

@@ -86,7 +86,8 @@ class Conditions:
             if at - self._slow_last > _RECOVERED_SECONDS:
                 self._slow_told = False
             return
-        if self._slow_since is None or at - self._slow_last > _GAP_SECONDS:
+        # Less than before: the clock was set back.
+        if self._slow_since is None or not 0 <= at - self._slow_last <= _GAP_SECONDS:
             self._slow_since = at
         self._slow_last = at
         if at - self._slow_since >= _SUSTAINED_SECONDS and not self._slow_told:

@@ -27,7 +27,7 @@ _ALL_HUNG_SECONDS = 20.0
 """All devices hung for so long: perhaps a fresh client gets through."""
 _LOST_SECONDS = 30.0
 """How long a device is lost before a fresh worker looks for it; longer the second time in vain."""
-_MOST_LOST_SECONDS = 60.0
+_MOST_LOST_SECONDS = 300.0
 _ABSENT_SECONDS = 600.0
 """How often a library that is not there is looked for."""
 _RETRY_SECONDS = (5.0, 60.0)
@@ -88,6 +88,7 @@ class Supervisor:
         self._reason = ""
         self._start_at = 0.0
         self._started_at = 0.0
+        self._judged_at = 0.0
         self._retry = _RETRY_SECONDS[0]
         self._lost_patience = _LOST_SECONDS
         self._init_hung_told = False
@@ -204,6 +205,9 @@ class Supervisor:
         if worker is None:
             return
         now = time.monotonic()
+        late, self._judged_at = now - self._judged_at > _SILENT_SECONDS / 2, now
+        if late:
+            worker.heard_at = now  # it was us who were stopped: what it said waits to be read
         age = now - self._started_at
         if now - worker.heard_at > _SILENT_SECONDS:
             self._replace("it says nothing")
@@ -343,7 +347,7 @@ class Supervisor:
             if known is None or known[0] != number:
                 continue
             state.readings[subject] = (at, values)
-            state.answered_at = max(state.answered_at, at)
+            state.answered_at = at  # not the newest ever: clocks are set back
             state.gone, state.hung, state.hung_told = None, None, False
             state.conditions.take(subject, at, known[1], values)
 

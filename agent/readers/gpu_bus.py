@@ -15,8 +15,10 @@ from ..procfs import names, read
 _VENDOR = "0x10de"
 _CLASSES = ("0x0302", "0x0300")  # 3D controller, VGA controller
 _SCAN_SECONDS = 30.0
-_MISSES = 2
-"""Turns in a row that a device is not seen before it counts as gone."""
+_MISSES = 3
+"""Turns in a row that a device is not seen before it counts as gone: a reset takes it away briefly.
+
+NVML tells of a lost device sooner; this is for when it does not."""
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 """Gigatransfers a second to PCIe generation (PCI Express base specification)."""
 

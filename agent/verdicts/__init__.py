@@ -7,5 +7,6 @@ actions, a repeat is folded, and one fault told by two sources is one verdict an
 from .keeping import Verdicts
 from .store import ask_to_clear
 from .verdict import Evidence, Verdict
+from .writing import Writer
 
-__all__ = ["Evidence", "Verdict", "Verdicts", "ask_to_clear"]
+__all__ = ["Evidence", "Verdict", "Verdicts", "Writer", "ask_to_clear"]

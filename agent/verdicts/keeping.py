@@ -83,6 +83,7 @@ class Verdicts:
         state: Path | None = None,
     ) -> None:
         self._lock = threading.RLock()
+        self._saving = threading.Lock()
         self._boot_id = boot_id
         self._devices = devices or Devices()
         self._knowledge = knowledge or device_faults.catalogue()
@@ -211,18 +212,19 @@ class Verdicts:
         for hw_id, code in store.asked_to_clear(self._state):
             if not self.clear(hw_id, code, now):
                 _log.warning("asked to clear %s of %s: no such fault is open", code, hw_id)
-        with self._lock:
-            if not self._changed:
-                return
-            rows = [one.document() for one in [*self._cleared, *self.open()]]
-            totals = [[*key, count] for key, count in self._totals.items()]
-            last = dict(self._last)
-            self._changed = False
-        try:
-            store.save(self._state, rows, totals, last, boot_id=self._boot_id)
-        except OSError:
-            self._changed = True
-            raise
+        with self._saving:  # one after the other: an older list must not replace a newer
+            with self._lock:
+                if not self._changed:
+                    return
+                rows = [one.document() for one in [*self._cleared, *self.open()]]
+                totals = [[*key, count] for key, count in self._totals.items()]
+                last = dict(self._last)
+                self._changed = False
+            try:
+                store.save(self._state, rows, totals, last, boot_id=self._boot_id)
+            except OSError:
+                self._changed = True
+                raise
 
     def leave(self) -> None:
         """Keep what the last seconds brought; a disk that takes nothing costs just that."""
@@ -389,6 +391,7 @@ class Verdicts:
         for case in list(self._cases.values()):
             verdict = case.verdict
             waits = verdict.hw_id in names and verdict.cleared_by == "answer"
+            verdict.last_seen = min(verdict.last_seen, now)  # the clock was set back
             if not native and any(one.source in _LOOKERS for one in verdict.evidence):
                 continue
             if waits and at > verdict.last_seen + _AGAIN_SECONDS:

@@ -10,6 +10,8 @@ from rankscope.vocabulary.samples import Sample
 class Told:
     """A reader that does as it is told."""
 
+    ask_again: float
+
     def __init__(self, name, *, read=None, supported=(True, ""), period=0.02):
         self.name = name
         self.period = period

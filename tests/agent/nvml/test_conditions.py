@@ -105,3 +105,11 @@ def test_a_recovery_that_the_driver_asks_for_is_told_when_it_changes(conditions,
     for at, action in enumerate(["none", "gpu_reset", "gpu_reset", "node_reboot", "none"]):
         recovery(conditions, float(at), action)
     assert told == [("recovery.gpu_reset", 1.0), ("recovery.node_reboot", 3.0)]
+
+
+def test_a_slowdown_is_told_after_the_clock_was_set_back(conditions, told):
+    for second in range(5):
+        throttle(conditions, 5000.0 + second, "thermal_hw")
+    for second in range(12):
+        throttle(conditions, 1000.0 + second, "thermal_hw")
+    assert told == [("slowdown.sustained", 1010.0)]
