@@ -11,7 +11,7 @@ from rankscope.lab.node.soak import Memory
 
 def test_a_steady_growth_is_found_with_its_interval():
     memory = Memory()
-    memory.rows = [(500 * n, 1000.0 + 2.0 * n, 900.0, 7 + n % 2) for n in range(1, 60)]
+    memory.rows = [(500 * n, 1000.0 + 2.0 * n, 0.0, 900.0, 5.0, 7 + n % 2) for n in range(1, 60)]
     told = memory.summary()
     assert told["rss_kib"]["per_1000_cycles"]["theil_sen"] == [4.0, 4.0, 4.0]
     assert told["rss_kib"]["per_1000_cycles"]["least_squares"][0] == 4.0
