@@ -368,7 +368,9 @@ class Verdicts:
             self._last.setdefault(self._identity(address), code)
 
     def _pairs(self, hw_id: str, **more: str) -> tuple[tuple[str, Scalar], ...]:
-        return attributes({"hw.id": hw_id, "gpu": self._devices.index_of(hw_id), **more})
+        device = self._devices.get(hw_id)
+        place = {"gpu": device.index, "hw.vendor": device.vendor or None} if device else {}
+        return attributes({"hw.id": hw_id, **place, **more})
 
     def _total(self, key: tuple[str, str], by: int) -> None:
         if key not in self._totals and len(self._totals) >= _TOTALS:
