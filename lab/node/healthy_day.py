@@ -42,6 +42,7 @@ def node_day(profile: str, hours: float, *, faults: bool, network: str = "") -> 
                 "hours": hours,
                 "restarts": life.restarts,
                 "readers": life.agent.running,
+                "series": life.agent.page.render(life.clock.now()).count(b"\nhw_gpu_"),
                 "events": [_row(event) for event in events],
                 "false": sum(map(mishaps.alarming, events)),
             }

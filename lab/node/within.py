@@ -13,6 +13,7 @@ import os
 import selectors
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,8 +87,9 @@ class WorkerWithin(Worker):
         clock: ToldClock,
     ) -> None:
         self.pid = os.getpid()
-        self.heard_at = float("inf")  # never silent: it speaks when it is told to
+        self.heard_at = time.monotonic()
         self.over = False
+        self.begun = False
         self.mute: set[str] = set()
         """Devices whose turns do not come to an end."""
         self.lines: list[bytes] = []
@@ -102,6 +104,7 @@ class WorkerWithin(Worker):
 
     def begin(self) -> None:
         """Open the library and say hello."""
+        self.begun = True
         devices = nvml_worker.greet(self._line)
         self.calls = nvml_worker.Calls(self._line, devices)
         self._turns = [
@@ -129,6 +132,7 @@ class WorkerWithin(Worker):
     def replay(self, line: bytes) -> None:
         """Let the supervisor hear a line."""
         if not self.over:
+            self.heard_at = time.monotonic()
             self.lines.append(line)
             self._within(self, json.loads(line))
 
@@ -231,8 +235,7 @@ class AgentWithin:
         self._due: dict[str, float] = dict.fromkeys((one.name for one in self._readers), 0.0)
         self._supported: set[str] = set()
         next(one for one in every if one.name == "gpu_watch").read(clock.now())  # starts the worker
-        if self.worker is not None:
-            self.worker.begin()
+        self._begin()
 
     @property
     def running(self) -> list[str]:
@@ -242,6 +245,7 @@ class AgentWithin:
     def cycle(self) -> None:
         """Do what the agent does in one of its seconds, at the clock's time."""
         now = self.clock.now()
+        self._begin()
         for reader in self._readers:
             if now < self._due[reader.name]:
                 continue
@@ -304,6 +308,11 @@ class AgentWithin:
             raise FileNotFoundError(errno.ENOENT, "this node has no NVIDIA driver")
         self.worker = WorkerWithin(**asked, clock=self.clock)
         return self.worker
+
+    def _begin(self) -> None:
+        """Have a worker begin that the supervisor has started, the first or one in its place."""
+        if self.worker is not None and not self.worker.begun:
+            self.worker.begin()
 
     def _tell(self, event: Event) -> None:
         with self._lock:

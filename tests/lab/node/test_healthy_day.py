@@ -26,6 +26,7 @@ def test_a_healthy_day_gives_no_event_and_each_fault_gives_its_own(profile, prog
     (day,) = live("--profile", profile, "--hours", "5", "--faults")
     assert day["false"] == 0, day["events"]
     assert day["restarts"] == 1
+    assert day["series"] > 50  # it was asked to the end
     watched = {"gpu_throttling", "gpu_ecc", "gpu_bus", "kernel_log", "oom_kills", "software"}
     assert watched <= set(day["readers"])
     assert ("network_ports" in day["readers"]) == (day["network"] != "none") or profile == "B200"
