@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes: words that it knows, and what they promise of the agent's rights."""
+"""The manifests for Kubernetes: words it knows, and what they promise of the agent's rights."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""The unit for systemd: what the agent needs is not taken from it, and its settings are accepted."""
+"""The unit for systemd: what the agent needs is not taken from it; its settings are accepted."""
 
 from pathlib import Path
 

@@ -19,6 +19,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": keys.page,
     "api.md": endpoints.page,
     "readers.md": readers.index,
+    "profiles.md": readers.profiles,
 }
 
 

@@ -21,6 +21,33 @@ def index() -> str:
     )
 
 
+def profiles() -> str:
+    """Return what each profile sees, by what readers need."""
+    alike: dict[str, list[str]] = {}
+    partly: list[tuple[str, ...]] = []
+    for entry in entries().values():
+        link = f"[{entry.name}](readers/{entry.name}.md)"
+        if entry.restricted_blind:
+            partly.append((link, entry.profile, entry.restricted_blind, entry.needs))
+        else:
+            alike.setdefault(entry.needs, []).append(link)
+    whole = [(", ".join(names), needs) for needs, names in alike.items()]
+    head = ("reader", "least profile", "the restricted one does not see", "needs")
+    return (
+        f"{NOTE}# What each profile sees\n\n"
+        "Two profiles, each a manifest: "
+        "[restricted](../../deploy/kubernetes/agent-restricted.yaml), the default, without a "
+        "capability or a namespace of the node, and "
+        "[full](../../deploy/kubernetes/agent-full.yaml). What each right is for, and how to give "
+        "only some: [two profiles](../deploy.md#two-profiles). `rankscope doctor` tries every "
+        "reader on a node and says what would mend it.\n\n"
+        "## As much in either\n\n"
+        + table(("readers", "need"), whole)
+        + "\n## Less in the restricted profile, or nothing\n\n"
+        + table(head, partly)
+    )
+
+
 def pages() -> dict[str, str]:
     """Return a page for each reader, by file name below docs/reference."""
     return {f"readers/{name}.md": _page(entry) for name, entry in entries().items()}
