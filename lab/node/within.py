@@ -279,6 +279,8 @@ class AgentWithin:
     def send(self) -> None:
         """Encode what was gathered, and wait until it is in the spool."""
         if self.outgoing is not None:
+            while self._spooled.acquire(blocking=False):
+                pass  # events left since: counted here, they would let every later batch lag behind
             self.outgoing.flush()
             if not self._spooled.acquire(timeout=_SPOOLED_SECONDS):
                 raise TimeoutError("what was gathered never came into the spool")
