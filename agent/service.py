@@ -17,26 +17,21 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 
-from ..vocabulary import device_faults
 from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import Event, Sample, attributes
-from . import claims, exposition, listening, procfs, readers, scraping, state
+from . import assembling, claims, exposition, readers, state, ways
 from .attribution import Attribution
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
-from .imitation import Imitation
 from .inbox import Inbox
 from .latest import Latest
 from .names import Names
-from .outgoing import Outgoing
-from .push import Post, Sender
 from .reading import Reading
 from .routing import Routing
 from .settings import AgentSettings
-from .spool import Spool, SpoolError
 from .trainers import Trainers
-from .verdicts import Verdicts, Writer
+from .verdicts import Writer
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -51,12 +46,8 @@ _UDP_MEMORY_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
-class StartError(Exception):
-    """The agent cannot start; the text says why and what to do."""
-
-
 class Agent:
-    """One agent. The constructor takes every socket and folder, or raises StartError."""
+    """One agent. The constructor takes every socket and folder, or raises ways.StartError."""
 
     def __init__(
         self, settings: AgentSettings, *, environ: Mapping[str, str], clock: Clock | None = None
@@ -73,7 +64,9 @@ class Agent:
         self._trainers = Trainers(health=self._health)
         self._latest = Latest(period_seconds=settings.readers.period_seconds)
         self._attribution = Attribution()
-        self._imitation = _imitation(settings, self._names.host, self._attribution)
+        self._imitation = assembling.imitation(
+            settings, host=self._names.host, attribution=self._attribution
+        )
         self._inbox = Inbox(health=self._health)
         self._selector = selectors.DefaultSelector()
         self._exits = ExitWatch(selector=self._selector)
@@ -85,23 +78,34 @@ class Agent:
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
-        self._outgoing: Outgoing | None = None
-        self._sender: Sender | None = None
-        self._spool: Spool | None = None
-        self._scraping: scraping.Scraping | None = None
-        self._udp: socket.socket | None = None
+        self._ways = ways.Ways()
         self._writer: Writer | None = None
         self._waker, self._wakened = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._claim = claims.claim(settings.probe.socket, environ)
         except claims.ClaimError as error:
-            raise StartError(str(error)) from error
+            raise ways.StartError(str(error)) from error
         try:
             self._state = state.opened(settings.node.state, environ)
             self._devices = Devices(self._state)
-            self._verdicts = self._kept_verdicts()
+            self._verdicts = assembling.verdicts(
+                settings, devices=self._devices, state=self._state, now=self._clock.now()
+            )
             self._writer = Writer(self._verdicts, now=self._clock.now)
-            self._open(environ)
+            self._ways = ways.opened(
+                settings,
+                environ=environ,
+                health=self._health,
+                now=self._clock.now,
+                page=exposition.Page(
+                    latest=self._latest,
+                    health=self._health,
+                    groups=settings.export.groups,
+                    max_series=settings.export.max_series,
+                    imitation=self._imitation,
+                ),
+                faults=self._verdicts.document,
+            )
             chosen = self._chosen_readers()
             self._readings = [
                 Reading(
@@ -118,7 +122,7 @@ class Agent:
             ]
         except state.StateError as error:
             self.close()
-            raise StartError(str(error)) from error
+            raise ways.StartError(str(error)) from error
         except BaseException:
             self.close()
             raise
@@ -127,7 +131,7 @@ class Agent:
             trainers=self._trainers,
             latest=self._latest,
             exits=self._exits,
-            outgoing=self._outgoing,
+            outgoing=self._ways.outgoing,
             verdicts=self._verdicts,
             health=self._health,
             attribution=self._attribution,
@@ -147,12 +151,12 @@ class Agent:
     @property
     def port(self) -> int | None:
         """Return the port of the page, None when there is none."""
-        return self._scraping.port if self._scraping else None
+        return self._ways.scraping.port if self._ways.scraping else None
 
     @property
     def udp_port(self) -> int | None:
         """Return the port for datagrams over UDP, None when there is none."""
-        return self._udp.getsockname()[1] if self._udp else None
+        return self._ways.udp.getsockname()[1] if self._ways.udp else None
 
     def stop(self) -> None:
         """End the loop soon; may be called from a signal handler or another thread."""
@@ -164,9 +168,9 @@ class Agent:
         self._selector.register(self._waker, selectors.EVENT_READ)
         for source in self._sources():
             self._selector.register(source, selectors.EVENT_READ, source)
-        if self._outgoing and self._sender:
-            self._outgoing.start()
-            self._sender.start()
+        if self._ways.outgoing and self._ways.sender:
+            self._ways.outgoing.start()
+            self._ways.sender.start()
         for reading in self._readings:
             reading.start()
         self._log_start()
@@ -188,8 +192,8 @@ class Agent:
                     if now >= flush_at:
                         self._read_inbox()
                         flush_at = now + self._settings.push.interval_seconds
-                        if self._outgoing:
-                            self._outgoing.flush()
+                        if self._ways.outgoing:
+                            self._ways.outgoing.flush()
                 except Exception:  # noqa: BLE001  nothing kills the daemon: the next turn comes
                     self._survived()
                     time.sleep(0.1)  # keeps a lasting failure from eating a CPU
@@ -211,89 +215,10 @@ class Agent:
             self._writer.close()
         self._exits.close()
         self._selector.close()
-        if self._scraping:
-            self._scraping.close()
-        if self._udp:
-            self._udp.close()
-        if self._spool:
-            self._spool.close()
+        self._ways.close()
         self._claim.release()
         os.close(self._waker)
         os.close(self._wakened)
-
-    def _open(self, environ: Mapping[str, str]) -> None:
-        settings = self._settings
-        if settings.probe.udp_listen:
-            try:
-                self._udp = listening.bound(settings.probe.udp_listen, socket.SOCK_DGRAM)
-            except OSError as error:
-                raise StartError(
-                    f"probe.udp_listen {settings.probe.udp_listen}: {error.strerror or error}"
-                ) from error
-            self._udp.setblocking(False)
-        if settings.push.endpoint:
-            try:
-                self._spool = Spool.open(
-                    settings.spool.folder,
-                    max_bytes=settings.spool.max_bytes,
-                    environ=environ,
-                    health=self._health,
-                )
-                post = Post(
-                    settings.push.endpoint,
-                    timeout=settings.push.timeout_seconds,
-                    token=settings.push.token.get_secret_value(),
-                    ca_file=settings.push.ca_file,
-                )
-            except SpoolError as error:
-                raise StartError(str(error)) from error
-            except OSError as error:
-                raise StartError(f"push.ca_file: {error.strerror or error}") from error
-            self._sender = Sender(
-                spool=self._spool, post=post, health=self._health, now=self._clock.now
-            )
-            self._outgoing = Outgoing(
-                spool=self._spool,
-                health=self._health,
-                now=self._clock.now,
-                spooled=self._sender.wake,
-            )
-        if settings.export.listen:
-            page = exposition.Page(
-                latest=self._latest,
-                health=self._health,
-                groups=settings.export.groups,
-                max_series=settings.export.max_series,
-                imitation=self._imitation,
-            )
-            try:
-                self._scraping = scraping.Scraping(
-                    settings.export.listen,
-                    page=page,
-                    now=self._clock.now,
-                    faults=self._verdicts.document,
-                )
-            except OSError as error:
-                raise StartError(
-                    f"export.listen {settings.export.listen}: {error.strerror or error}; "
-                    "choose another port, or an empty text for no page"
-                ) from error
-
-    def _kept_verdicts(self) -> Verdicts:
-        knowledge = device_faults.catalogue()
-        overrides = self._settings.faults.overrides
-        if overrides is not None:
-            try:
-                knowledge = device_faults.overridden(knowledge, overrides)
-            except device_faults.OverrideError as error:
-                raise StartError(f"faults.overrides: {error}") from error
-        return Verdicts(
-            boot_id=(procfs.read("/proc/sys/kernel/random/boot_id") or "").strip(),
-            now=self._clock.now(),
-            devices=self._devices,
-            knowledge=knowledge,
-            state=self._state,
-        )
 
     def _chosen_readers(self) -> Sequence[readers.Reader]:
         every = readers.everything(
@@ -316,14 +241,14 @@ class Agent:
         off = set(self._settings.readers.off)
         unknown = off - {reader.name for reader in every}
         if unknown:
-            raise StartError(
+            raise ways.StartError(
                 f"readers.off: there is no reader {', '.join(sorted(unknown))}; "
                 f"there are {', '.join(reader.name for reader in every)}"
             )
         return [reader for reader in every if reader.name not in off]
 
     def _sources(self) -> list[socket.socket]:
-        return [self._claim.socket, *([self._udp] if self._udp else [])]
+        return [self._claim.socket, *([self._ways.udp] if self._ways.udp else [])]
 
     def _turn(self, wait: float) -> bool:
         """Wait for something to happen and take it; tell whether a process may have ended."""
@@ -412,9 +337,9 @@ class Agent:
             self._report_exits()  # and what was said until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent
             self._survived()
-        if self._outgoing and self._sender:
-            self._outgoing.close(timeout=_DRAIN_SECONDS / 2)
-            self._sender.stop(timeout=max(0.0, until - time.monotonic()))
+        if self._ways.outgoing and self._ways.sender:
+            self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
+            self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
 
@@ -427,31 +352,17 @@ class Agent:
             "agent of %s: probes at %s%s, page %s, pushing %s",
             self._names.host,
             self._claim.path,
-            f" and UDP {self._settings.probe.udp_listen}" if self._udp else "",
-            f"on port {self.port}" if self._scraping else "off",
-            f"to {self._settings.push.endpoint}" if self._sender else "off",
+            f" and UDP {self._settings.probe.udp_listen}" if self._ways.udp else "",
+            f"on port {self.port}" if self._ways.scraping else "off",
+            f"to {self._settings.push.endpoint}" if self._ways.sender else "off",
         )
-
-
-def _imitation(settings: AgentSettings, host: str, attribution: Attribution) -> Imitation | None:
-    """Return what shows dcgm-exporter's names, None when nobody asked for them."""
-    names = settings.export.dcgm_names
-    if names == "off":
-        return None
-    return Imitation(
-        names=names,
-        host=host,
-        attribution=attribution,
-        pod_uid=settings.attribution.pod_uid,
-        links=settings.export.dcgm_links,
-    )
 
 
 def run(settings: AgentSettings) -> int:
     """Run an agent until SIGTERM or SIGINT; return 0, or 1 when it could not start."""
     try:
         agent = Agent(settings, environ=os.environ)
-    except StartError as error:
+    except ways.StartError as error:
         _log.error("%s", error)
         return 1
     # A scrape shall not wait five milliseconds for every turn of another thread.

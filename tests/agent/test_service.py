@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.agent import exits, service
+from rankscope.agent import exits, service, ways
 from rankscope.agent.settings import AgentSettings
 from rankscope.vocabulary import datagram, metrics
 from rankscope.vocabulary.samples import Sample, attributes
@@ -357,7 +357,7 @@ def test_what_cannot_be_had_stops_the_start_with_its_key(folder, intake, section
         given[section] = {**given.get(section, {}), **keys}
     settings = AgentSettings.model_validate(given)
     before = opened()
-    with pytest.raises(service.StartError) as caught:
+    with pytest.raises(ways.StartError) as caught:
         service.Agent(settings, environ={})
     assert words in str(caught.value)
     assert opened() - before == set()

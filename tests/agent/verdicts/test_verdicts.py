@@ -161,8 +161,8 @@ def test_a_device_known_by_its_address_only_is_found_by_its_id(make):
     assert told is not None
     assert "GPU-x" == told.attributes["hw.id"]
     sample = next(one for one in verdicts.samples(T) if one.metric == "hw.gpu.faults")
-    known = {"hw.id": "GPU-x", "gpu": 3, "hw.vendor": "nvidia", "code": "79"}
-    assert attributes(known) == sample.attributes
+    expected = attributes({"hw.id": "GPU-x", "gpu": 3, "hw.vendor": "nvidia", "code": "79"})
+    assert expected == sample.attributes
 
 
 @pytest.mark.parametrize(

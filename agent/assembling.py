@@ -1,0 +1,44 @@
+"""The agent's judging and imitating parts, put together as the settings ask."""
+
+from pathlib import Path
+
+from ..vocabulary import device_faults
+from . import boots
+from .attribution import Attribution
+from .devices import Devices
+from .imitation import Imitation
+from .settings import AgentSettings
+from .verdicts import Verdicts
+from .ways import StartError
+
+
+def verdicts(settings: AgentSettings, *, devices: Devices, state: Path, now: float) -> Verdicts:
+    """Return the verdicts with what was kept; raises StartError for bad overrides of the site."""
+    knowledge = device_faults.catalogue()
+    overrides = settings.faults.overrides
+    if overrides is not None:
+        try:
+            knowledge = device_faults.overridden(knowledge, overrides)
+        except device_faults.OverrideError as error:
+            raise StartError(f"faults.overrides: {error}") from error
+    return Verdicts(
+        boot_id=boots.boot_id(settings.node.proc),
+        now=now,
+        devices=devices,
+        knowledge=knowledge,
+        state=state,
+    )
+
+
+def imitation(settings: AgentSettings, *, host: str, attribution: Attribution) -> Imitation | None:
+    """Return what shows dcgm-exporter's names, None when nobody asked for them."""
+    names = settings.export.dcgm_names
+    if names == "off":
+        return None
+    return Imitation(
+        names=names,
+        host=host,
+        attribution=attribution,
+        pod_uid=settings.attribution.pod_uid,
+        links=settings.export.dcgm_links,
+    )

@@ -1,0 +1,118 @@
+"""The agent's ways in and out beside the probes' socket: UDP, the push with its spool, the page."""
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from . import exposition, listening
+from .health import Health
+from .outgoing import Outgoing
+from .push import Post, Sender
+from .scraping import Scraping
+from .settings import AgentSettings
+from .spool import Spool, SpoolError
+
+
+class StartError(Exception):
+    """The agent cannot start; the text says why and what to do."""
+
+
+@dataclass(slots=True)
+class Ways:
+    """What is open; None where the settings ask for none."""
+
+    udp: socket.socket | None = None
+    spool: Spool | None = None
+    sender: Sender | None = None
+    outgoing: Outgoing | None = None
+    scraping: Scraping | None = None
+
+    def close(self) -> None:
+        """Give back every socket and lock."""
+        if self.scraping:
+            self.scraping.close()
+        if self.udp:
+            self.udp.close()
+        if self.spool:
+            self.spool.close()
+
+
+def opened(
+    settings: AgentSettings,
+    *,
+    environ: Mapping[str, str],
+    health: Health,
+    now: Callable[[], float],
+    page: exposition.Page,
+    faults: Callable[[], bytes],
+) -> Ways:
+    """Return the ways that the settings ask for, open.
+
+    Raises StartError with the key that cannot be had; nothing stays open then.
+    """
+    ways = Ways()
+    try:
+        if settings.probe.udp_listen:
+            ways.udp = _udp(settings.probe.udp_listen)
+        if settings.push.endpoint:
+            _push(ways, settings, environ=environ, health=health, now=now)
+        if settings.export.listen:
+            ways.scraping = _page(settings.export.listen, page=page, now=now, faults=faults)
+    except StartError:
+        ways.close()
+        raise
+    return ways
+
+
+def _udp(listen: str) -> socket.socket:
+    try:
+        udp = listening.bound(listen, socket.SOCK_DGRAM)
+    except OSError as error:
+        raise StartError(f"probe.udp_listen {listen}: {error.strerror or error}") from error
+    udp.setblocking(False)
+    return udp
+
+
+def _push(
+    ways: Ways,
+    settings: AgentSettings,
+    *,
+    environ: Mapping[str, str],
+    health: Health,
+    now: Callable[[], float],
+) -> None:
+    try:
+        ways.spool = Spool.open(
+            settings.spool.folder,
+            max_bytes=settings.spool.max_bytes,
+            environ=environ,
+            health=health,
+        )
+        post = Post(
+            settings.push.endpoint,
+            timeout=settings.push.timeout_seconds,
+            token=settings.push.token.get_secret_value(),
+            ca_file=settings.push.ca_file,
+        )
+    except SpoolError as error:
+        raise StartError(str(error)) from error
+    except OSError as error:
+        raise StartError(f"push.ca_file: {error.strerror or error}") from error
+    ways.sender = Sender(spool=ways.spool, post=post, health=health, now=now)
+    ways.outgoing = Outgoing(spool=ways.spool, health=health, now=now, spooled=ways.sender.wake)
+
+
+def _page(
+    listen: str,
+    *,
+    page: exposition.Page,
+    now: Callable[[], float],
+    faults: Callable[[], bytes],
+) -> Scraping:
+    try:
+        return Scraping(listen, page=page, now=now, faults=faults)
+    except OSError as error:
+        raise StartError(
+            f"export.listen {listen}: {error.strerror or error}; "
+            "choose another port, or an empty text for no page"
+        ) from error
