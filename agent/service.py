@@ -233,6 +233,7 @@ class Agent:
                 verdicts=self._verdicts,
                 closing=self._closing,
                 state=self._state,
+                now=self._clock.now,
                 proc=self._settings.node.proc,
                 sys=self._settings.node.sys,
                 dev=self._settings.node.dev,
