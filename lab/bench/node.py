@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 @contextmanager
-def _node(**more: Any) -> Iterator[Node]:
+def _node(**more: Any) -> Generator[Node]:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp") as folder:
         logs = Path(folder) / "logs"
         logs.mkdir()
