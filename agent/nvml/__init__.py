@@ -20,11 +20,13 @@ SUBJECTS: Mapping[str, float | None] = {
     "gpu_row_remap": 2.0,
     "gpu_pcie": None,
     "gpu_nvlink": None,
+    "gpu_nvlink_errors": 15.0,
     "gpu_processes": None,
     "gpu_recovery": 2.0,
 }
 """What a device is asked, and how often in seconds; None: with the ordinary period.
 
-Those of which an event may come are asked more often. Each is a file in `subjects`; the names are
+Those of which an event may come are asked more often; the errors of NVLinks, 54 counters a device,
+less often. Each is a file in `subjects`; the names are
 here because the agent must not load pynvml.
 """

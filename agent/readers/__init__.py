@@ -169,11 +169,14 @@ def everything(around: Surroundings) -> list[Reader]:
         ),
         gpu_faults.GpuFaults(period=period, verdicts=around.verdicts, health=around.health),
         kernel,
-        *(gpus.GpuSubject(name, period=period, supervisor=gpu) for name in SUBJECTS),
+        *(
+            gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
+            for name, pace in SUBJECTS.items()
+        ),
         exported,
         cpu.Cpu(period=period, proc=proc),
         memory.Memory(period=period),
-        filesystems.Filesystems(period=period),
+        filesystems.Filesystems(period=6 * period),
         disks.Disks(period=period),
         shared_memory.SharedMemory(period=period),
         blocked.Blocked(period=period, proc=proc),

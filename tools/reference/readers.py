@@ -57,7 +57,7 @@ def _page(entry: Entry) -> str:
     parts = [f"{NOTE}# Reader {entry.name}\n\n{entry.what}.\n"]
     pace = SUBJECTS.get(entry.name)
     if pace:
-        parts.append(f"Asked every {pace:g} s, since an event may come of it.\n")
+        parts.append(f"Asked every {pace:g} s.\n")
     if entry.metrics:
         parts.append("## What\n\n" + table(("metric", "unit", "kind", "meaning"), _metrics(entry)))
     if entry.events:

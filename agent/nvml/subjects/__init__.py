@@ -14,6 +14,7 @@ from . import (
     identity,
     memory,
     nvlink,
+    nvlink_errors,
     pcie,
     power,
     processes,
@@ -39,6 +40,7 @@ READ: Mapping[str, Callable[[Device], None]] = {
     "gpu_row_remap": remapping.read,
     "gpu_pcie": pcie.read,
     "gpu_nvlink": nvlink.read,
+    "gpu_nvlink_errors": nvlink_errors.read,
     "gpu_processes": processes.read,
     "gpu_recovery": recovery.read,
 }

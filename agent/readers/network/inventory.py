@@ -67,6 +67,7 @@ class Inventory:
         self._ports: Sequence[Port] = []
         self._missed: dict[str, int] = {}
         self._looked_at = -math.inf
+        self._seen = False
         self._with_rdma = False
 
     def ports(self, now: float, *, look: bool = False) -> Sequence[Port]:
@@ -78,10 +79,14 @@ class Inventory:
         wanted = _HASTE_SECONDS if look or self._missed else LOOK_SECONDS
         due = not 0 <= now - self._looked_at < wanted
         # A driver may let one who looks wait for ever: the others go on with what was seen before.
-        if due and self._lock.acquire(blocking=self._looked_at == -math.inf):
+        # Before the first look is over there is nothing to go on with, and they wait for it.
+        first = not self._seen
+        if (due or first) and self._lock.acquire(blocking=first):
             try:
-                self._looked_at = now
-                self._look()
+                if due or not self._seen:
+                    self._looked_at = now
+                    self._look()
+                    self._seen = True
             finally:
                 self._lock.release()
         return self._ports

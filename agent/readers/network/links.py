@@ -24,6 +24,7 @@ class NetworkLinks:
     """Holds the files of sysfs open and reads them every second."""
 
     name = "network_links"
+    ask_again = 60.0  # seconds; drivers of cards are loaded late
 
     def __init__(
         self,

@@ -50,6 +50,7 @@ class NetworkPorts:
     """Reads sysfs: /sys/class/infiniband, and /sys/class/net for plain interfaces."""
 
     name = "network_ports"
+    ask_again = 60.0  # seconds; drivers of cards are loaded late
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ class NetworkRails:
     """Reads the PCI tree; things move when somebody opens the machine, so once in half a minute."""
 
     name = "network_rails"
+    ask_again = 60.0  # seconds; drivers of cards are loaded late
 
     def __init__(
         self,

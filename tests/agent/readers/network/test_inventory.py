@@ -114,3 +114,31 @@ def test_a_look_that_a_driver_holds_up_does_not_hold_up_those_who_know_already(
     returns.set()
     looking.join(30.0)
     assert not looking.is_alive()
+
+
+def test_who_asks_during_the_first_look_waits_for_it_and_is_told_the_same(
+    cluster_node, monkeypatch
+):
+    inventory = Node(cluster_node).inventory
+    looking, go_on = threading.Event(), threading.Event()
+    look = inventory._look
+
+    def slowly():
+        looking.set()
+        assert go_on.wait(20)
+        look()
+
+    monkeypatch.setattr(inventory, "_look", slowly)
+    told: list[list[str]] = []
+
+    def ask():
+        told.append([port.key for port in inventory.ports(0.0)])
+
+    askers = [threading.Thread(target=ask) for _ in range(2)]
+    for asker in askers:
+        asker.start()
+        assert looking.wait(20)
+    go_on.set()
+    for asker in askers:
+        asker.join(20)
+    assert told == [["mlx5_0/1", "mlx5_1/1"]] * 2
