@@ -69,6 +69,11 @@ class Outgoing:
         if events:
             self._hand_over([], [(resource, list(events))])
 
+    @property
+    def gathered(self) -> int:
+        """Return how many samples wait for the next flush."""
+        return self._count
+
     def flush(self) -> None:
         """Send what was gathered."""
         if not self._samples:

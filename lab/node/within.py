@@ -278,7 +278,7 @@ class AgentWithin:
 
     def send(self) -> None:
         """Encode what was gathered, and wait until it is in the spool."""
-        if self.outgoing is not None:
+        if self.outgoing is not None and self.outgoing.gathered:
             while self._spooled.acquire(blocking=False):
                 pass  # events left since: counted here, they would let every later batch lag behind
             self.outgoing.flush()
