@@ -7,10 +7,11 @@ offset), and the offset takes up what a reset lost.
 
 import json
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from .state import rewrite
 
 SAVE_SECONDS = 30.0
 _MOST = 20_000
@@ -78,17 +79,10 @@ class Baselines:
         if self._path is None or not self._changed:
             return
         try:
-            replace(self._path, json.dumps({"boot": self._boot, "counters": self._counters}))
+            rewrite(self._path, json.dumps({"boot": self._boot, "counters": self._counters}))
         except OSError:
             return  # tried again with the next save
         self._changed = False
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a small file whole or not at all. Raises OSError."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)  # noqa: PTH105  as atomic as its name says
 
 
 def _load(path: Path | None, boot: str) -> tuple[dict[str, tuple[int, int]], set[str]]:

@@ -4,6 +4,7 @@ Identity is the vendor's id (NVIDIA: the UUID). An index may mean another device
 kernel logs know only PCI addresses: whoever learns how these go together notes it here.
 """
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..vocabulary.samples import Sample
+from .state import rewrite
 
 _FILE = "devices.json"
 
@@ -130,12 +132,9 @@ class Devices:
     def _save(self, rows: list[dict[str, object]]) -> None:
         if self._path is None:
             return
-        fresh = self._path.with_suffix(".new")
-        try:
-            fresh.write_text(json.dumps(rows), encoding="utf-8")
-            fresh.replace(self._path)
-        except OSError:
-            pass  # a full disk costs the memory of a lost device over a restart, no more
+        # A full disk costs the memory of a lost device over a restart, no more.
+        with contextlib.suppress(OSError):
+            rewrite(self._path, json.dumps(rows))
 
 
 def _load(path: Path | None) -> list[Device]:

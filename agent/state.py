@@ -1,6 +1,8 @@
 """Where the agent keeps what outlives it: one folder a purpose."""
 
+import contextlib
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,3 +39,15 @@ def opened(chosen: Path | None, environ: Mapping[str, str]) -> Path:
     if not os.access(place, os.W_OK | os.X_OK):
         raise StateError(f"the state {place}: it may not be written; set node.state")
     return place
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Write a small file whole or not at all, whoever else is writing it. Raises OSError."""
+    fresh = path.with_name(f"{path.name}.{threading.get_ident()}")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise

@@ -13,6 +13,7 @@ from ..exporters.targets import Target, Watch
 from ..health import Health
 from ..latest import PERIODS
 from ..settings import Exporters as ExportersSettings
+from ..state import rewrite
 
 _WAIT_SECONDS = 0.25
 """An exporter on this node answers within; a slower one is shown with the next reading."""
@@ -163,10 +164,8 @@ class Exporters:
         text = json.dumps({watch.target.url: watch.target.state() for watch in self._watches})
         if self._path is None or text == self._saved:
             return
-        fresh = self._path.with_suffix(".new")
         try:
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(self._path)
+            rewrite(self._path, text)
         except OSError as error:
             _log.warning("exporters: %s: %s", self._path, error)
         self._saved = text

@@ -19,6 +19,7 @@ from .. import boots, kernel_events, kernel_source
 from ..devices import Devices
 from ..health import Health
 from ..kernel_source import Source
+from ..state import rewrite
 from ..storms import Storms
 
 _FILE = "kernel_log.json"
@@ -221,10 +222,8 @@ class KernelLog:
         if self._state is None or self._sequence is None or self._sequence == self._saved:
             return
         told = json.dumps({"boot_id": self._boot_id, "sequence": self._sequence})
-        fresh = self._state.with_suffix(f".{threading.get_ident()}")
         with contextlib.suppress(OSError):
-            fresh.write_text(told, encoding="utf-8")
-            fresh.replace(self._state)
+            rewrite(self._state, told)
             self._saved = self._sequence
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..state import rewrite
 from .verdict import Verdict, from_document
 
 _FILE = "verdicts.json"
@@ -59,9 +60,7 @@ def save(
         "totals": totals,
         "last": last,
     }
-    fresh = folder / f"{_FILE}.new"
-    fresh.write_text(json.dumps(told), encoding="utf-8")
-    fresh.replace(folder / _FILE)
+    rewrite(folder / _FILE, json.dumps(told))
 
 
 def ask_to_clear(folder: Path, hw_id: str, code: str = "*") -> None:

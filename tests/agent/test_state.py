@@ -24,3 +24,15 @@ def test_a_folder_that_cannot_be_had_is_told_with_its_setting(tmp_path):
     with pytest.raises(state.StateError, match=r"node\.state"):
         state.opened(tmp_path / "file" / "state", {})
     assert state.opened(tmp_path / "new" / "state", {}).is_dir()
+
+
+def test_a_file_is_rewritten_whole_or_not_at_all_and_nothing_is_left_beside_it(tmp_path):
+    path = tmp_path / "kept.json"
+    state.rewrite(path, "one")
+    state.rewrite(path, "two")
+    assert path.read_text() == "two"
+    assert list(tmp_path.iterdir()) == [path]
+    (tmp_path / "folder.json").mkdir()  # stands for a file that cannot be replaced
+    with pytest.raises(OSError, match="folder"):
+        state.rewrite(tmp_path / "folder.json", "three")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder.json", "kept.json"]

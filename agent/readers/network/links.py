@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ....vocabulary.samples import Event, Sample, Scalar, attributes
-from ... import baselines
+from ...state import rewrite
 from .inventory import Inventory, Port
 from .link import Link, State
 
@@ -159,7 +159,7 @@ class NetworkLinks:
             return
         try:
             text = json.dumps({"boot": self._boot, "up": self._known})
-            baselines.replace(self._path, text)
+            rewrite(self._path, text)
         except OSError:
             pass  # a full disk costs the memory over a restart, no more
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ....vocabulary.samples import Event, Sample, attributes
-from ... import baselines, procfs
+from ... import procfs
+from ...state import rewrite
 from ...trainers import Trainer
 from . import versions
 from .libraries import Libraries
@@ -74,7 +75,7 @@ class Software:
         if self._path is not None:
             # A full disk costs the comparison with the next run, no more.
             with contextlib.suppress(OSError):
-                baselines.replace(self._path, json.dumps(known))
+                rewrite(self._path, json.dumps(known))
 
 
 def _load(path: Path | None) -> dict[str, str]:
