@@ -1,10 +1,15 @@
 """Where the kernel keeps what it counts of a process's cgroup, by controller (v2 and v1)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from ..vocabulary.samples import Attributes, attributes
 from . import procfs
+from .trainers import Trainer
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,23 @@ class ControlGroups:
                     below = cgroup[len(mount.root.rstrip("/")) :]
                     places.append((cgroup, mount.point + below))
         return places
+
+    def of_trainers(
+        self, trainers: Iterable[Trainer], read: Callable[[str], _Read | None]
+    ) -> Iterator[tuple[Attributes, _Read]]:
+        """Yield, for each trainer, who and where it is, and what `read` finds in its folder.
+
+        The first of a process's folders in which there is something counts.
+        """
+        for trainer in trainers:
+            if trainer.pid is None:
+                continue
+            for cgroup, folder in self.places(trainer.pid):
+                found = read(folder)
+                if found is not None:
+                    who = {"rank": trainer.rank, "pid": trainer.pid}
+                    yield attributes({**who, "cgroup": cgroup}), found
+                    break
 
 
 def _mounts(mountinfo: str, controller: str) -> tuple[_Mount, ...]:

@@ -13,6 +13,7 @@ from typing import Literal
 from ..vocabulary.samples import Event
 from . import procfs
 from .readers import Reader, Surroundings, catalogue, everything
+from .readers.gpu_bus import on_the_bus
 from .settings import AgentSettings
 
 State = Literal["yes", "part", "waits", "absent", "profile", "no"]
@@ -150,12 +151,7 @@ def present(hardware: str, around: Surroundings) -> bool:
     if hardware == "nvidia":
         if (around.dev / "nvidiactl").exists() or (around.proc / "driver/nvidia").exists():
             return True
-        devices = around.sys / "bus/pci/devices"
-        return any(
-            (procfs.read(f"{devices}/{name}/vendor") or "").strip() == "0x10de"
-            and (procfs.read(f"{devices}/{name}/class") or "").startswith(("0x0302", "0x0300"))
-            for name in procfs.names(str(devices))
-        )
+        return bool(on_the_bus(around.sys / "bus/pci/devices"))
     if hardware == "disk":
         return bool(procfs.names(str(around.sys / "block")))
     if hardware == "network":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...vocabulary.samples import Sample, attributes
+from ...vocabulary.samples import Sample
 from .. import procfs
 from ..control_groups import ControlGroups
 from ..trainers import Trainer
@@ -36,19 +36,10 @@ class ContainerMemory:
     def read(self, now: float) -> list[Sample]:
         """Return bytes in use and the limit; no limit where there is none."""
         samples: list[Sample] = []
-        for trainer in self._trainers():
-            if trainer.pid is None:
-                continue
-            for cgroup, folder in self._groups.places(trainer.pid):
-                found = _read(folder)
-                if found is None:
-                    continue
-                usage, limit = found
-                pairs = attributes({"rank": trainer.rank, "pid": trainer.pid, "cgroup": cgroup})
-                samples.append(Sample("container.memory.usage", float(usage), now, pairs))
-                if limit is not None:
-                    samples.append(Sample("container.memory.limit", float(limit), now, pairs))
-                break
+        for pairs, (usage, limit) in self._groups.of_trainers(self._trainers(), _read):
+            samples.append(Sample("container.memory.usage", float(usage), now, pairs))
+            if limit is not None:
+                samples.append(Sample("container.memory.limit", float(limit), now, pairs))
         return samples
 
 

@@ -75,11 +75,8 @@ class GpuBus:
     def _scan(self) -> None:
         """Look for devices that were not there before."""
         self._scan_at = time.monotonic() + _SCAN_SECONDS
-        for address in sorted(names(str(self._root))):
-            if self._text(address, "vendor") != _VENDOR:
-                continue
-            if self._text(address, "class").startswith(_CLASSES):
-                self._misses.setdefault(address, 0)
+        for address in on_the_bus(self._root):
+            self._misses.setdefault(address, 0)
 
     def _there(self, address: str) -> bool:
         try:
@@ -125,4 +122,18 @@ class GpuBus:
         return found
 
     def _text(self, address: str, name: str) -> str:
-        return (read(f"{self._root}/{address}/{name}") or "").strip()
+        return _text(self._root, address, name)
+
+
+def on_the_bus(devices: Path) -> list[str]:
+    """Return the addresses of NVIDIA's accelerators below /sys/bus/pci/devices, in order."""
+    return [
+        address
+        for address in sorted(names(str(devices)))
+        if _text(devices, address, "vendor") == _VENDOR
+        and _text(devices, address, "class").startswith(_CLASSES)
+    ]
+
+
+def _text(devices: Path, address: str, name: str) -> str:
+    return (read(f"{devices}/{address}/{name}") or "").strip()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...vocabulary.samples import Sample, attributes
+from ...vocabulary.samples import Sample
 from .. import procfs
 from ..control_groups import ControlGroups
 from ..trainers import Trainer
@@ -31,20 +31,14 @@ class Throttling:
 
     def read(self, now: float) -> list[Sample]:
         """Return seconds a trainer's cgroup was throttled; nothing where no quota is kept."""
-        samples = []
-        for trainer in self._trainers():
-            if trainer.pid is None:
-                continue
-            for cgroup, path in self._groups.places(trainer.pid):
-                seconds = _throttled(procfs.read(f"{path}/cpu.stat") or "")
-                if seconds is not None:
-                    pairs = attributes({"rank": trainer.rank, "pid": trainer.pid, "cgroup": cgroup})
-                    samples.append(Sample("container.cpu.throttled", seconds, now, pairs))
-                    break
-        return samples
+        return [
+            Sample("container.cpu.throttled", seconds, now, pairs)
+            for pairs, seconds in self._groups.of_trainers(self._trainers(), _throttled)
+        ]
 
 
-def _throttled(text: str) -> float | None:
+def _throttled(folder: str) -> float | None:
+    text = procfs.read(f"{folder}/cpu.stat") or ""
     fields = dict(line.split()[:2] for line in text.splitlines() if " " in line)
     if "throttled_usec" in fields:  # v2
         return int(fields["throttled_usec"]) / 1e6

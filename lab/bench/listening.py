@@ -1,7 +1,6 @@
 """An OTLP endpoint that notes when what arrived: a double of the collector's front door."""
 
 import gzip
-import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -61,13 +60,6 @@ class Endpoint:
         """Listen no more."""
         self._server.shutdown()
         self._server.server_close()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _text(value: AnyValue) -> str:

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ..demo.processes import Process, Processes
+from ..demo.stage import free_port
 from ..node import trees
 from ..node.kernel_log import KernelLog
 from ..node.nvml import Scenario, bus_address
 from ..soak import Track
-from .listening import Endpoint, free_port
+from .listening import Endpoint
 
 GPUS = 8
 SETTLE_SECONDS = 20.0
