@@ -6,19 +6,16 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rankscope.lab.node.kubelet import Kubelet, training_pod
-from rankscope.lab.node.nvml import NoCompilerError, Scenario, gpu_uuid
+from rankscope.lab.node.nvml import Scenario, gpu_uuid
 
 pytestmark = [pytest.mark.acceptance]
 
 
 @pytest.fixture
-def driver(tmp_path, monkeypatch):
+def driver(tmp_path, monkeypatch, program):
+    program("gcc")
     scenario = Scenario(tmp_path / "driver")
-    try:
-        environment = scenario.environment()
-    except NoCompilerError as error:
-        pytest.skip(str(error))
-    for name, value in environment.items():
+    for name, value in scenario.environment().items():
         monkeypatch.setenv(name, value)
     return scenario
 
