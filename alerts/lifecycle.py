@@ -54,7 +54,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class JobHealth:
     """What a case needs to know of its job besides findings: size and health at `now`."""
 
     ranks: int
@@ -67,7 +67,7 @@ class Scene:
 
 
 @dataclass(slots=True)
-class Case:
+class TrackedIncident:
     """An incident in the making: what is known beyond its document."""
 
     job: Job
@@ -85,9 +85,9 @@ class Case:
     cause_since: float = 0.0
     rival_since: float | None = None
     slowdown: float | None = None
-    told_severity: Severity | None = None
-    told_cause: str = ""
-    cause_told_again: bool = False
+    notified_severity: Severity | None = None
+    notified_cause: str = ""
+    cause_notified_again: bool = False
     timeline: list[Moment] = field(default_factory=list)
     resolved_at: float | None = None
     document: Incident | None = None
@@ -103,7 +103,7 @@ class Case:
         symptoms: Sequence[Finding],
         evidence: Sequence[Finding],
         cause: RootCause | None,
-        scene: Scene,
+        health: JobHealth,
         now: float,
     ) -> Change | None:
         """Take what was found at `now`; return the change, if any is material.
@@ -114,8 +114,8 @@ class Case:
         if self.resolved_at is not None:
             return None
         if not symptoms or cause is None:
-            return self._calm(scene, now)
-        gone = max(scene.silent_seconds - GONE_SECONDS, 0.0)
+            return self._calm(health, now)
+        gone = max(health.silent_seconds - GONE_SECONDS, 0.0)
         self.last_active = max(self.last_active, now - gone)
         self.findings = (*symptoms, *evidence)
         material = self._note_symptoms(symptoms, now)
@@ -126,13 +126,13 @@ class Case:
             not opened
             and self.document is not None
             and now - self.document.updated_at >= REFRESH_SECONDS
-            and scene.silent_seconds < GONE_SECONDS
+            and health.silent_seconds < GONE_SECONDS
         )
         if not (opened or material or stale):
             return None
         if opened:
             self.timeline.append(Moment(now, "opened", next(iter(self.symptoms.values())).text))
-        self.document = self._incident(scene, now)
+        self.document = self._incident(health, now)
         kind: Literal["incident.opened", "incident.updated"] = (
             "incident.opened" if opened else "incident.updated"
         )
@@ -215,41 +215,44 @@ class Case:
         assert self.document is not None  # noqa: S101  only called with a document
         if self.severity == "info":
             return False
-        if self.told_severity is None or (
-            SEVERITIES.index(self.severity) < SEVERITIES.index(self.told_severity)
+        if self.notified_severity is None or (
+            SEVERITIES.index(self.severity) < SEVERITIES.index(self.notified_severity)
         ):
-            self.told_severity = self.severity
-            self.told_cause = _named(self.document.root_cause)
+            self.notified_severity = self.severity
+            self.notified_cause = _named(self.document.root_cause)
             return True
-        if not self.cause_told_again and _named(self.document.root_cause) != self.told_cause:
-            self.cause_told_again = True
+        if (
+            not self.cause_notified_again
+            and _named(self.document.root_cause) != self.notified_cause
+        ):
+            self.cause_notified_again = True
             return True
         return False
 
-    def _calm(self, scene: Scene, now: float) -> Change | None:
+    def _calm(self, health: JobHealth, now: float) -> Change | None:
         if now - self.last_active < CALM_SECONDS or self.document is None:
             return None
         kinds_held = {symptom.kind for symptom in self.symptoms.values()}
-        stepped = scene.last_step_at > self.last_active - 1.0 or scene.attempt > self.attempt
-        over = scene.silent_seconds > GONE_SECONDS and not kinds_held & set(STOPPED)
+        stepped = health.last_step_at > self.last_active - 1.0 or health.attempt > self.attempt
+        over = health.silent_seconds > GONE_SECONDS and not kinds_held & set(STOPPED)
         if not (stepped or over):
             return None
         self.resolved_at = self.last_active
         self.timeline.append(
             Moment(now, "resolved", "training goes on" if stepped else "the job has ended")
         )
-        self.document = self._incident(scene, now)
-        return Change("incident.resolved", self.document, self.told_severity is not None)
+        self.document = self._incident(health, now)
+        return Change("incident.resolved", self.document, self.notified_severity is not None)
 
-    def _incident(self, scene: Scene, now: float) -> Incident:
+    def _incident(self, health: JobHealth, now: float) -> Incident:
         assert self.cause is not None  # noqa: S101  set before any document is made
         symptoms = tuple(sorted(self.symptoms.values(), key=lambda s: (s.onset, s.kind, s.entity)))
-        impact = self._impact(scene)
+        impact = self._impact(health)
         return Incident(
             id=self.id,
             jobs=(self.job,),
             attempt=self.attempt,
-            cluster=scene.cluster,
+            cluster=health.cluster,
             status="open" if self.resolved_at is None else "resolved",
             severity=self.severity,
             opened_at=self.opened_at,
@@ -263,21 +266,21 @@ class Case:
             timeline=tuple(self.timeline),
         )
 
-    def _impact(self, scene: Scene) -> Impact:
+    def _impact(self, health: JobHealth) -> Impact:
         stopped = any(symptom.kind in STOPPED for symptom in self.symptoms.values())
         lasted = max(self.last_active - self.opened_at, 0.0)
         share = 1.0 if stopped else 1 - 1 / max(self.slowdown or 1.0, 1.0)
         return Impact(
-            ranks=scene.ranks,
-            nodes=scene.nodes,
+            ranks=health.ranks,
+            nodes=health.nodes,
             slowdown=None if stopped else self.slowdown,
-            gpu_seconds_lost=scene.ranks * lasted * share,
+            gpu_seconds_lost=health.ranks * lasted * share,
         )
 
 
-def open_case(job: Job, attempt: int, symptom: Finding, now: float) -> Case:
+def open_incident(job: Job, attempt: int, symptom: Finding, now: float) -> TrackedIncident:
     """Return a new case for a symptom first seen at `now`."""
-    return Case(
+    return TrackedIncident(
         job=job,
         attempt=attempt,
         opened_at=symptom.onset[0],

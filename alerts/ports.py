@@ -1,7 +1,8 @@
-"""What the alerts room needs of a store, as protocols: somebody else decides where rows live.
+"""What the alerts package needs of a store, as protocols: somebody else decides where rows live.
 
-`IncidentStore` keeps what judgement decided, `Outbox` what is still to be told. Both are kept in
-one transaction by whoever implements them, so that no change is known and not told, or told twice.
+`IncidentStore` keeps what evaluation decided, `Outbox` what is still to be sent. Both are kept
+in one transaction by whoever implements them, so that no change is stored and not sent, or
+sent twice.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from ..vocabulary.incidents import Incident
 Happening = Literal[
     "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
 ]
-"""What a receiver is told about; the second and third word of section 7 of the contract."""
+"""What a receiver is notified about; the second and third word of section 7 of the contract."""
 
 HAPPENINGS: tuple[Happening, ...] = (
     "incident.opened",
@@ -47,13 +48,16 @@ class IncidentStore(Protocol):
     """Where incidents are kept."""
 
     def commit(self, changes: Sequence[IncidentChange], now: float) -> None:
-        """Keep the changes and what is to be told about them, all or nothing, each only once."""
+        """Keep the changes and what is to be sent about them, all or nothing.
+
+        Each only once.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is told: a happening, its time (seconds since the epoch) and what it is about."""
+    """What is reported: a happening, its time (seconds since the epoch) and what it is about."""
 
     type: str
     at: float
@@ -62,7 +66,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Somebody who wants to be told.
+    """Somebody who wants to be notified.
 
     `events` are the happenings wanted, `jobs` patterns of job ids (empty: all), `severities` the
     severities wanted. `not_before`: the receiver asked for quiet until then (seconds since epoch).
@@ -109,7 +113,7 @@ class Outcome:
 
 
 class Outbox(Protocol):
-    """What is still to be told, and to whom."""
+    """What is still to be sent, and to whom."""
 
     def waiting(self, now: float) -> Sequence[str]:
         """Return the ids of endpoints for which something is due."""

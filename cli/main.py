@@ -73,7 +73,7 @@ def _foreign(error: ModuleNotFoundError) -> bool:
 
 
 def _bad_settings(error: Exception) -> bool:
-    """Tell a SettingsError, without importing the settings room (and pydantic) to ask."""
+    """Tell a SettingsError, without importing the settings package (and pydantic) to ask."""
     settings = sys.modules.get("rankscope.settings")
     return settings is not None and isinstance(error, settings.SettingsError)
 

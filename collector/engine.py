@@ -1,7 +1,7 @@
 """The one thread that owns journal and pipeline: acknowledge after fsync, apply in that order.
 
 Intake hands payloads in from any thread. The engine takes what waits, gives each a receive time
-that never goes back, writes all of it with one fsync, answers, and only then applies. Judgement of
+that never goes back, writes all of it with one fsync, answers, and only then applies. Evaluation of
 a second happens when every payload received before it has been applied. `replay` of the journal
 therefore makes the same calls with the same times.
 """
@@ -17,6 +17,7 @@ from ..formats.otlp.errors import UndecodableError
 from ..vocabulary.clock import Clock
 from .commits import Commits, Sink
 from .defects import Defects
+from .evaluation import Evaluation, Evaluator
 from .health import Health
 from .intake import permits
 from .intake.decoding import Decoder
@@ -25,10 +26,9 @@ from .intake.waiting import Queue, UnavailableError, Waiting
 from .journal.entries import Entry
 from .journal.journal import Written
 from .journal.kinds import Kind
-from .judging import Judge, Judging
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Judge)
+P = TypeVar("P", bound=Evaluator)
 
 _LOG = structlog.get_logger(__name__)
 _GROUP_BYTES = 16 << 20
@@ -48,7 +48,7 @@ class Journal(Protocol):
         ...
 
     def latest(self, seconds: float) -> Iterable[Entry]:
-        """Yield the entries of the last stretch, in order of writing."""
+        """Yield the entries of the last time range, in order of writing."""
         ...
 
     def close(self) -> None:
@@ -79,11 +79,11 @@ class Engine(Generic[P]):
         self._commits = Commits(sink, health=health)
         self._defects = Defects(health=health)
         self._decoder = Decoder(pipeline.table)
-        self._judging = Judging(
+        self._judging = Evaluation(
             pipeline,
             changed=self._commits.add,
             failed=self._defects.met,
-            took=health.judge_seconds.observe,
+            took=health.evaluation_seconds.observe,
         )
         self._received_ns = 0
         self._refusing = False
@@ -96,7 +96,7 @@ class Engine(Generic[P]):
         return self._queue.state == "running"
 
     def start(self) -> None:
-        """Start the thread; it first reads the last stretch of the journal again."""
+        """Start the thread; it first reads the last time range of the journal again."""
         self._thread.start()
 
     def wait_ready(self) -> bool:
@@ -104,7 +104,7 @@ class Engine(Generic[P]):
         return self._queue.wait_running()
 
     def stop(self) -> None:
-        """Take nothing more, apply what was taken, note how far judgement came, and close."""
+        """Take nothing more, apply what was taken, note how far evaluation came, and close."""
         self._queue.turn("stopping")
         if self._thread.ident is not None:
             self._thread.join()
@@ -130,7 +130,7 @@ class Engine(Generic[P]):
             return question(self._pipeline)
 
     def recover(self) -> None:
-        """Read the last stretch of the journal again, and begin to take payloads.
+        """Read the last time range of the journal again, and begin to take payloads.
 
         Windows and open incidents come back; the store passes over the changes that it has.
         """
@@ -149,7 +149,7 @@ class Engine(Generic[P]):
         _LOG.info("engine running", journal_records_read_again=count)
 
     def step(self) -> None:
-        """Take what waits and apply it, judge the seconds that passed, hand on what changed."""
+        """Take what waits and apply it, evaluate the seconds that passed, hand on what changed."""
         group = self._queue.take(_GROUP_BYTES)
         if group:
             self._accept(group)
@@ -248,15 +248,15 @@ class Engine(Generic[P]):
 
     def _pass_time(self) -> None:
         now = self._clock.now()
-        judged = self._judging.judged
-        if judged is None:
+        evaluated = self._judging.evaluated
+        if evaluated is None:
             return
-        if now >= judged + 1:
+        if now >= evaluated + 1:
             with self._view:
                 self._judging.until(now)
-            # A clock that is set back must not put a later entry before a second already judged.
+            # A clock that is set back must not put a later entry before a second already evaluated.
             self._received_ns = max(self._received_ns, int(now) * _SECOND_NS)
-        self._health.lag_seconds.set(max(0.0, self._clock.now() - (self._judging.judged or now)))
+        self._health.lag_seconds.set(max(0.0, self._clock.now() - (self._judging.evaluated or now)))
 
     def _apply_again(self, entry: Entry) -> None:
         if entry.kind is Kind.STOP:
@@ -270,10 +270,10 @@ class Engine(Generic[P]):
         self._judging.apply(decoded, entry.at)
 
     def _note_stop(self) -> None:
-        judged = self._judging.judged
-        if judged is None:
+        evaluated = self._judging.evaluated
+        if evaluated is None:
             return
-        self._received_ns = max(self._received_ns, judged * _SECOND_NS)
+        self._received_ns = max(self._received_ns, evaluated * _SECOND_NS)
         written = self._journal.write([Entry(Kind.STOP, self._received_ns, b"")])
         if written.failure is not None:
             _LOG.warning("the stop could not be noted", error=str(written.failure))

@@ -11,7 +11,7 @@ _REASONS = 50
 
 
 class Health:
-    """Counters and gauges of intake, journal and judgement."""
+    """Counters and gauges of intake, journal and evaluation."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
@@ -70,14 +70,14 @@ class Health:
             "Bytes of payloads accepted from the network and not yet applied.",
             registry=self.registry,
         )
-        self.judge_seconds = Histogram(
-            "rankscope_collector_judge_duration_seconds",
+        self.evaluation_seconds = Histogram(
+            "rankscope_collector_evaluation_duration_seconds",
             "Time that one judgement takes.",
             buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
             registry=self.registry,
         )
         self.lag_seconds = Gauge(
-            "rankscope_collector_judge_lag_seconds",
+            "rankscope_collector_evaluation_lag_seconds",
             "How far judgement is behind the clock.",
             registry=self.registry,
         )

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..alerts.causes.engine import explain
 from ..alerts.causes.places import Places
-from ..alerts.correlate import Cases
-from ..alerts.lifecycle import Change, Scene, is_symptom
-from ..detectors.catalogue import detectors
+from ..alerts.lifecycle import Change, JobHealth, is_symptom
+from ..alerts.tracker import IncidentTracker
+from ..detectors import catalogue
 from ..detectors.contract import Detector
 from ..detectors.own_time import step_ends
 from ..detectors.window import JobWindow
@@ -28,7 +28,7 @@ from .windows import Windows
 from .windows.attempt import Attempt
 
 IDLE_SECONDS = 900.0
-"""A job that nobody has heard of for so long, and without an open case, is not judged."""
+"""A job that nobody has reported for so long, and without an open case, is not evaluated."""
 
 FORGET_EVERY = 600
 
@@ -41,39 +41,39 @@ _log = logging.getLogger(__name__)
 class Pipeline:
     """Windows, detectors, cases."""
 
-    def __init__(self, *, judges: Sequence[Detector] | None = None) -> None:
+    def __init__(self, *, detectors: Sequence[Detector] | None = None) -> None:
         self.table = SeriesTable(unkept=UNKEPT)
         self.windows = Windows(self.table)
-        self.cases = Cases()
+        self.tracker = IncidentTracker()
         self.detector_failures: dict[str, int] = {}
-        self._detectors = tuple(judges) if judges is not None else detectors()
+        self._detectors = tuple(detectors) if detectors is not None else catalogue.detectors()
         self._findings: dict[str, tuple[Finding, ...]] = {}
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
         """Return every incident by id, as the machine sees it."""
-        return self.cases.incidents
+        return self.tracker.incidents
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
-        """Take a decoded batch, heard at `now`."""
+        """Take a decoded batch, received at `now`."""
         self.windows.metrics(batch, now)
 
     def events(self, events: Sequence[Event], now: float) -> None:
-        """Take events, heard at `now`."""
+        """Take events, received at `now`."""
         self.windows.events(events, now)
 
-    def judge(self, now: float) -> list[Change]:
-        """Judge every job at a whole second; return what changed."""
+    def evaluate(self, now: float) -> list[Change]:
+        """Evaluate every job at a whole second; return what changed."""
         changes: list[Change] = []
         for attempt in self.windows.current():
-            idle = now - attempt.heard > IDLE_SECONDS
-            if idle and not self.cases.has_open(attempt.job):
+            idle = now - attempt.last_received > IDLE_SECONDS
+            if idle and not self.tracker.has_open(attempt.job):
                 continue
             window = self.windows.window(attempt, now)
             findings = self._found(window)
             self._findings[attempt.job] = findings
             places = _places(window)
-            changes += self.cases.update(
+            changes += self.tracker.update(
                 attempt.job,
                 attempt.number,
                 findings,
@@ -112,9 +112,9 @@ class Pipeline:
         findings: list[Finding] = []
         for detector in self._detectors:
             try:
-                findings += detector.judge(window)
+                findings += detector.evaluate(window)
             except Exception:  # noqa: BLE001
-                # The edge of one detector: its defect is counted and told, the others go on.
+                # The edge of one detector: its defect is counted and reported, the others go on.
                 count = self.detector_failures.get(detector.name, 0)
                 self.detector_failures[detector.name] = count + 1
                 if count == 0:
@@ -122,16 +122,16 @@ class Pipeline:
         return tuple(findings)
 
 
-def _scene(window: JobWindow, attempt: Attempt) -> Scene:
+def _scene(window: JobWindow, attempt: Attempt) -> JobHealth:
     ends = step_ends(window.steps)
     ends = ends[np.isfinite(ends)]
-    return Scene(
+    return JobHealth(
         ranks=window.world_size,
         nodes=max(len(window.hosts), 1),
         cluster=window.cluster,
         attempt=attempt.number,
         last_step_at=float(ends[-1]) if len(ends) else float("-inf"),
-        silent_seconds=window.now - attempt.heard,
+        silent_seconds=window.now - attempt.last_received,
     )
 
 
@@ -144,8 +144,8 @@ def _places(window: JobWindow) -> Places:
     if window.steps.at.size:
         observed.add("training.step")
     for group in window.groups:
-        for name, told in (("enqueued", group.enqueued), ("completed", group.completed)):
-            if np.isfinite(told).any():
+        for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
+            if np.isfinite(valid).any():
                 observed.add(f"collective.{name}")
     observed |= {event.name for event in window.events}
     return Places(

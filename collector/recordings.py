@@ -18,7 +18,10 @@ from typing import IO, cast
 from .journal.kinds import Kind
 
 RUN_ON_SECONDS = 30
-"""How long time runs on at the end of a recording, so that what began last can still be judged."""
+"""How long time runs on at the end of a recording.
+
+So that what began last can still be evaluated.
+"""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 LATEST = 4_102_444_800.0
 """2100-01-01. A time beyond it is garbage, not a clock that is ahead."""

@@ -17,12 +17,12 @@ from ..formats.otlp.columns import SeriesTable
 from ..formats.otlp.errors import UndecodableError
 from ..formats.segments import writing
 from . import recordings
+from .evaluation import Evaluation, Evaluator
 from .event_clock import EventClock
 from .intake.decoding import Decoder
 from .intake.payloads import Decoded, Payload
 from .journal import journal
 from .journal.kinds import Kind
-from .judging import Judge, Judging
 from .recordings import RecordingError
 
 
@@ -36,13 +36,13 @@ class Progress:
 
 @dataclass(slots=True)
 class Replay:
-    """One replay: the pipeline, what is told on the way, and what came out.
+    """One replay: the pipeline, what is reported on the way, and what came out.
 
     `warn` hears of what was left out, `failed` of defects that were passed over, as
     live, `progress` of every record.
     """
 
-    pipeline: Judge
+    pipeline: Evaluator
     warn: Callable[[str], None]
     failed: Callable[[str, Exception], None]
     progress: Callable[[Progress], None] = lambda _: None
@@ -55,12 +55,12 @@ class Replay:
         """
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-        judging = Judging(self.pipeline, changed=self._changed, failed=self.failed)
+        evaluation = Evaluation(self.pipeline, changed=self._changed, failed=self.failed)
         folder = journal_folder(path)
         if folder is not None:
-            self._journal(folder, judging)
+            self._journal(folder, evaluation)
         else:
-            self._lines(path, judging)
+            self._lines(path, evaluation)
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
         return [incident.document() for incident in ordered]
 
@@ -68,19 +68,19 @@ class Replay:
         for change in changes:
             self._last[change.incident.id] = change.incident
 
-    def _journal(self, folder: Path, judging: Judging) -> None:
+    def _journal(self, folder: Path, evaluation: Evaluation) -> None:
         decoder = Decoder(self.pipeline.table)
         try:
             for count, entry in enumerate(journal.read(folder), start=1):
                 if entry.kind is Kind.STOP:
-                    judging.until(entry.at)
+                    evaluation.until(entry.at)
                 else:
-                    judging.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
+                    evaluation.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
                 self.progress(Progress(count, entry.at))
         except (segments.SegmentError, UndecodableError, OSError) as error:
             raise RecordingError(f"{folder}: {error}") from error
 
-    def _lines(self, path: Path, judging: Judging) -> None:
+    def _lines(self, path: Path, evaluation: Evaluation) -> None:
         files = recordings.files(path)
         if not files:
             raise RecordingError(
@@ -92,10 +92,10 @@ class Replay:
             clock.hear(hosts.newest(entry))
             if clock.now is None:
                 continue
-            judging.apply(entry, clock.now)
+            evaluation.apply(entry, clock.now)
             self.progress(Progress(count, clock.now))
         if clock.now is not None:
-            judging.until(clock.now + recordings.RUN_ON_SECONDS)
+            evaluation.until(clock.now + recordings.RUN_ON_SECONDS)
 
     def _decoded(self, files: Sequence[Path]) -> Iterator[Decoded]:
         decoder = Decoder(self.pipeline.table)
@@ -151,7 +151,7 @@ class _Hosts:
 def journal_folder(path: Path) -> Path | None:
     """Return the journal that a path is or holds, or None for a recording of OTLP lines."""
     for folder in (path, path / "journal"):
-        # A collector that has heard nothing yet has locked its folder, and no segment in it.
+        # A collector that has received nothing yet has locked its folder, and no segment in it.
         if segments.segments(folder) or (folder / writing.LOCK).is_file():
             return folder
     return None

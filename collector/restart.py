@@ -19,7 +19,7 @@ class Incidents(Protocol):
 
 
 def reread_seconds(store: Incidents, journal: JournalSettings, now: float) -> float:
-    """Return the seconds to read: the usual stretch before the oldest onset still open, bounded.
+    """Return the seconds to read: the usual time range before the oldest onset still open, bounded.
 
     Windows without that onset would show the same trouble as new, under another id.
     """

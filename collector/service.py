@@ -63,7 +63,7 @@ def run(settings: CollectorSettings) -> int:
 
 
 class Service:
-    """One collector: made, served until it is told to stop, and gone.
+    """One collector: made, served until it is asked to stop, and gone.
 
     Raises segments.LockedError, StoreError or OSError when it cannot be made.
     """
@@ -121,7 +121,7 @@ class Service:
         )
 
     def serve(self) -> None:
-        """Run until told to stop, by a signal or by `stop`."""
+        """Run until asked to stop, by a signal or by `stop`."""
         # The server ends on SIGTERM and then raises the signal again for whoever came before it:
         # that must find somebody who does nothing, or the process dies before it has cleaned up.
         if threading.current_thread() is threading.main_thread():

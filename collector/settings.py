@@ -39,7 +39,7 @@ class HttpSettings(Section):
 
 
 class CollectorSettings(Section):
-    """Everything that `rankscope collector` and `rankscope replay` can be told."""
+    """Everything that `rankscope collector` and `rankscope replay` can be set to."""
 
     data_dir: Path = Field(
         default=Path("rankscope-data"), description="Folder of the journal and the incident store"

@@ -1,1 +1,1 @@
-"""Pure judgement: matrices in, findings out. No I/O, no clock, no threads, no state."""
+"""Pure evaluation: matrices in, findings out. No I/O, no clock, no threads, no state."""

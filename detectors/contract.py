@@ -8,7 +8,7 @@ from .window import JobWindow
 
 
 class Detector(Protocol):
-    """Something that judges one job attempt at one moment.
+    """Something that evaluates one job attempt at one moment.
 
     The same window gives the same findings, to the digit; order of ranks and a constant factor on
     every duration change nothing. Missing metrics mean no finding, never an exception.
@@ -24,6 +24,6 @@ class Detector(Protocol):
         """Return the kinds of findings it may return, all of them in vocabulary/findings.toml."""
         ...
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return what stands out at `window.now`."""
         ...

@@ -46,7 +46,7 @@ class CpuTime:
 
     Parameters
     ----------
-    seconds : the newest stretch judged; at least two readings of a counter must lie in it.
+    seconds : the newest time range evaluated; at least two readings of a counter must lie in it.
     past : how far back the host's own habit is learnt from.
 
     Examples
@@ -60,7 +60,7 @@ class CpuTime:
     >>> wait[:2, at > START + 60] = 3.0
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 120, rank_readings={
     ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
-    >>> (waits,) = CpuTime().judge(window)
+    >>> (waits,) = CpuTime().evaluate(window)
     >>> str(waits.entity), waits.onset[0] - START, waits.onset[1] - START
     ('host host-0', 60.0, 65.0)
 
@@ -77,7 +77,7 @@ class CpuTime:
         self.seconds = seconds
         self.past = past
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host and sign."""
         findings: list[Finding] = []
         for sign in _SIGNS:
@@ -152,8 +152,8 @@ class CpuTime:
         for row in np.flatnonzero(owner == host):
             order = np.argsort(readings.at[row], kind="stable")
             at, value = readings.at[row][order], readings.value[row][order]
-            told = np.isfinite(at)
-            at, value = at[told], value[told]
+            valid = np.isfinite(at)
+            at, value = at[valid], value[valid]
             if sign.counter:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     value = np.diff(value) / np.diff(at)

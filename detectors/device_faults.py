@@ -26,13 +26,13 @@ class DeviceFaults:
 
     Parameters
     ----------
-    seconds : the newest stretch judged.
+    seconds : the newest time range evaluated.
     least : how far below its peers a clock must run (0.1 = 10 %).
 
     Examples
     --------
     The device of rank 3 is throttled by heat from second 45 on; the newest readings are of
-    second 60, and the twenty seconds before are judged.
+    second 60, and the twenty seconds before are evaluated.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> at = START + np.arange(0, 61, 5)
@@ -40,7 +40,7 @@ class DeviceFaults:
     >>> heat[3, 9:] = 1
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
     ...     "hw.gpu.throttle|thermal_hw": readings(at, heat)})
-    >>> (held_down,) = DeviceFaults().judge(window)
+    >>> (held_down,) = DeviceFaults().evaluate(window)
     >>> str(held_down.entity), held_down.onset[0] - START, held_down.magnitude
     ('gpu GPU-3 on host-1', 40.0, 1.0)
 
@@ -56,7 +56,7 @@ class DeviceFaults:
         self.seconds = seconds
         self.least = least
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a fault event and a held-down device."""
         return [*self._events(window), *self._throttled(window)]
 

@@ -33,7 +33,7 @@ class Exits:
     ...     Event("process.exit", START + 60.3, {"rank": 2, "signal": 11}),
     ... ]
     >>> window = sketch(np.full((4, 60), 0.8), events=events)
-    >>> for finding in Exits().judge(window):
+    >>> for finding in Exits().evaluate(window):
     ...     print(finding.text, round(finding.onset[1] - START, 1))
     2 of 4 ranks ended abnormally 60.3
     rank 2 ended first: signal 11 60.3
@@ -50,7 +50,7 @@ class Exits:
     def __init__(self, *, together: float = 0.05) -> None:
         self.together = together
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, the first exit, root log lines, and OOM kills of the job's hosts."""
         findings = [*self._logs(window), *self._kills(window)]
         exits = self._abnormal(window)
@@ -129,16 +129,16 @@ class Exits:
             if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
         }
         # A vanished process whose code nobody saw ended in order only if it said so before.
-        told = [
+        valid = [
             event
             for event in seen.values()
             if (code := _code(event.attributes)) != 0
             and (code is not None or _rank(event) not in shutdown)
         ]
-        wished = [e for e in told if _code(e.attributes) in (-_SIGTERM, -_SIGINT)]
-        if len(wished) == len(told):
+        wished = [e for e in valid if _code(e.attributes) in (-_SIGTERM, -_SIGINT)]
+        if len(wished) == len(valid):
             return []
-        return sorted(told, key=lambda event: event.at)
+        return sorted(valid, key=lambda event: event.at)
 
     def _logs(self, window: JobWindow) -> list[Finding]:
         findings: dict[int, Finding] = {}

@@ -41,18 +41,18 @@ class Nonfinite:
     ----------
     most_share : the largest share of ranks that may be first together and still be called origin.
     streak : overflow steps in a row that are no longer normal under loss scaling.
-    recovery : finite steps after which a bad stretch is over.
+    recovery : finite steps after which a bad time range is over.
 
     Examples
     --------
     The local loss of rank 2 goes NaN at step 40, one all-reduce later everybody's. (The grid keeps
-    a NaN that was told as Inf: NaN means that nobody told.)
+    a NaN that was reported as Inf: NaN means that nobody reported.)
 
     >>> from rankscope.detectors.sketch import sketch
     >>> loss = np.random.default_rng(7).normal(2.0, 0.1, (4, 60))
     >>> loss[2, 40] = loss[:, 41:] = np.inf
     >>> window = sketch(np.full((4, 60), 0.8), planes={"training.loss|local": loss})
-    >>> _, origin = Nonfinite().judge(window)
+    >>> _, origin = Nonfinite().evaluate(window)
     >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
     ('rank 2 on host-1', 40)
 
@@ -75,7 +75,7 @@ class Nonfinite:
         self.streak = streak
         self.recovery = recovery
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
         steps = window.steps
         own, seen = _bad(steps, _OWN)
@@ -99,8 +99,10 @@ class Nonfinite:
         else:
             index, at = min((step, event.at) for step, event, _ in ahead)
             rows = np.array(sorted({row for step, _, row in ahead if step == index}))
-            told = np.isfinite(steps.at[:, -3:]).any(axis=1) if steps.at.size else np.zeros(0, bool)
-            finite = np.setdiff1d(np.flatnonzero(told), rows)
+            valid = (
+                np.isfinite(steps.at[:, -3:]).any(axis=1) if steps.at.size else np.zeros(0, bool)
+            )
+            finite = np.setdiff1d(np.flatnonzero(valid), rows)
             share, lasting = len(rows) / max(len(window.ranks), 1), 1
         findings.append(self._symptom(window, index, at, share, lasting))
         few = len(rows) <= max(1, int(self.most_share * len(window.ranks)))
@@ -228,7 +230,9 @@ class Nonfinite:
 def _is_bad(name: str, plane: Floats) -> Flags:
     if name.startswith("training.nonfinite"):
         return np.nan_to_num(plane) > 0
-    return np.isinf(plane)  # the grid keeps a NaN that was told as Inf: NaN means nobody told
+    return np.isinf(
+        plane
+    )  # the grid keeps a NaN that was reported as Inf: NaN means nobody reported
 
 
 def _bad(steps: Steps, names: Sequence[str]) -> tuple[Flags, Flags]:
@@ -263,7 +267,7 @@ def _mark(
 
 
 def _ahead(window: JobWindow, steps: Steps, marks: Sequence[Event]) -> list[tuple[int, Event, int]]:
-    """Return (step, event, row) of events whose step no rank has told the end of yet."""
+    """Return (step, event, row) of events whose step no rank has reported the end of yet."""
     newest = int(steps.index[-1]) if len(steps.index) else -1
     found = []
     for event in marks:
@@ -276,7 +280,7 @@ def _ahead(window: JobWindow, steps: Steps, marks: Sequence[Event]) -> list[tupl
 
 
 def _when(steps: Steps, column: int, marks: Sequence[Event]) -> float:
-    told = steps.at[:, column]
-    at = float(told[np.isfinite(told)].min())
+    valid = steps.at[:, column]
+    at = float(valid[np.isfinite(valid)].min())
     named = [e.at for e in marks if e.attributes.get("step") == int(steps.index[column])]
     return min([at, *named])

@@ -28,7 +28,7 @@ HEALTHY_QUANTILE = 0.3
 
 
 def own_time(steps: Steps) -> Floats | None:
-    """Return [ranks, steps], each rank's own seconds in a step; None when nobody tells."""
+    """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
     if steps.has(COMPUTE):
         return _sane(steps.plane(COMPUTE))
     if steps.has(COMM) and steps.has(STEP):
@@ -89,27 +89,27 @@ def against_peers(own: Floats, role_of: Ints) -> Floats:
 
 
 def low_quantile(values: Floats) -> Floats:
-    """Return [steps], the healthy quantile over ranks; NaN where fewer than two told."""
-    told = np.isfinite(values).sum(axis=0)
+    """Return [steps], the healthy quantile over ranks; NaN where fewer than two reported."""
+    valid = np.isfinite(values).sum(axis=0)
     ordered = np.sort(values, axis=0)
-    place = np.maximum(np.ceil(HEALTHY_QUANTILE * told).astype(int) - 1, 0)
+    place = np.maximum(np.ceil(HEALTHY_QUANTILE * valid).astype(int) - 1, 0)
     picked = ordered[place, np.arange(values.shape[1])]
-    return np.where(told >= 2, picked, np.nan)
+    return np.where(valid >= 2, picked, np.nan)
 
 
 def median(values: Floats, axis: int) -> Floats:
     """Return the median over an axis, NaN (and no warning) where everything is NaN."""
-    told = np.isfinite(values).any(axis=axis)
-    filled = np.where(np.expand_dims(told, axis), values, 0.0)
-    result: Floats = np.where(told, np.nanmedian(filled, axis=axis), np.nan)
+    valid = np.isfinite(values).any(axis=axis)
+    filled = np.where(np.expand_dims(valid, axis), values, 0.0)
+    result: Floats = np.where(valid, np.nanmedian(filled, axis=axis), np.nan)
     return result
 
 
 def highest(values: Floats, axis: int) -> Floats:
     """Return the maximum over an axis, NaN (and no warning) where everything is NaN."""
-    told = np.isfinite(values)
-    result: Floats = np.max(np.where(told, values, -np.inf), axis=axis, initial=-np.inf)
-    return np.where(told.any(axis=axis), result, np.nan)
+    valid = np.isfinite(values)
+    result: Floats = np.max(np.where(valid, values, -np.inf), axis=axis, initial=-np.inf)
+    return np.where(valid.any(axis=axis), result, np.nan)
 
 
 def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
@@ -143,10 +143,10 @@ def complete(steps: Steps) -> Steps:
     """Return the steps without the newest ones that part of the ranks has yet to tell."""
     if not steps.at.size:
         return steps
-    told = np.isfinite(steps.at).mean(axis=0)
-    usual = float(np.median(told[-20:]))
-    count = len(told)
-    while count and told[count - 1] < usual:
+    valid = np.isfinite(steps.at).mean(axis=0)
+    usual = float(np.median(valid[-20:]))
+    count = len(valid)
+    while count and valid[count - 1] < usual:
         count -= 1
     planes = {name: plane[:, :count] for name, plane in steps.planes.items()}
     return Steps(steps.index[:count], steps.at[:, :count], planes)

@@ -11,8 +11,8 @@ from .window import JobWindow
 class SilentHosts:
     """Report a host of the job that has said nothing for long while another host still speaks.
 
-    Silence is measured by the clock that telemetry is heard with, against the host's own habit of
-    speaking. Everything silent together is the end of the data and no finding; neither is a host
+    Silence is measured by the clock that telemetry is received with, against the host's own habit
+    of speaking. Everything silent together is the end of the data and no finding; neither is a host
     whose ranks all ended in order, nor one whose job goes on stepping.
 
     Parameters
@@ -22,12 +22,12 @@ class SilentHosts:
 
     Examples
     --------
-    Both hosts speak every second; one was last heard 15 s ago.
+    Both hosts speak every second; one was last received 15 s ago.
 
     >>> from rankscope.detectors.sketch import START, sketch
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 80.0,
-    ...                 host_heard=START + np.array([79.5, 65.0]))
-    >>> (silent,) = SilentHosts().judge(window)
+    ...                 host_last_received=START + np.array([79.5, 65.0]))
+    >>> (silent,) = SilentHosts().evaluate(window)
     >>> str(silent.entity), silent.onset[0] - START, silent.magnitude
     ('host host-1', 65.0, 15.0)
 
@@ -43,12 +43,12 @@ class SilentHosts:
         self.least = least
         self.periods = periods
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a silent host."""
         if len(window.hosts) < 2:
             return []
-        silence = window.now - window.host_heard
-        cadence = np.where(np.isfinite(window.host_cadence), window.host_cadence, 5.0)
+        silence = window.now - window.host_last_received
+        cadence = np.where(np.isfinite(window.host_interval), window.host_interval, 5.0)
         limit = np.maximum(self.least, self.periods * cadence)
         speaking = silence <= np.maximum(1.5 * cadence, 7.5)  # a stalled job speaks every 5 s only
         ended = _ended(window)
@@ -56,7 +56,7 @@ class SilentHosts:
         for host in np.flatnonzero((silence > limit) & np.isfinite(silence)):
             others = np.delete(speaking, host)
             ranks = set(window.ranks[window.host_of == host].tolist())
-            heard = float(window.host_heard[host])
+            last_received = float(window.host_last_received[host])
             if not others.any() or ranks <= ended or self._steps_go_on(window, int(host)):
                 continue
             entity = window.host_entity(int(host))
@@ -66,12 +66,12 @@ class SilentHosts:
                     job=window.job,
                     attempt=window.attempt,
                     entity=entity,
-                    onset=(heard, heard + float(cadence[host])),
+                    onset=(last_received, last_received + float(cadence[host])),
                     magnitude=float(silence[host]),
                     score=float(silence[host] / limit[host]),
                     detector=self.name,
                     signal="training.progress.age",
-                    window=(heard, window.now),
+                    window=(last_received, window.now),
                     observed=float(silence[host]),
                     expected=float(cadence[host]),
                     text=f"host {entity.id} has said nothing for {silence[host]:.0f} s",
@@ -90,10 +90,10 @@ class SilentHosts:
         mine = steps.at[window.host_of == host]
         if not others.size or not np.isfinite(mine).any() or not np.isfinite(others).any():
             return False
-        told = np.flatnonzero(np.isfinite(mine).any(axis=0))
+        valid = np.flatnonzero(np.isfinite(mine).any(axis=0))
         later = np.flatnonzero(np.isfinite(others).any(axis=0))
         # The step in flight and the one being reported may still end.
-        return bool((later > told[-1]).sum() > 2)
+        return bool((later > valid[-1]).sum() > 2)
 
 
 def _ended(window: JobWindow) -> set[int]:

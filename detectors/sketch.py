@@ -28,7 +28,7 @@ def sketch(
     own: [ranks, steps], seconds of each rank's own work; the ranks fill the hosts in order.
     exchange: seconds of communication that no rank can hide. gaps: seconds that pass before a step
     begins (a checkpoint, an evaluation), by column. planes are added to the usual three. Without
-    `now` it is the end of the last step; everybody is heard at `now`. `fields` are JobWindow's.
+    `now` it is the end of the last step; everybody is received at `now`. `fields` are JobWindow's.
     """
     ranks, count = own.shape
     slowest = np.max(own, axis=0, initial=0.0, where=np.isfinite(own))
@@ -59,9 +59,9 @@ def sketch(
         "role_of": np.zeros(ranks, np.int64),
         "hw_ids": tuple(f"GPU-{rank}" for rank in range(ranks)),
         "pids": 1000 + np.arange(ranks),
-        "heard": np.full(ranks, now),
-        "host_heard": np.full(hosts, now),
-        "host_cadence": np.full(hosts, 1.0),
+        "last_received": np.full(ranks, now),
+        "host_last_received": np.full(hosts, now),
+        "host_interval": np.full(hosts, 1.0),
         "rank_readings": {},
         "host_readings": {},
     }

@@ -15,7 +15,7 @@ class SlowSteps:
 
     The median duration of the newest steps stands against the fast side of the window's blocks of
     steps, and against how far those wander, freed of tokens where they explain durations. Slowness
-    that needs no healthy past, by a rank's excess over its peers, is told by stragglers.py.
+    that needs no healthy past, by a rank's excess over its peers, is reported by stragglers.py.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SlowSteps:
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
     >>> own[:, 40:] *= 1.25
     >>> window = sketch(own)
-    >>> (slow,) = SlowSteps().judge(window)
+    >>> (slow,) = SlowSteps().evaluate(window)
     >>> int(np.searchsorted(window.steps.at[0], slow.onset[1])), round(slow.magnitude, 2)
     (40, 1.2)
 
@@ -63,7 +63,7 @@ class SlowSteps:
         self.warm_up = warm_up
         self.blocks = blocks
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         steps = own_time.complete(window.steps)
         if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
@@ -103,12 +103,12 @@ class SlowSteps:
 
     def _by_history(self, duration: Floats, count: int) -> tuple[float, float, int, float] | None:
         """Return (healthy, recent, first slow column, noise) or None."""
-        told = np.flatnonzero(np.isfinite(duration))
-        told = told[told >= self.warm_up]
-        if len(told) < 2 * self.fewest:
+        valid = np.flatnonzero(np.isfinite(duration))
+        valid = valid[valid >= self.warm_up]
+        if len(valid) < 2 * self.fewest:
             return None
-        newest = told[-count:]
-        past = told[:-count]
+        newest = valid[-count:]
+        past = valid[:-count]
         size = max(self.fewest, min(count, len(past) // 8))
         if len(past) < self.blocks * size:
             return None
@@ -122,13 +122,13 @@ class SlowSteps:
         limit = (healthy + recent) / 2
         if (duration[newest] > limit).mean() < 0.6:
             return None
-        return healthy, recent, _onset(duration, told, limit), noise
+        return healthy, recent, _onset(duration, valid, limit), noise
 
 
 def durations(steps: Steps) -> Floats:
     """Return [steps], the job's step time: the median over ranks, by tokens where they explain it.
 
-    Where nobody tells durations, the gaps between step ends stand in for them.
+    Where nobody reports durations, the gaps between step ends stand in for them.
     """
     if steps.has(own_time.STEP):
         job = own_time.median(steps.plane(own_time.STEP), axis=0)
@@ -160,15 +160,15 @@ def _healthy(duration: Floats, size: int) -> tuple[float, float]:
     return float(healthy), float(upper - fast) / 1.12
 
 
-def _onset(duration: Floats, told: np.ndarray, limit: float) -> int:
+def _onset(duration: Floats, valid: np.ndarray, limit: float) -> int:
     """Return the first column of the newest run of slow steps; three fast steps in a row end it."""
-    slow = duration[told] > limit
-    first, fast = len(told) - 1, 0
-    for place in range(len(told) - 1, -1, -1):
+    slow = duration[valid] > limit
+    first, fast = len(valid) - 1, 0
+    for place in range(len(valid) - 1, -1, -1):
         if slow[place]:
             first, fast = place, 0
         else:
             fast += 1
             if fast >= 3:
                 break
-    return int(told[first])
+    return int(valid[first])

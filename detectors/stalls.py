@@ -58,7 +58,7 @@ class Stalls:
     ...               changed_at=np.full(4, START + 60))
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
     ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
-    >>> for finding in Stalls().judge(window):
+    >>> for finding in Stalls().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
     job.stalled job example 60.0 3.0
     rank.behind_enqueued rank 2 on host-1 60.0 3.0
@@ -98,7 +98,7 @@ class Stalls:
         self.beyond = beyond
         self.phases = phases
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job and the signs on ranks; nothing while steps go on."""
         ends = own_time.step_ends(window.steps)
         ends = ends[np.isfinite(ends)]
@@ -135,8 +135,8 @@ class Stalls:
         sure = (agreed and stalled >= max(self.agreed, 4 * usual, shown)) or (
             stalled >= max(self.surely, 10 * usual, shown)
         )
-        told = (agreed and stalled >= max(15.0, 3 * usual)) or stalled >= max(30.0, shown)
-        score = 3.0 if sure else 2.0 if told else 1.0
+        valid = (agreed and stalled >= max(15.0, 3 * usual)) or stalled >= max(30.0, shown)
+        score = 3.0 if sure else 2.0 if valid else 1.0
         symptom = Finding(
             kind="job.stalled",
             job=window.job,
@@ -210,17 +210,17 @@ class Stalls:
         )
 
     def _behind(self, window: JobWindow, last: float, usual: float) -> list[Finding]:
-        """Return ranks behind in a group's counters, as told after the stall began."""
+        """Return ranks behind in a group's counters, as reported after the stall began."""
         found: dict[int, Finding] = {}
         for group in window.groups:
             fresh = group.at > last + min(usual, 2.0)
             if group.kind == "pp" or fresh.sum() < 2:
                 continue
-            for name, kind, told in (
+            for name, kind, valid in (
                 ("completed", "rank.behind_completed", group.completed),
                 ("enqueued", "rank.behind_enqueued", group.enqueued),
             ):
-                rows, best = _lowest(told, fresh)
+                rows, best = _lowest(valid, fresh)
                 for member in rows:
                     row = int(group.rows[member])
                     found.setdefault(
@@ -231,10 +231,10 @@ class Stalls:
                             kind,
                             f"collective.{name}",
                             last,
-                            float(told[member]),
+                            float(valid[member]),
                             best,
                             3.0,
-                            f"rank {int(window.ranks[row])} has {name} {told[member]:.0f} "
+                            f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
                             f"collectives of group {group.name}, its peers {best:.0f}",
                         ),
                     )
@@ -244,8 +244,8 @@ class Stalls:
 
     def _behind_step(self, window: JobWindow, last: float) -> list[Finding]:
         at = window.steps.at
-        told = np.isfinite(at)
-        newest = np.where(told.any(axis=1), at.shape[1] - 1 - told[:, ::-1].argmax(axis=1), -1)
+        valid = np.isfinite(at)
+        newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
         behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))
         if not 0 < len(behind) <= max(1, len(newest) // 3):
             return []
@@ -303,10 +303,12 @@ class Stalls:
 
     def _silent(self, window: JobWindow, last: float) -> list[Finding]:
         """Return ranks whose probe fell silent while their host and most other probes speak."""
-        silence = window.now - window.heard
+        silence = window.now - window.last_received
         speaking = np.isfinite(silence) & (silence < 8.0)
         host_silence = (
-            np.where(window.host_of >= 0, window.now - window.host_heard[window.host_of], np.inf)
+            np.where(
+                window.host_of >= 0, window.now - window.host_last_received[window.host_of], np.inf
+            )
             if len(window.hosts)
             else np.full(len(silence), np.inf)
         )
@@ -337,13 +339,13 @@ class Stalls:
             if readings is None:
                 continue
             busy = np.minimum(readings.mean(last + 5.0, np.inf), 2.0)
-            told = np.flatnonzero(np.isfinite(busy))
-            if len(told) < 3:
+            valid = np.flatnonzero(np.isfinite(busy))
+            if len(valid) < 3:
                 continue
-            usual = float(np.median(busy[told]))
-            spread = float(np.median(np.abs(busy[told] - usual)))
-            odd = told[np.abs(busy[told] - usual) > max(0.4, 6 * spread)]
-            if not 0 < len(odd) <= max(1, len(told) // 4):
+            usual = float(np.median(busy[valid]))
+            spread = float(np.median(np.abs(busy[valid] - usual)))
+            odd = valid[np.abs(busy[valid] - usual) > max(0.4, 6 * spread)]
+            if not 0 < len(odd) <= max(1, len(valid) // 4):
                 continue
             for row in odd:
                 found.setdefault(
@@ -364,19 +366,19 @@ class Stalls:
         return list(found.values())
 
 
-def _lowest(told: Floats, fresh: np.ndarray) -> tuple[list[int], float]:
+def _lowest(valid: Floats, fresh: np.ndarray) -> tuple[list[int], float]:
     """Return the members that are behind, and where the others are; nobody if most are behind."""
-    known = np.flatnonzero(np.isfinite(told) & fresh)
+    known = np.flatnonzero(np.isfinite(valid) & fresh)
     if len(known) < 2:
         return [], 0.0
-    best = float(told[known].max())
-    behind = [int(member) for member in known if told[member] < best]
+    best = float(valid[known].max())
+    behind = [int(member) for member in known if valid[member] < best]
     return (behind, best) if len(behind) <= len(known) / 2 else ([], best)
 
 
 def _newest(at: Floats) -> float:
-    told = at[np.isfinite(at)]
-    return float(told.max()) if len(told) else -np.inf
+    valid = at[np.isfinite(at)]
+    return float(valid.max()) if len(valid) else -np.inf
 
 
 def _phase(window: JobWindow) -> str:

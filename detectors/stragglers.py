@@ -36,7 +36,7 @@ class Stragglers:
     >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 60))
     >>> own[2, 40:] *= 1.3
     >>> window = sketch(own)
-    >>> for finding in Stragglers().judge(window):
+    >>> for finding in Stragglers().evaluate(window):
     ...     step = np.searchsorted(window.steps.at[0], finding.onset[1])
     ...     print(finding.kind, finding.entity, step, f"{finding.magnitude:.2f}")
     job.slow job example 40 1.24
@@ -74,7 +74,7 @@ class Stragglers:
         self.warm_up = warm_up
         self.habit = habit
 
-    def judge(self, window: JobWindow) -> Sequence[Finding]:
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
         steps = own_time.complete(window.steps)
         own = own_time.own_time(steps)
@@ -112,8 +112,8 @@ class Stragglers:
         recent = ratio[:, -count:]
         middle = own_time.median(recent, axis=1)
         early = ratio[:, self.warm_up : -count][:, : self.habit]
-        told = np.isfinite(early).sum(axis=1)
-        known = told >= 2 * self.fewest
+        valid = np.isfinite(early).sum(axis=1)
+        known = valid >= 2 * self.fewest
         usual = own_time.median(early, axis=1) if early.shape[1] else np.full(len(ratio), np.nan)
         usual = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
         excess = middle / usual - 1
@@ -145,8 +145,8 @@ class Stragglers:
         first = self._first(ratio, row, effect)
         at = steps.at[row]
         onset = float(at[first])
-        told = at[:first][np.isfinite(at[:first])]
-        before = float(told[-1]) if len(told) else onset
+        valid = at[:first][np.isfinite(at[:first])]
+        before = float(valid[-1]) if len(valid) else onset
         expected = own_time.low_quantile(own[window.role_of == window.role_of[row]])
         seen = float(np.nanmedian(own[row, -count:]))
         healthy = float(np.nanmedian(expected[-count:]))
@@ -171,11 +171,11 @@ class Stragglers:
 
     def _first(self, ratio: Floats, row: int, effect: float) -> int:
         """Return the first column of the newest run in which the rank shows half its effect."""
-        told = np.flatnonzero(np.isfinite(ratio[row]))
+        valid = np.flatnonzero(np.isfinite(ratio[row]))
         usual = float(np.nanmedian(ratio[row, -self.fewest :])) / (1 + effect)
         limit = usual * (1 + effect / 2)
-        first, fast = int(told[-1]), 0
-        for column in told[::-1]:
+        first, fast = int(valid[-1]), 0
+        for column in valid[::-1]:
             if ratio[row, column] > limit:
                 first, fast = int(column), 0
             else:
@@ -260,6 +260,6 @@ class Stragglers:
 
 
 def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
-    """Return the recent step time; the median of the rows' highest where nobody tells it."""
-    told = steps.plane(own_time.STEP)[:, -count:]
-    return float(np.nanmedian(told if np.isfinite(told).any() else own_time.highest(stand_in, 1)))
+    """Return the recent step time; the median of the rows' highest where nobody reports it."""
+    valid = steps.plane(own_time.STEP)[:, -count:]
+    return float(np.nanmedian(valid if np.isfinite(valid).any() else own_time.highest(stand_in, 1)))

@@ -102,7 +102,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A communication group as its members last told: sequence numbers, [members] each.
+    """A communication group as its members last reported: sequence numbers, [members] each.
 
     rows: rows of the members in the window's matrices. changed_at: when a number last moved.
     """
@@ -121,8 +121,9 @@ class JobWindow:
     """One job attempt at one moment.
 
     ranks: [rows] global rank of each row. host_of: [rows] index into hosts, -1 where unknown.
-    heard: [rows] when the rank's own process last spoke; host_heard, host_cadence: [hosts] when a
-    host last spoke and how often it does (both by the clock that `now` comes from).
+    last_received: [rows] when the rank's own process last reported; host_last_received,
+    host_interval: [hosts] when a host last reported and how often it does (both by the clock that
+    `now` comes from).
     """
 
     job: Job
@@ -137,9 +138,9 @@ class JobWindow:
     role_of: Ints
     hw_ids: tuple[str | None, ...]
     pids: Ints
-    heard: Floats
-    host_heard: Floats
-    host_cadence: Floats
+    last_received: Floats
+    host_last_received: Floats
+    host_interval: Floats
     rank_readings: Mapping[str, Readings]
     host_readings: Mapping[str, Readings]
     groups: Sequence[Group] = ()

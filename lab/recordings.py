@@ -70,14 +70,14 @@ def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> t
 
     The same recording gives the same bytes, compressed or not. Raises OSError as files do.
     """
-    count, told = 0, time.monotonic()
+    count, valid = 0, time.monotonic()
     with _opened(out) as file:
         for line in made.lines():
             file.write(line)
             file.write("\n")
             count += 1
-            if progress is not None and progress.isatty() and time.monotonic() - told > 0.5:
-                told = time.monotonic()
+            if progress is not None and progress.isatty() and time.monotonic() - valid > 0.5:
+                valid = time.monotonic()
                 print(f"\r{out.name}: {count:,} lines", end="", file=progress, flush=True)
     if progress is not None and progress.isatty():
         print("\r\033[K", end="", file=progress, flush=True)

@@ -63,7 +63,10 @@ class Track:
 
 
 def _slope(readings: Sequence[tuple[float, int, float]]) -> float:
-    """Return bytes a second: the median over pairs half the stretch apart, deaf to single jumps."""
+    """Return bytes a second.
+
+    The median over pairs half the time range apart, deaf to single jumps.
+    """
     half = len(readings) // 2
     pairs = zip(readings[:half], readings[-half:], strict=True)
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs if b[0] > a[0]]

@@ -1,4 +1,4 @@
-"""An import-linter contract: rooms that may import the standard library and nothing foreign.
+"""An import-linter contract: packages that may import the standard library and nothing foreign.
 
 import-linter's own `forbidden` contract needs the names of what is forbidden; a guest in other
 people's processes must not import anything at all, whatever its name will be.
@@ -12,7 +12,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class StandardLibraryOnly(Contract):
-    """Direct imports of `rooms` stay inside `ours` and the standard library.
+    """Direct imports of `packages` stay inside `ours` and the standard library.
 
     `except_in` names modules that exist to meet one foreign library, as "module -> library".
     """

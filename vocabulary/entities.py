@@ -1,7 +1,10 @@
 """What can be at fault: jobs, ranks, devices, hosts, ports, switches, processes and more."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from .ranks import Ranks
 
 EntityType = Literal[
     "job", "rank", "gpu", "host", "nic", "switch", "group", "process", "storage", "code"
@@ -13,17 +16,17 @@ ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
 class Entity:
     """One thing an incident can point at; ids are written as section 5 of the contract says.
 
-    `ranks` are the global ranks placed on it, sorted; `host` is None where there is none.
+    `ranks` are the global ranks placed on it; `host` is None where there is none.
     """
 
     type: EntityType
     id: str
     host: str | None = None
-    ranks: tuple[int, ...] = ()
+    ranks: Ranks = field(default_factory=Ranks)
 
     def document(self) -> dict[str, Any]:
         """Return the entity as the incident document shows it."""
-        return {"type": self.type, "id": self.id, "host": self.host, "ranks": list(self.ranks)}
+        return {"type": self.type, "id": self.id, "host": self.host, "ranks": self.ranks.document()}
 
     def __str__(self) -> str:
         """Return the words a person would use: `rank 3 on gpu-12`, `host gpu-12`."""
@@ -32,26 +35,26 @@ class Entity:
         return f"{self.type} {self.id}"
 
 
-def job(job_id: str, ranks: tuple[int, ...] = ()) -> Entity:
+def job(job_id: str, ranks: Iterable[int] = ()) -> Entity:
     """Return the job as an entity."""
-    return Entity("job", job_id, None, ranks)
+    return Entity("job", job_id, None, Ranks(ranks))
 
 
 def rank(number: int, host: str | None = None) -> Entity:
     """Return a rank as an entity; its id is its global number."""
-    return Entity("rank", str(number), host, (number,))
+    return Entity("rank", str(number), host, Ranks((number,)))
 
 
-def host(name: str, ranks: tuple[int, ...] = ()) -> Entity:
+def host(name: str, ranks: Iterable[int] = ()) -> Entity:
     """Return a host as an entity."""
-    return Entity("host", name, name, tuple(sorted(ranks)))
+    return Entity("host", name, name, Ranks(ranks))
 
 
-def gpu(hw_id: str, host_name: str | None, ranks: tuple[int, ...] = ()) -> Entity:
+def gpu(hw_id: str, host_name: str | None, ranks: Iterable[int] = ()) -> Entity:
     """Return a device as an entity; its id is its `hw.id`."""
-    return Entity("gpu", hw_id, host_name, tuple(sorted(ranks)))
+    return Entity("gpu", hw_id, host_name, Ranks(ranks))
 
 
-def process(host_name: str, pid: int, ranks: tuple[int, ...] = ()) -> Entity:
+def process(host_name: str, pid: int, ranks: Iterable[int] = ()) -> Entity:
     """Return a process as an entity; its id is host and pid."""
-    return Entity("process", f"{host_name}:{pid}", host_name, tuple(sorted(ranks)))
+    return Entity("process", f"{host_name}:{pid}", host_name, Ranks(ranks))

@@ -13,6 +13,13 @@ _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 _MAYBE_NUMBER = {"type": ["number", "null"]}
 _SHOWN = {"type": ["number", "string", "null"]}
+_RANKS = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        # Many ranks are written as runs: first-last, and :stride where it is not 1.
+        {"type": "string", "pattern": "^[0-9]+-[0-9]+(:[0-9]+)?$"},
+    ]
+}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +134,7 @@ def schema() -> dict[str, Any]:
                     "type": {"enum": list(entities.ENTITY_TYPES)},
                     "id": _TEXT,
                     "host": {"type": ["string", "null"]},
-                    "ranks": _list({"type": "integer", "minimum": 0}),
+                    "ranks": _list(_RANKS),
                 }
             )
         },

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
+from ...vocabulary.ranks import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Places:
 
     def rank_entity(self, rank: int) -> Entity:
         """Return a rank with its host."""
-        return Entity("rank", str(rank), self.rank_hosts.get(rank), (rank,))
+        return Entity("rank", str(rank), self.rank_hosts.get(rank), Ranks((rank,)))
 
     def host_of(self, entity: Entity) -> str | None:
         """Return the host that an entity is, or runs on."""

@@ -1,4 +1,4 @@
-"""Who is told of what: which endpoint wants a happening, and what holds it back. Pure.
+"""Who is notified of what: which endpoint wants a happening, and what holds it back. Pure.
 
 Patterns are shell patterns (`*`, `?`, `[..]`), matched with case.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from ..ports import Endpoint
 
 ENDINGS = ("incident.acknowledged", "incident.resolved")
-"""What makes sense only to who was told that the incident opened."""
+"""What makes sense only to who was notified that the incident opened."""
 
 LABELS = ("incident", "job", "fault", "severity", "host", "entity", "cluster")
 """What a silence can match on."""
@@ -31,19 +31,21 @@ def allowed(patterns: Sequence[str], jobs: Iterable[str]) -> bool:
     return not patterns or any(fnmatchcase(job, pattern) for job in jobs for pattern in patterns)
 
 
-def wanted(endpoint: Endpoint, kind: str, document: Mapping[str, Any], *, told: bool) -> str | None:
-    """Return as what an endpoint is told of this happening, None when it does not want it.
+def wanted(
+    endpoint: Endpoint, kind: str, document: Mapping[str, Any], *, valid: bool
+) -> str | None:
+    """Return as what an endpoint is notified of this happening, None when it does not want it.
 
-    `told`: it heard of the incident before. The first word is always that it opened: an incident
-    may begin below what the endpoint asks for, and grow. Who was told that something is wrong is
-    also told how it ended, however mild it has become.
+    `valid`: it was notified of the incident before. The first word is always that it opened: an
+    incident may begin below what the endpoint asks for, and grow. Who was notified that something
+    is wrong is also reported how it ended, however mild it has become.
     """
     if not endpoint.enabled or not allowed(endpoint.jobs, document["jobs"]):
         return None
     severe = document["severity"] in endpoint.severities
-    if not severe and not (told and kind in ENDINGS):
+    if not severe and not (valid and kind in ENDINGS):
         return None
-    types = ("incident.opened", kind) if kind == "incident.updated" and not told else (kind,)
+    types = ("incident.opened", kind) if kind == "incident.updated" and not valid else (kind,)
     return next((type_ for type_ in types if type_ in endpoint.events), None)
 
 

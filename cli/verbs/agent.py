@@ -1,4 +1,4 @@
-"""`rankscope agent`: the node agent, until it is told to stop."""
+"""`rankscope agent`: the node agent, until it is asked to stop."""
 
 import argparse
 import logging

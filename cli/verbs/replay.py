@@ -34,25 +34,25 @@ def run(arguments: argparse.Namespace) -> int:
     from . import collector  # noqa: PLC0415
 
     collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
-    told = _Told()
+    valid = _Told()
     replay = Replay(
         pipeline=Pipeline(),
-        warn=told.warn,
-        failed=told.failed,
-        progress=told.progress,
+        warn=valid.warn,
+        failed=valid.failed,
+        progress=valid.progress,
     )
     try:
         documents = replay.run(arguments.path)
     except RecordingError as error:
-        told.clear()
+        valid.clear()
         print(f"rankscope replay: {error}", file=sys.stderr)
         return 1
-    told.clear()
+    valid.clear()
     for document in documents:
         print(as_line(document) if arguments.json else _report(document))
     if not documents and not arguments.json:
         print("no incident")
-    return 1 if told.defects else 0
+    return 1 if valid.defects else 0
 
 
 def _report(document: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ class Guard:
     """Knows the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
 
     def __init__(self, settings: ApiSettings) -> None:
-        # Digests have one length, so comparing them tells nothing about the tokens' own.
+        # Digests have one length, so comparing them says nothing about the tokens' own.
         self._known = [
             (_digest(row.token.get_secret_value()), Principal(row.role, row.jobs, row.name))
             for row in settings.tokens
@@ -105,7 +105,7 @@ class Guard:
             )
         digest = _digest(given.credentials)
         found: Principal | None = None
-        for known, principal in self._known:  # all of them, so that time tells nothing
+        for known, principal in self._known:  # all of them, so that time says nothing
             if hmac.compare_digest(known, digest):
                 found = principal
         if found is None:

@@ -1,4 +1,4 @@
-"""Settings of the API: who may ask, and what it tells about agents."""
+"""Settings of the API: who may ask, and what it says about agents."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ class TokenSettings(Section):
 
 
 class ApiSettings(Section):
-    """Who may ask, and what is told."""
+    """Who may ask, and what is reported."""
 
     tokens: tuple[TokenSettings, ...] = Field(
         default=(),

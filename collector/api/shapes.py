@@ -182,7 +182,7 @@ class Maintenances(BaseModel):
 
 
 class Webhook(BaseModel):
-    """An endpoint that is told. What in its address may be secret is shown as ***."""
+    """An endpoint that is notified. What in its address may be secret is shown as ***."""
 
     id: str
     url: str

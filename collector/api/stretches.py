@@ -21,7 +21,7 @@ class Stretch(BaseModel):
     ends_at: Moment
 
     def checked(self, now: float) -> tuple[float, float]:
-        """Return start and end. Raises ProblemError 422 for a stretch that is over or empty."""
+        """Return start and end. Raises ProblemError 422 for a time range that is over or empty."""
         starts_at = now if self.starts_at is None else self.starts_at
         if self.ends_at <= max(starts_at, now):
             raise ProblemError(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formats.otlp.columns import Laid, MetricsBatch
+from ...formats.otlp.columns import MetricsBatch, PayloadLayout
 from ...vocabulary.samples import Event
 from ..journal.kinds import Kind
 
@@ -30,7 +30,7 @@ class Decoded:
     reason: str = ""
 
     @property
-    def layout(self) -> Laid | None:
+    def layout(self) -> PayloadLayout | None:
         """Return how its bytes lie, where an earlier payload lay like it."""
         return None if self.metrics is None else self.metrics.layout
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...formats.otlp.columns import Laid
+from ...formats.otlp.columns import PayloadLayout
 
 _TEMPLATE = struct.Struct("<II")  # number, slots
 _COLUMNS = struct.Struct("<I")  # number
@@ -84,18 +84,18 @@ class Templates:
         self._bytes = 0
         self._numbered = 0
 
-    def known(self, layout: Laid) -> Template | None:
+    def known(self, layout: PayloadLayout) -> Template | None:
         """Return the template of a layout in this segment."""
         return self._known.get(layout.digest)
 
-    def fresh(self, layout: Laid, body: bytes) -> Template | None:
+    def fresh(self, layout: PayloadLayout, body: bytes) -> Template | None:
         """Return a new template, not yet added, or None where no more fit."""
         if self._bytes + len(body) > self._max_bytes:
             return None
         self._numbered += 1
         return Template(self._numbered, layout.slots(), body)
 
-    def add(self, layout: Laid, template: Template) -> None:
+    def add(self, layout: PayloadLayout, template: Template) -> None:
         """Remember a template that is in the segment now."""
         self._known[layout.digest] = template
         self._bytes += len(template.body)

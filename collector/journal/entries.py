@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ...formats.otlp.columns import Laid
+from ...formats.otlp.columns import PayloadLayout
 from .kinds import Kind
 
 
@@ -17,7 +17,7 @@ class Entry:
     kind: Kind
     at_ns: int
     body: bytes
-    layout: Laid | None = field(default=None, compare=False)
+    layout: PayloadLayout | None = field(default=None, compare=False)
 
     @property
     def at(self) -> float:

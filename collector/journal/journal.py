@@ -67,7 +67,7 @@ class Journal:
         return Written(done, size, failure)
 
     def latest(self, seconds: float) -> Iterator[Entry]:
-        """Yield the entries of the last stretch, counted from the newest entry.
+        """Yield the entries of the last time range, counted from the newest entry.
 
         Damage costs the rest of its segment and is logged: a restart takes what it can get.
         """

@@ -7,7 +7,7 @@ class Kind(IntEnum):
     """What the payload of a record is."""
 
     STOP = 0
-    """No payload: judgement had reached this time when the collector stopped cleanly."""
+    """No payload: evaluation had reached this time when the collector stopped cleanly."""
     METRICS_PROTOBUF = 1
     LOGS_PROTOBUF = 2
     METRICS_JSON = 3

@@ -1,4 +1,4 @@
-"""Rows of webhooks: who is told. Those of the settings are written at every start."""
+"""Rows of webhooks: who is reported. Those of the settings are written at every start."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """An endpoint with what the API tells about it. Its `repr` must not reach a log: secrets."""
+    """An endpoint with what the API reports about it. Its `repr` must not reach a log: secrets."""
 
     endpoint: Endpoint
     origin: str

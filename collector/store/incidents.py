@@ -1,4 +1,4 @@
-"""Rows of incidents: writing what judgement decided, once, and reading pages of it."""
+"""Rows of incidents: writing what evaluation decided, once, and reading pages of it."""
 
 import base64
 import json
@@ -53,8 +53,8 @@ class Page:
 def record(db: Connection, change: IncidentChange) -> Recorded | None:
     """Write a change; return None when the store knows it, or knows something later.
 
-    After a restart the last stretch is judged again, from other windows: the same incident may be
-    described in slightly other words, at a time for which the store already has an answer.
+    After a restart the last time range is evaluated again, from other windows: the same incident
+    may be described in slightly other words, at a time for which the store already has an answer.
     """
     incident = change.incident
     document = incident.document()
@@ -89,7 +89,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
 def _known(row: Row[Any], incident: Incident) -> bool:
     """Tell whether the store is as far as this change, or farther.
 
-    Judgement gives an incident at most one document at each `now`, and after the last one,
+    Evaluation gives an incident at most one document at each `now`, and after the last one,
     resolved, its id stands for nothing more: what comes back later has another onset and id.
     """
     return bool(incident.updated_at <= row.machine_updated_at or row.machine_status == "resolved")

@@ -1,4 +1,4 @@
-"""Rows of the outbox: what is to be told, in order, and how it fared."""
+"""Rows of the outbox: what is to be sent, in order, and how it fared."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ UNAVAILABLE = (429, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message as the API tells about it."""
+    """One message as the API reports about it."""
 
     number: int
     webhook_id: str
@@ -48,8 +48,8 @@ def enqueue(
     mute = mutes.holding(held_by, document)
     for endpoint in to:
         states = _states(db, endpoint.id, document["id"])
-        told = bool(states - {"suppressed"})
-        type_ = routing.wanted(endpoint, news.kind, document, told=told)
+        valid = bool(states - {"suppressed"})
+        type_ = routing.wanted(endpoint, news.kind, document, valid=valid)
         if type_ is None:
             continue
         identity = _identity(endpoint.id, document["id"], news)
@@ -81,7 +81,7 @@ def _states(db: Connection, endpoint: str, incident: str) -> set[str]:
 
 
 def _identity(endpoint: str, incident: str, news: Recorded) -> str:
-    """Return a webhook-id: the same whenever the same change is told to the same endpoint."""
+    """Return a webhook-id: the same whenever the same change is reported to the same endpoint."""
     words = f"{endpoint}\n{incident}\n{news.kind}\n{news.key}"
     digest = hashlib.sha256(words.encode()).digest()[:20]
     return "msg_" + base64.b32encode(digest).decode().lower()

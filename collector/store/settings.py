@@ -1,4 +1,4 @@
-"""Settings of the store and of the endpoints that are told about incidents."""
+"""Settings of the store and of the endpoints that are notified about incidents."""
 
 import base64
 import binascii
@@ -51,7 +51,7 @@ class StoreSettings(Section):
 
 
 class WebhookSettings(Section):
-    """One endpoint that is told about incidents."""
+    """One endpoint that is notified about incidents."""
 
     url: SecretStr = Field(description="Address; a secret where its query or user part is one")
     # Required: one made up at start would have to be shown in a log for anybody to use it.

@@ -33,7 +33,7 @@ class Queue:
 
 
 class Store:
-    """Incidents, what people did about them, who is told, and what is still to be told.
+    """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
     RefusedError when two of the configured endpoints have the same name.
@@ -71,10 +71,10 @@ class Store:
 
         return stop
 
-    # What judgement decided
+    # What evaluation decided
 
     def commit(self, changes: Sequence[IncidentChange], now: float) -> None:
-        """Keep changes and what is to be told about them in one transaction, each only once.
+        """Keep changes and what is to be sent about them in one transaction, each only once.
 
         What is known already, or is older than what is known, is passed over. May be called again
         with the same changes after an error.
@@ -132,7 +132,7 @@ class Store:
         with self._database.write() as db:
             mutes.remove(db, kind, identity)
 
-    # Who is told
+    # Who is notified
 
     def add_webhook(self, endpoint: Endpoint, now: float) -> Registered:
         """Keep an endpoint. Raises RefusedError when there are too many."""

@@ -106,7 +106,7 @@ webhooks = Table(
     Column("created_at", Double, nullable=False),
     Column("deleted_at", Double),
 )
-"""Endpoints that are told. A deleted one stays as a row, for the history of its deliveries."""
+"""Endpoints that are notified. A deleted one stays as a row, for the history of its deliveries."""
 
 outbox = Table(
     "outbox",

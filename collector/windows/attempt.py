@@ -49,7 +49,7 @@ class Attempt:
     world_size: int = 0
     first_at: float = float("inf")
     last_at: float = float("-inf")
-    heard: float = float("-inf")
+    last_received: float = float("-inf")
     version: int = 0
     mapping: tuple[tuple[int, int], object] | None = None
     """The mapping of series to ranks and hosts that views built, and the versions it holds for."""

@@ -22,7 +22,7 @@ class Rings:
         self.last_at = np.full(256, -np.inf)
         self.last_value = np.full(256, np.nan)
         self.changed_at = np.full(256, -np.inf)
-        self.heard = np.full(256, -np.inf)
+        self.last_received = np.full(256, -np.inf)
         self.rows = 0
         self._free: list[int] = []
 
@@ -45,7 +45,7 @@ class Rings:
         self.last_at[rows] = -np.inf
         self.last_value[rows] = np.nan
         self.changed_at[rows] = -np.inf
-        self.heard[rows] = -np.inf
+        self.last_received[rows] = -np.inf
         self._free.extend(rows)
 
     def append(
@@ -69,7 +69,7 @@ class Rings:
         ends = np.append(starts[1:], len(rows)) - 1
         touched = rows[ends]
         self.written[touched] += ends - starts + 1
-        self.heard[touched] = now
+        self.last_received[touched] = now
         newer = at[ends] > self.last_at[touched]
         touched, newest = touched[newer], ends[newer]
         moved = value[newest] != self.last_value[touched]
@@ -86,4 +86,4 @@ class Rings:
         self.last_at = doubled(self.last_at, -np.inf)
         self.last_value = doubled(self.last_value, np.nan)
         self.changed_at = doubled(self.changed_at, -np.inf)
-        self.heard = doubled(self.heard, -np.inf)
+        self.last_received = doubled(self.last_received, -np.inf)

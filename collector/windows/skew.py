@@ -1,4 +1,4 @@
-"""How far each host's clock is off, judged from when its telemetry is heard.
+"""How far each host's clock is off, evaluated from when its telemetry is received.
 
 Telemetry ahead of `now` can only be a clock that is ahead. Telemetry behind may also be a spool
 that drains after an outage; but then it catches up within seconds, while a clock that is behind
@@ -24,7 +24,7 @@ class HostClock:
         self._seen: deque[tuple[float, float]] = deque(maxlen=64)
 
     def hear(self, newest: float, now: float) -> float:
-        """Take the newest event time of a batch heard at `now`; return the offset to subtract."""
+        """Take the newest event time of a batch; return the offset to subtract."""
         self._seen.append((now, newest - now))
         while now - self._seen[0][0] > MEMORY_SECONDS:
             self._seen.popleft()
@@ -34,7 +34,7 @@ class HostClock:
             self.offset = 0.0
         elif middle > 0 or self._steady(recent):
             # Kept until it moves by more than reporting jitter, so that one step's points,
-            # heard in two batches, still share one time.
+            # received in two batches, still share one time.
             if abs(middle - self.offset) > STEADY_SPREAD_SECONDS:
                 self.offset = middle
         else:

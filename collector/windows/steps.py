@@ -1,7 +1,7 @@
 """The step grid of one job attempt: planes of [ranks, steps] on the ruler of step indices.
 
-A point says its rank and its time; the step it belongs to is told by the `training.step` point
-with the same rank and time. A point that arrives before its step waits; where a job never tells
+A point says its rank and its time; the step it belongs to is reported by the `training.step` point
+with the same rank and time. A point that arrives before its step waits; where a job never reports
 steps, the distinct times of each rank are counted instead.
 """
 
@@ -23,8 +23,8 @@ MOST_AHEAD = 1e6
 LOOK_BACK = 128
 """Columns searched for the step of a late point."""
 
-PATIENCE_SECONDS = 10.0
-"""How long points wait for `training.step` before a job counts as one that never tells it."""
+STEP_INDEX_TIMEOUT_SECONDS = 10.0
+"""How long points wait for `training.step` before a job counts as one that never reports it."""
 
 MOST_WAITING = 200_000
 
@@ -64,7 +64,7 @@ class StepGrid:
         self._planes: list[Floats] = []
         self._best = np.zeros((0, self._height), np.int8)
         self._writer = np.zeros((0, self._height), np.int64)
-        self.heard = np.full(self._height, -np.inf)
+        self.last_received = np.full(self._height, -np.inf)
         self.last_at = np.full(self._height, -np.inf)
         self.last_index = np.full(self._height, -1, np.int64)
         self.late = 0
@@ -99,7 +99,7 @@ class StepGrid:
     def claim(self, plane: int, row: int, source: int, series: int) -> tuple[bool, int]:
         """Return (may this series write here, the series of a worse source that must stop or -1).
 
-        The first source in the contract's order wins, whichever was heard first.
+        The first source in the contract's order wins, whichever was received first.
         """
         best = int(self._best[plane, row])
         if source > best:
@@ -109,11 +109,11 @@ class StepGrid:
         return True, worse
 
     def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float) -> None:
-        """Write points, all [points]. `now` is when they were heard."""
+        """Write points, all [points]. `now` is when they were received."""
         if not len(rows):
             return
-        self.heard[rows] = now
-        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody told
+        self.last_received[rows] = now
+        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody reported
         step_plane = self.plane_ids.get(self.STEP, -1)
         tells = planes == step_plane
         if tells.any():
@@ -147,8 +147,8 @@ class StepGrid:
         rows, at, index = rows[sane], at[sane], steps[sane].astype(np.int64)
         if not len(rows):
             return None
-        # A rank whose step index falls while its time goes on was rolled back: what it had told of
-        # later steps is undone.
+        # A rank whose step index falls while its time goes on was rolled back: what it had reported
+        # of later steps is undone.
         back = (index < self.last_index[rows]) & (at > self.last_at[rows])
         if back.any():
             self._undo(rows[back], index[back])
@@ -264,7 +264,7 @@ class StepGrid:
 
         self._at = higher(self._at, np.nan)
         self._planes = [higher(plane, np.nan) for plane in self._planes]
-        self.heard = higher(self.heard, -np.inf)
+        self.last_received = higher(self.last_received, -np.inf)
         self.last_at = higher(self.last_at, -np.inf)
         self.last_index = np.concatenate((self.last_index, np.full(extra, -1, np.int64)))
         self._counted = np.concatenate((self._counted, np.zeros(extra, np.int64)))
@@ -339,13 +339,15 @@ class StepGrid:
 
     def _retry(self, now: float) -> None:
         waiting, self._waiting = self._waiting, []
-        for planes, rows, at, value, heard in waiting:
+        for planes, rows, at, value, last_received in waiting:
             column = self._find(rows, at)
             found = column >= 0
             self._write(planes[found], rows[found], column[found], value[found])
             lost = ~found
-            if lost.any() and now - heard < PATIENCE_SECONDS:
-                self._waiting.append((planes[lost], rows[lost], at[lost], value[lost], heard))
+            if lost.any() and now - last_received < STEP_INDEX_TIMEOUT_SECONDS:
+                self._waiting.append(
+                    (planes[lost], rows[lost], at[lost], value[lost], last_received)
+                )
             else:
                 self.late += int(lost.sum())
 
@@ -354,8 +356,8 @@ class StepGrid:
             self.late += len(self._waiting.pop(0)[1])
 
     def _count_instead(self, now: float) -> None:
-        """Count the distinct times of each rank as steps, where nobody tells step indices."""
-        if now - self._waiting[0][4] < PATIENCE_SECONDS and self.used == 0:
+        """Count the distinct times of each rank as steps, where nobody reports step indices."""
+        if now - self._waiting[0][4] < STEP_INDEX_TIMEOUT_SECONDS and self.used == 0:
             return
         parts, self._waiting = self._waiting, []
         planes, rows, at, value = (

@@ -68,7 +68,7 @@ class Summaries:
         attempt = self.attempt_of(job)
         if attempt is None:
             return []
-        window = self.window(attempt, attempt.heard)
+        window = self.window(attempt, attempt.last_received)
         age, _ = window.of_ranks("training.progress.age").latest()
         found = []
         for row, rank in enumerate(attempt.grid.ranks):
@@ -104,7 +104,7 @@ class Summaries:
         attempt = self.attempt_of(job)
         if attempt is None:
             return []
-        window = self.window(attempt, attempt.heard)
+        window = self.window(attempt, attempt.last_received)
         steps = window.steps
         found: list[tuple[int | None, list[tuple[float, float]]]] = []
         planes = dict(steps.planes)
@@ -137,7 +137,7 @@ class Summaries:
         attempt = self.attempt_of(job)
         if attempt is None:
             return {"nodes": [], "edges": []}
-        window = self.window(attempt, attempt.heard)
+        window = self.window(attempt, attempt.last_received)
         nodes: dict[tuple[str, str], dict[str, Any]] = {}
         edges: list[dict[str, Any]] = []
 
@@ -194,7 +194,7 @@ def _summary(attempt: Attempt) -> JobSummary:
 
 
 def _points(at: Any, value: Any, start: float, end: float) -> list[tuple[float, float]]:
-    inside = (at >= start) & (at <= end) & ~np.isnan(value)  # NaN: nobody told
+    inside = (at >= start) & (at <= end) & ~np.isnan(value)  # NaN: nobody reported
     order = np.argsort(at[inside], kind="stable")
     pairs = zip(at[inside][order].tolist(), value[inside][order].tolist(), strict=True)
     return list(pairs)

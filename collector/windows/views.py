@@ -39,12 +39,12 @@ def variant(name: str, attributes: Attributes) -> str:
     `hw.gpu.throttle|thermal_hw`, `hw.frequency|sm`, `system.filesystem.utilization|/scratch`; a
     dataloader worker's series get `|dataloader`, a trainer's nothing.
     """
-    told = [
+    valid = [
         str(value)
         for key, value in attributes
         if key not in _PLACE and not (key == "role" and value == "trainer") and key != "cgroup"
     ]
-    return "|".join([name, *told])
+    return "|".join([name, *valid])
 
 
 def job_window(windows: Windows, attempt: Attempt, now: float, until: float | None) -> JobWindow:
@@ -55,7 +55,9 @@ def job_window(windows: Windows, attempt: Attempt, now: float, until: float | No
     index_of = {host: number for number, host in enumerate(hosts)}
     places = [attempt.places[rank] for rank in grid.ranks]
     mapping = _mapping(windows, attempt, hosts)
-    heard = np.maximum(grid.heard[: len(ranks)], _heard(windows, mapping, len(ranks)))
+    last_received = np.maximum(
+        grid.last_received[: len(ranks)], _heard(windows, mapping, len(ranks))
+    )
     steps = grid.view()
     if until is not None:
         steps = _until(steps, until)
@@ -76,9 +78,11 @@ def job_window(windows: Windows, attempt: Attempt, now: float, until: float | No
         ),
         hw_ids=tuple(place.hw_id for place in places),
         pids=np.array([place.pid if place.pid is not None else -1 for place in places], np.int64),
-        heard=heard,
-        host_heard=np.array([windows.host_heard[number] for number in host_ids], np.float64),
-        host_cadence=np.array([windows.host_cadence[number] for number in host_ids], np.float64),
+        last_received=last_received,
+        host_last_received=np.array(
+            [windows.host_last_received[number] for number in host_ids], np.float64
+        ),
+        host_interval=np.array([windows.host_interval[number] for number in host_ids], np.float64),
         rank_readings=LazyReadings(windows, mapping.by_rank, until),
         host_readings=LazyReadings(windows, mapping.by_host, until),
         groups=_groups(windows, attempt),
@@ -192,13 +196,13 @@ def _rank_of(
 
 
 def _heard(windows: Windows, mapping: RowsOf, ranks: int) -> NDArray[np.float64]:
-    heard = np.full(ranks, -np.inf)
+    last_received = np.full(ranks, -np.inf)
     for name in ("training.progress.age", "training.rank.info"):
         for metric, rows in mapping.by_rank.items():
             if metric.partition("|")[0] == name:
-                told = np.where(rows >= 0, windows.rings.heard[rows], -np.inf)
-                heard = np.maximum(heard, told)
-    return heard
+                valid = np.where(rows >= 0, windows.rings.last_received[rows], -np.inf)
+                last_received = np.maximum(last_received, valid)
+    return last_received
 
 
 def _groups(windows: Windows, attempt: Attempt) -> list[Group]:
@@ -209,7 +213,7 @@ def _groups(windows: Windows, attempt: Attempt) -> list[Group]:
         if not members:
             continue
 
-        def told(counter: str, rings: Floats, nothing: float) -> Floats:
+        def valid(counter: str, rings: Floats, nothing: float) -> Floats:
             rows = held.rows.get(counter, {})  # noqa: B023  used within this turn only
             return np.array(
                 [rings[rows[rank]] if rank in rows else nothing for rank in members],  # noqa: B023
@@ -221,15 +225,15 @@ def _groups(windows: Windows, attempt: Attempt) -> list[Group]:
                 name=name,
                 kind=held.kind,
                 rows=np.array([row_of[rank] for rank in members], np.int64),
-                enqueued=told("enqueued", windows.rings.last_value, np.nan),
-                completed=told("completed", windows.rings.last_value, np.nan),
+                enqueued=valid("enqueued", windows.rings.last_value, np.nan),
+                completed=valid("completed", windows.rings.last_value, np.nan),
                 at=np.maximum(
-                    told("enqueued", windows.rings.last_at, -np.inf),
-                    told("completed", windows.rings.last_at, -np.inf),
+                    valid("enqueued", windows.rings.last_at, -np.inf),
+                    valid("completed", windows.rings.last_at, -np.inf),
                 ),
                 changed_at=np.maximum(
-                    told("enqueued", windows.rings.changed_at, -np.inf),
-                    told("completed", windows.rings.changed_at, -np.inf),
+                    valid("enqueued", windows.rings.changed_at, -np.inf),
+                    valid("completed", windows.rings.changed_at, -np.inf),
                 ),
             )
         )
@@ -244,8 +248,10 @@ def _events(
     found: list[Event] = []
     sources = [attempt.events, *(windows.host_events.get(host, ()) for host in hosts)]
     for source in sources:
-        for event, heard in source:
-            if now - heard > EVENT_MEMORY_SECONDS or (until is not None and event.at > until):
+        for event, last_received in source:
+            if now - last_received > EVENT_MEMORY_SECONDS or (
+                until is not None and event.at > until
+            ):
                 continue
             pairs = dict(event.attributes)
             rank = _rank_of(pairs, event.resource.host, event.resource.job, by_pid, by_device)

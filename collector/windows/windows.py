@@ -44,8 +44,8 @@ class Windows(Summaries):
         self.host_ids: dict[str, int] = {}
         self.host_names: list[str] = []
         self.host_series: dict[str, list[int]] = {}
-        self.host_heard: list[float] = []
-        self.host_cadence: list[float] = []
+        self.host_last_received: list[float] = []
+        self.host_interval: list[float] = []
         self.host_labels: dict[str, dict[str, Scalar]] = {}
         self.host_events: dict[str, deque[tuple[Event, float]]] = {}
         self.version = 0
@@ -63,7 +63,7 @@ class Windows(Summaries):
     # -- writing ---------------------------------------------------------------------------
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
-        """Take a decoded batch, heard at `now`."""
+        """Take a decoded batch, received at `now`."""
         columns = batch.columns
         if len(self.table) > self._placed:
             self._place_new()
@@ -102,7 +102,7 @@ class Windows(Summaries):
                 )
 
     def events(self, events: Sequence[Event], now: float) -> None:
-        """Take events, heard at `now`."""
+        """Take events, received at `now`."""
         for event in events:
             host = event.resource.host
             number = self._host_id(host)
@@ -110,7 +110,7 @@ class Windows(Summaries):
             if offset:
                 event = replace(event, at=event.at - offset)
             if not 0 < event.at <= now + FUTURE_SECONDS:
-                # What happened matters more than when: it is told now.
+                # What happened matters more than when: it is reported now.
                 self.future += 1
                 event = replace(event, at=now)
             self._host_spoke(number, now)
@@ -121,7 +121,7 @@ class Windows(Summaries):
             attempt = self._attempt_of(
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
-            attempt.heard = max(attempt.heard, now)
+            attempt.last_received = max(attempt.last_received, now)
             rank = rank_of(event.attributes)
             if rank is not None:
                 place = attempt.place(rank)
@@ -135,7 +135,7 @@ class Windows(Summaries):
             by_job.setdefault(job, []).append(number)
         for (job, number), attempt in list(self.attempts.items()):
             newest = sorted(by_job[job])[-MOST_ATTEMPTS_A_JOB:]
-            if number in newest and now - attempt.heard < FORGET_SECONDS:
+            if number in newest and now - attempt.last_received < FORGET_SECONDS:
                 continue
             rows = [int(self._first[s]) for s in attempt.series if self._kind[s] == RING]
             self.rings.release(rows)
@@ -247,8 +247,8 @@ class Windows(Summaries):
         if found is None:
             found = self.host_ids[host] = len(self.host_names)
             self.host_names.append(host)
-            self.host_heard.append(float("-inf"))
-            self.host_cadence.append(float("nan"))
+            self.host_last_received.append(float("-inf"))
+            self.host_interval.append(float("nan"))
             self._clocks.append(HostClock())
         return found
 
@@ -271,14 +271,14 @@ class Windows(Summaries):
         return at
 
     def _host_spoke(self, number: int, now: float) -> None:
-        gap = now - self.host_heard[number]
+        gap = now - self.host_last_received[number]
         if 0.25 < gap < float("inf"):
             # How often the host speaks: quick to learn a longer pause, slow to unlearn it, so that
             # sources with different periods on one host count as the slowest of them.
             gap = min(gap, LONGEST_CADENCE_SECONDS)
-            held = self.host_cadence[number]
-            self.host_cadence[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
-        self.host_heard[number] = max(self.host_heard[number], now)
+            held = self.host_interval[number]
+            self.host_interval[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
+        self.host_last_received[number] = max(self.host_last_received[number], now)
 
     def _note_attempts(
         self, series: NDArray[np.int64], at: NDArray[np.float64], now: float
@@ -293,7 +293,7 @@ class Windows(Summaries):
             mine = at if len(numbers) == 1 else at[owners == number]
             attempt.first_at = min(attempt.first_at, float(mine.min()))
             attempt.last_at = max(attempt.last_at, float(mine.max()))
-            attempt.heard = max(attempt.heard, now)
+            attempt.last_received = max(attempt.last_received, now)
 
     def ring_row(self, series: int) -> int:
         """Return the ring row of a periodic series."""

@@ -66,9 +66,10 @@ class SeriesTable:
 
 
 def _identity(attributes: Attributes) -> Any:
-    """Return what tells attributes apart where == does not: True from 1, and NaN equal to itself.
+    """Return what distinguishes attributes where == does not: True from 1, and NaN equal to itself.
 
-    Texts and integers, nearly always all there is, are told apart by == and stand for themselves.
+    Texts and integers, nearly always all there is, are distinguished by == and stand for
+    themselves.
     """
     if all(type(value) is str or type(value) is int for _, value in attributes):
         return attributes
@@ -98,7 +99,7 @@ class Columns:
         return len(self.series)
 
 
-class Laid(Protocol):
+class PayloadLayout(Protocol):
     """How the bytes of a request lie, the same for every request of a steady sender."""
 
     @property
@@ -121,7 +122,7 @@ class MetricsBatch:
     columns: Columns
     rejected: int = 0
     reason: str = ""
-    layout: Laid | None = field(default=None, compare=False)
+    layout: PayloadLayout | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from . import general, json_decode, logs
 from .columns import LogsBatch, MetricsBatch, SeriesTable
-from .layout import Layouts
+from .layout_scan import UnusualError
+from .payload_layout import Layouts
 from .streams import Streams
-from .walk import UnusualError
 
 
 class MetricsDecoder:

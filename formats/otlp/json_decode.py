@@ -96,7 +96,7 @@ def _text(holder: dict[str, Any], key: str) -> str:
 class _Metrics:
     """The metrics of one request on their way into points.
 
-    Attributes repeat from point to point: each list is read once, told by its text.
+    Attributes repeat from point to point: each list is read once, known by its text.
     """
 
     def __init__(self, table: SeriesTable) -> None:

@@ -33,7 +33,7 @@ def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
 def resource(found: Mapping[str, Scalar]) -> Resource:
     """Return who speaks, from the attributes of any sender.
 
-    Senders that give no host.name (a collector on Kubernetes, an application) are told apart by
+    Senders that give no host.name (a collector on Kubernetes, an application) are distinguished by
     their node's name, else by their instance id. What only stands in for the host stays in `extra`.
     """
     return Resource(

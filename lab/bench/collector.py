@@ -3,9 +3,9 @@
 Two streams of about 2,700 points a request go to a collector of its own process over loopback, one
 after the other: `steady`, whose requests lie alike in their bytes from step to step, and `varying`,
 whose points are shuffled so that no two requests ever do. The CPU time is that of the collector's
-process alone; what it spends on judging, measured while nothing arrives, is told apart. Baseline:
-the same requests parsed with protobuf's upb and walked in plain Python, decoding only: neither
-HTTP, nor journal, nor windows.
+process alone; what it spends on evaluating, measured while nothing arrives, is distinguished.
+Baseline: the same requests parsed with protobuf's upb and walked in plain Python, decoding only:
+neither HTTP, nor journal, nor windows.
 """
 
 import http.client
@@ -79,18 +79,18 @@ def _stream(requests: Iterator[list[Request]], seconds: float) -> dict[str, Any]
             used = _cpu(watched) - before
             memory = watched.memory_info().rss
             senders.close()
-            # Every second is judged, busy or not: with nothing to take, that is all it does.
+            # Every second is evaluated, busy or not: with nothing to take, that is all it does.
             before = _cpu(watched)
             time.sleep(IDLE_SECONDS)
-            judging = (_cpu(watched) - before) / IDLE_SECONDS * seconds
+            evaluation = (_cpu(watched) - before) / IDLE_SECONDS * seconds
         kept = segments.size(Path(folder) / "journal") - kept
     return {
         "requests": sent,
         "samples": samples,
         "samples_a_request": round(samples / sent),
         "cpu_seconds": round(used, 2),
-        "of_it_judging_cpu_seconds": round(judging, 2),
-        "samples_per_cpu_second": round(samples / (used - judging)),
+        "of_it_judging_cpu_seconds": round(evaluation, 2),
+        "samples_per_cpu_second": round(samples / (used - evaluation)),
         "samples_per_cpu_second_with_judging": round(samples / used),
         "journal_bytes_a_sample": round(kept / samples, 2),
         "rss_bytes": memory,

@@ -55,13 +55,13 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kmsg"
         os.mkfifo(path)
-        health, delays, told = Health(), [], 0
+        health, delays, valid = Health(), [], 0
         verdicts = Verdicts(boot_id="bench", now=time.time())
 
         def tell(event: Event) -> None:
-            nonlocal told
+            nonlocal valid
             now = time.time()
-            told += verdicts.take(event, now) is not None
+            valid += verdicts.take(event, now) is not None
             written = str(event.attributes["text"]).rpartition(" at ")[2]
             if event.attributes["code"] != "95":
                 delays.append(now - float(written))
@@ -85,7 +85,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
         "lines": lines,
         "lost": int(health.counted("kernel_log_lost")),
         "cpu_share_of_a_core": round(share, 4),
-        "events": told,
+        "events": valid,
         "different_codes_in_the_storm": seconds * 2,
         "different_codes_told": len(delays),
         "delay_seconds_p50": round(delays[len(delays) // 2], 5),

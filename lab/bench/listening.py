@@ -51,8 +51,8 @@ class Endpoint:
 
     def first(self, name: str, pairs: Mapping[str, str], *, since: float) -> float | None:
         """Return when the first event of a name with these attributes came after a time."""
-        for at, event, told in list(self.events):
-            if at >= since and event == name and pairs.items() <= told.items():
+        for at, event, valid in list(self.events):
+            if at >= since and event == name and pairs.items() <= valid.items():
                 return at
         return None
 

@@ -1,4 +1,4 @@
-"""The course of the demo: start, warm up, inject, wait for the incident, report, judge."""
+"""The course of the demo: start, warm up, inject, wait for the incident, report, evaluate."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from . import hosts as places
 from .client import Client
 from .processes import Process, Processes
 from .stage import CONTENTION, JOB, Stage, trainer_module
-from .verdict import Verdict, judge
+from .verdict import Verdict, evaluate
 
 START_SECONDS = 40.0
 FIRST_STEP_SECONDS = 90.0
@@ -35,7 +35,7 @@ class DemoError(Exception):
 
 
 class Demo:
-    """One run. Everything it tells goes to `out`, a line at a time."""
+    """One run. Everything it reports goes to `out`, a line at a time."""
 
     def __init__(self, *, fault: str, trainer: str, out: TextIO) -> None:
         """Prepare a run with this fault and trainer ("torch", "numpy" or "auto")."""
@@ -59,7 +59,7 @@ class Demo:
         injected = self._inject(stage)
         document = self._incident(stage, client, injected)
         rank = None if self._fault == CONTENTION else self._rank
-        return document, judge(document, fault=self._fault, host=self._host.name, rank=rank)
+        return document, evaluate(document, fault=self._fault, host=self._host.name, rank=rank)
 
     def conclude(self, verdict: Verdict) -> None:
         """Say what this machine cannot show, how long it took, and whether it was right."""

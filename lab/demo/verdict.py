@@ -13,7 +13,7 @@ class Verdict:
     text: str
 
 
-def judge(document: Mapping[str, Any], *, fault: str, host: str, rank: int | None) -> Verdict:
+def evaluate(document: Mapping[str, Any], *, fault: str, host: str, rank: int | None) -> Verdict:
     """Compare the first hypothesis with the fault and its place; `rank` None: the host itself."""
     place = f"host {host}" if rank is None else f"rank {rank} on {host}"
     hypotheses = document["root_cause"]["hypotheses"]

@@ -1,6 +1,6 @@
 """Busy neighbours: processes that compute nothing, for ever, on the CPUs they are given.
 
-`python -m rankscope.lab.jobs.neighbours COUNT` keeps COUNT processes busy until it is told to
+`python -m rankscope.lab.jobs.neighbours COUNT` keeps COUNT processes busy until it is reported to
 stop, or until whoever started it is gone.
 """
 

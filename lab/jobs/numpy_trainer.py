@@ -53,7 +53,7 @@ def batches(random: np.random.Generator, teacher: Model) -> Iterator[tuple[Array
 
 
 def train(environ: Mapping[str, str]) -> None:
-    """Train until told to stop; raises PeerLostError when a peer goes away."""
+    """Train until asked to stop; raises PeerLostError when a peer goes away."""
     rank, world = int(environ["RANK"]), int(environ["WORLD_SIZE"])
     sleep, orders = pace.device_seconds(environ), Orders(rank, environ)
     star = Star(

@@ -19,7 +19,7 @@ WIDTH, BATCH = 320, 384
 
 
 def train(environ: Mapping[str, str]) -> None:
-    """Train until told to stop; raises RuntimeError, as gloo does, when a peer goes away."""
+    """Train until asked to stop; raises RuntimeError, as gloo does, when a peer goes away."""
     import torch  # noqa: PLC0415  only where the job is a torch job
     from torch import distributed, nn  # noqa: PLC0415
 

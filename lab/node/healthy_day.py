@@ -35,8 +35,8 @@ def node_day(profile: str, hours: float, *, faults: bool, network: str = "") -> 
         life = Life(Path(folder), profile=profile, network=chosen)
         try:
             life.day(hours)
-            events = list(life.agent.told)
-            told: dict[str, Any] = {
+            events = list(life.agent.valid)
+            valid: dict[str, Any] = {
                 "profile": profile,
                 "network": life.network,
                 "hours": hours,
@@ -47,14 +47,14 @@ def node_day(profile: str, hours: float, *, faults: bool, network: str = "") -> 
                 "false": sum(map(mishaps.alarming, events)),
             }
             if faults:
-                told["faults"] = [
+                valid["faults"] = [
                     _held(name, mishap.expected, mishaps.through(life, mishap))
                     for name, mishap in mishaps.all_of(life)
                 ]
         finally:
             life.close()
-    told["cpu_seconds"] = round(time.process_time() - begun, 1)
-    return told
+    valid["cpu_seconds"] = round(time.process_time() - begun, 1)
+    return valid
 
 
 def page_day(page: Path, hours: float, *, faults: bool) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def page_day(page: Path, hours: float, *, faults: bool) -> dict[str, Any]:
         life = vendor_pages.PageLife(Path(folder), page)
         try:
             life.day(hours)
-            events = list(life.agent.told)
-            told: dict[str, Any] = {
+            events = list(life.agent.valid)
+            valid: dict[str, Any] = {
                 "profile": f"page of {page.stem}",
                 "hours": hours,
                 "series": life.series,
@@ -73,15 +73,15 @@ def page_day(page: Path, hours: float, *, faults: bool) -> dict[str, Any]:
                 "false": sum(map(mishaps.alarming, events)),
             }
             if faults and life.faults:
-                before = len(life.agent.told)
+                before = len(life.agent.valid)
                 expected = life.break_something()
                 life.day(1.0)
-                new = [one for one in life.agent.told[before:] if mishaps.alarming(one)]
-                told["faults"] = [_held("a fault on the page", (expected,), new)]
+                new = [one for one in life.agent.valid[before:] if mishaps.alarming(one)]
+                valid["faults"] = [_held("a fault on the page", (expected,), new)]
         finally:
             life.close()
-    told["cpu_seconds"] = round(time.process_time() - begun, 1)
-    return told
+    valid["cpu_seconds"] = round(time.process_time() - begun, 1)
+    return valid
 
 
 def _held(name: str, expected: Sequence[str], events: Sequence[Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """What a healthy node does all day: jobs come and go, and nothing of it is a fault.
 
-Everything here looks like one to somebody who judges too fast: an idle link of generation 1, clocks
-held down by the power cap, heat for seconds, corrected errors, margins that nobody measures, a
-kernel log that mentions XIDs, network counters that grow, a driver that answers late.
+Everything here looks like one to somebody who evaluates too fast: an idle link of generation 1,
+clocks held down by the power cap, heat for seconds, corrected errors, margins that nobody measures,
+a kernel log that mentions XIDs, network counters that grow, a driver that answers late.
 """
 
 import random
@@ -131,12 +131,12 @@ class Life:
         """End the agent and start another on the same state."""
         self._read_log()
         self.agent.settle()
-        told = self.agent.told
+        valid = self.agent.valid
         self.agent.close()
         self._lines = self.log.sequence - 1
         self.restarts += 1
         self.agent = self._agent()
-        self.agent.told[:0] = told
+        self.agent.valid[:0] = valid
 
     def day(self, hours: float) -> None:
         """Live so many hours: a job of two hours and a half every three, and oddities between."""

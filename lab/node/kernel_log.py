@@ -2,7 +2,8 @@
 
 A FIFO has no record boundaries and cannot seek: a reader splits at ends of line and must bear that
 `lseek` fails. Where the real log overwrites what a slow reader has not read (EPIPE), a full FIFO
-drops the record and only the sequence number tells. Reference: the kernel's ABI document dev-kmsg.
+drops the record and only the sequence number shows it. Reference: the kernel's ABI document
+dev-kmsg.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A kubelet's pod-resources socket: a real gRPC server that tells which container holds what.
+"""A kubelet's pod-resources socket: a real gRPC server that reports which container holds what.
 
 Service v1.PodResourcesLister with List, Get and GetAllocatableResources (KEP-606, KEP-1884). The
 messages are few and are written here byte by byte, so that no generated code is needed. grpcio is a

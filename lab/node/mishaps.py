@@ -27,24 +27,24 @@ def alarming(event: Event) -> bool:
 
     A corrected error on the bus is one of those: it says something beside another fault only.
     """
-    told = event.attributes
+    valid = event.attributes
     if event.name == "gpu.fault":
-        return told.get("class") != "info"
-    if told.get("role") == "confirmation":
+        return valid.get("class") != "info"
+    if valid.get("role") == "confirmation":
         return False
-    return told.get("state") not in ("up", "cleared")
+    return valid.get("state") not in ("up", "cleared")
 
 
 def named(event: Event) -> str:
     """Return what kind of event it is."""
-    told: dict[str, Any] = dict(event.attributes)
-    what = told.get("code") or told.get("signature") or told.get("kind") or told.get("state")
+    valid: dict[str, Any] = dict(event.attributes)
+    what = valid.get("code") or valid.get("signature") or valid.get("kind") or valid.get("state")
     return f"{event.name} {what}" if what else event.name
 
 
 def through(life: Life, mishap: Mishap) -> list[Event]:
     """Let a fault happen, last and end; return its alarming events."""
-    before = len(life.agent.told)
+    before = len(life.agent.valid)
     mishap.inflict()
     life.closely(_CLOSELY)
     for _ in range(_AFTER):
@@ -53,7 +53,7 @@ def through(life: Life, mishap: Mishap) -> list[Event]:
     life.closely(_CLOSELY)
     for _ in range(_AFTER):
         life.step(60.0)
-    return [event for event in life.agent.told[before:] if alarming(event)]
+    return [event for event in life.agent.valid[before:] if alarming(event)]
 
 
 def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
@@ -153,7 +153,7 @@ def _of_the_network(life: Life, network: Any) -> Iterator[tuple[str, Mishap]]:
             ),
         )
         return
-    # The port itself counts the fall: the same fault in its words, told beside.
+    # The port itself counts the fall: the same fault in its words, reported beside.
     yield (
         "link down",
         Mishap(

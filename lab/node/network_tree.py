@@ -128,7 +128,7 @@ class NetworkTree:
         self._carry(self._files.read(below / "gid_attrs/ndevs/0"), carrier=True)
 
     def flap(self, interface: str, times: int) -> None:
-        """Let an interface lose and find its carrier between two looks: only the count tells."""
+        """Let an interface lose and find its carrier between two looks: only the count shows it."""
         self._carry(interface, carrier=False, changes=times)
         self._carry(interface, carrier=True, changes=times)
 

@@ -4,7 +4,7 @@
     python -m rankscope.lab.node.soak --worker --cycles 100000
 
 One process with the agent's own parts (see `within`) before a node on which everything comes and
-goes (see `churn`); five seconds are told to pass in each cycle, so that 100,000 are almost six
+goes (see `churn`); five seconds pass in each cycle, so that 100,000 are almost six
 days. With --worker: turns of the process that asks NVML, against the stub.
 """
 
@@ -71,17 +71,17 @@ class Memory:
         """
         cycles = [row[0] / 1000 for row in self.rows]
         half = len(cycles) // 2
-        told: dict[str, Any] = {"readings": len(self.rows)}
+        valid: dict[str, Any] = {"readings": len(self.rows)}
         for place, name in enumerate(NAMES, 1):
             values = [row[place] for row in self.rows]
-            told[name] = {
+            valid[name] = {
                 "first": round(values[0], 1),
                 "last": round(values[-1], 1),
                 "most": round(max(values), 1),
                 "per_1000_cycles": slopes(cycles, values),
                 "second_half": slopes(cycles[half:], values[half:]),
             }
-        return told
+        return valid
 
 
 def slopes(xs: Sequence[float], ys: Sequence[float]) -> dict[str, list[float]]:
@@ -212,19 +212,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     under_stub(_MODULE, arguments)
     in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
     with tempfile.TemporaryDirectory(prefix="rs-", dir=in_memory) as folder, ExitStack() as closing:
-        told: dict[str, Any] = {}
+        valid: dict[str, Any] = {}
         if wanted.worker:
             cycle = _workers(Path(folder))
         else:
-            cycle, told["readers"] = _agents(Path(folder), wanted.gpus, closing)
-            told["gpus"] = wanted.gpus
-        told |= soak(cycle, wanted.cycles, trace=wanted.trace)
+            cycle, valid["readers"] = _agents(Path(folder), wanted.gpus, closing)
+            valid["gpus"] = wanted.gpus
+        valid |= soak(cycle, wanted.cycles, trace=wanted.trace)
     if wanted.json:
-        print(json.dumps(told, indent=1))
+        print(json.dumps(valid, indent=1))
         return 0
-    print(f"{told['cycles']} cycles in {told['seconds']:.0f} s")
+    print(f"{valid['cycles']} cycles in {valid['seconds']:.0f} s")
     for name in NAMES:
-        row = told[name]
+        row = valid[name]
         print(f"{name}: first {row['first']}, last {row['last']}, most {row['most']}")
         for part in ("per_1000_cycles", "second_half"):
             for how, (slope, low, high) in row[part].items():

@@ -1,6 +1,6 @@
 """A day of a vendor's exporter: a page whose gauges wander and whose counters grow.
 
-Made from any page: what a metric is, its table tells. Series that tell faults stand at none.
+Made from any page: what a metric is, its table reports. Series that tell faults stand at none.
 """
 
 import random
@@ -102,8 +102,8 @@ class PageLife:
 def _read(page: Path) -> tuple[list[_Line], int]:
     """Read a page, and learn from its exporter's table what each of its series is."""
     text = page.read_text(encoding="utf-8")
-    told = [line for line in text.splitlines() if line and not line.startswith("#")]
-    names = {lines.series(lines.split(line)[0]).name for line in told if _fits(line)}
+    valid = [line for line in text.splitlines() if line and not line.startswith("#")]
+    names = {lines.series(lines.split(line)[0]).name for line in valid if _fits(line)}
     table = exporters.detect(names)
     if table is None:
         raise ValueError(f"{page}: no known exporter's page")
@@ -114,7 +114,7 @@ def _read(page: Path) -> tuple[list[_Line], int]:
             continue
         series, rest = lines.split(line)
         found.append(_described(table, series, rest.split()[0]))
-    return found, len(told)
+    return found, len(valid)
 
 
 def _fits(line: str) -> bool:

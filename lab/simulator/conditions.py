@@ -14,7 +14,7 @@ NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
 class Death:
     """How a process ended: the moment, what the kernel and its log said.
 
-    `role` is what its last log line counts as; `oom` tells that the kernel killed it for memory.
+    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory.
     """
 
     at: float

@@ -66,7 +66,7 @@ class Sayings:
 
     def _numerics(self, attempt: Attempt) -> None:
         """Say each rank's first non-finite value of each kind, when the step ends."""
-        told: set[tuple[int, str]] = set()
+        valid: set[tuple[int, str]] = set()
         for row, (step, values) in enumerate(
             zip(attempt.steps.index, attempt.steps.values, strict=True)
         ):
@@ -80,9 +80,9 @@ class Sayings:
                     kinds.append("grad_local")
                 kinds.append("grad_reduced")
                 for what in kinds:
-                    if (rank, what) in told:
+                    if (rank, what) in valid:
                         continue
-                    told.add((rank, what))
+                    valid.add((rank, what))
                     self._say(
                         attempt,
                         int(attempt.seats.host[rank]),

@@ -20,9 +20,9 @@ class Reporting:
     `push` is the interval of a host's deliveries, `rank` that of per-rank readings, `node` that of
     host and device readings. `clock` is the standard deviation of the hosts' clock offsets and
     `clock_off` gives single hosts a fixed one. `late` (host, from, to) holds a host's deliveries
-    back in that stretch: they come all at once at its end, as after a network outage.
+    back in that time range: they come all at once at its end, as after a network outage.
     `hidden` metrics and events never leave; a trailing `*` stands for any ending. `attributed`
-    tells whether device readings carry the rank and job, as our agent's do, or only the device,
+    reports whether device readings carry the rank and job, as our agent's do, or only the device,
     as a foreign exporter's would.
     """
 
@@ -65,7 +65,7 @@ class Job:
     fed, as a share of the device's time (>= 1: the CPU is what limits; without devices it does).
     `noise` is the spread of a rank's own time from step to step, `skew` the lasting spread between
     devices. `hiccups` is the chance, per rank and step, of a stray delay (collector pauses,
-    interrupts). `variable_length` is the spread of the tokens per rank and step. `spins` tells
+    interrupts). `variable_length` is the spread of the tokens per rank and step. `spins` reports
     whether a rank that waits in a collective burns its CPU.
     """
 

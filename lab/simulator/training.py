@@ -279,7 +279,10 @@ class Run:
         return None
 
     def _cascade(self, deaths: dict[int, Death]) -> None:
-        """End the peers of the dead: the launcher kills those beside, the network tells others."""
+        """End the peers of the dead.
+
+        The launcher kills those beside, the network reports others.
+        """
         attempt, seats = self.attempt, self._seats
         first = min(death.at for death in deaths.values())
         hosts = {int(seats.host[rank]) for rank in deaths}

@@ -51,14 +51,14 @@ def torchrun(processes, hosts, folder):
 
 @contextmanager
 def receiver(address):
-    """Ask the collector to tell us; yield what was told, each signature verified."""
-    told = []
+    """Ask the collector to tell us; yield what was reported, each signature verified."""
+    valid = []
     secret: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            told.append(Webhook(secret[0]).verify(body, dict(self.headers)))
+            valid.append(Webhook(secret[0]).verify(body, dict(self.headers)))
             self.send_response(204)
             self.end_headers()
 
@@ -74,7 +74,7 @@ def receiver(address):
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             secret.append(json.load(answer)["secret"])
-        yield told
+        yield valid
         server.shutdown()
 
 
@@ -105,14 +105,14 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_agai
             wait("the job", training, 150)
             orders.give(tmp_path / "orders.json", fault=fault, rank=2)
 
-            def told():
+            def valid():
                 for row in client.incidents(JOB):
                     stable = row["root_cause"]["status"] == "stable"
                     if row["severity"] == "critical" and stable:
                         return row
                 return None
 
-            document = wait("a critical incident with stable causes", told, 90)
+            document = wait("a critical incident with stable causes", valid, 90)
             valid_incident(document)
             message = wait("the webhook", lambda: told_outside and told_outside[0], 30)
             assert message["type"] == "incident.opened"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from rankscope.alerts.causes.places import Places
-from rankscope.alerts.lifecycle import Scene
+from rankscope.alerts.lifecycle import JobHealth
 from rankscope.vocabulary import entities
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
@@ -81,11 +81,11 @@ def found() -> Callable[..., Finding]:
 
 
 @pytest.fixture
-def scene() -> Callable[..., Scene]:
+def health() -> Callable[..., JobHealth]:
     """Return a function that says how a job does: it steps until a second after START."""
 
-    def make(stepped: float = 40.0, *, attempt: int = 0, silent: float = 0.0) -> Scene:
-        return Scene(
+    def make(stepped: float = 40.0, *, attempt: int = 0, silent: float = 0.0) -> JobHealth:
+        return JobHealth(
             ranks=4,
             nodes=2,
             cluster="c1",

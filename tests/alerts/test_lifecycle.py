@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rankscope.alerts.causes.engine import explain
-from rankscope.alerts.lifecycle import open_case
+from rankscope.alerts.lifecycle import open_incident
 from rankscope.vocabulary.faults import SEVERITIES
 from rankscope.vocabulary.ids import Job
 
@@ -14,10 +14,10 @@ RUN = Job("run-1")
 
 
 class Story:
-    """A case told second by second: what is found, how the job does, what changed."""
+    """A case reported second by second: what is found, how the job does, what changed."""
 
-    def __init__(self, places, scene):
-        self.places, self.scene = places, scene
+    def __init__(self, places, health):
+        self.places, self.health = places, health
         self.case = None
         self.changes = []
 
@@ -25,16 +25,16 @@ class Story:
         symptoms = [f for f in findings if f.kind in SYMPTOMS]
         evidence = [f for f in findings if f not in symptoms]
         if self.case is None:
-            self.case = open_case(RUN, attempt, symptoms[0], START + now)
+            self.case = open_incident(RUN, attempt, symptoms[0], START + now)
         why = cause or (explain(findings, self.places) if symptoms else None)
-        job = self.scene(health.pop("stepped", now - 1.0), attempt=attempt, **health)
+        job = self.health(health.pop("stepped", now - 1.0), attempt=attempt, **health)
         change = self.case.advance(symptoms, evidence, why, job, START + now)
         if change is not None:
             self.changes.append(change)
         return change
 
     @property
-    def told(self):
+    def valid(self):
         return [change.kind.removeprefix("incident.") for change in self.changes if change.notify]
 
     @property
@@ -46,8 +46,8 @@ SYMPTOMS = {"job.slow", "job.stalled", "job.nonfinite", "job.crashed", "host.sil
 
 
 @pytest.fixture
-def story(places, scene):
-    return Story(places, scene)
+def story(places, health):
+    return Story(places, health)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_the_impact_alone_is_worth_a_new_document_every_half_minute(story, slow)
     story.at(60, *slow)
     updates = [now for now in range(61, 150) if story.at(now, *slow)]
     assert [70, 100, 130] == updates
-    assert ["opened"] == story.told
+    assert ["opened"] == story.valid
 
 
 def test_slowness_costs_the_share_of_time_that_it_takes(story, slow):
@@ -143,7 +143,7 @@ def test_severity_never_falls(story, stuck):
         story.at(now, *stuck(score), stepped=40)
         worst.append(SEVERITIES.index(story.now.severity))
     assert sorted(worst, reverse=True) == worst == [0] * 5
-    assert ["opened"] == story.told
+    assert ["opened"] == story.valid
 
 
 def test_slowness_without_a_named_cause_pages_nobody_for_a_minute(story, places, found):
@@ -209,15 +209,15 @@ def test_a_symptom_keeps_its_first_onset_and_shows_its_newest_size(story, places
 
 
 def test_the_id_is_the_same_through_the_whole_story_and_in_every_telling(
-    story, slow, stuck, places, scene
+    story, slow, stuck, places, health
 ):
     for now in (60, 70, 101):
         story.at(now, *slow)
     story.at(140)
-    again = Story(places, scene)
+    again = Story(places, health)
     again.at(63, *slow)
     assert 1 == len({change.incident.id for change in (*story.changes, *again.changes)})
-    other = Story(places, scene)
+    other = Story(places, health)
     other.at(60, *stuck(1.0), stepped=40)
     assert other.now.id != story.now.id
 
@@ -235,7 +235,7 @@ def test_people_hear_once_that_the_first_cause_changed(story, places, found, slo
     hot = (slow[0], slow[1], found("gpu.throttled", places.devices[2]))
     for now, findings in ((60, slow), (61, hot), (62, slow), (63, hot)):
         story.at(now, *findings)
-    assert ["opened", "updated"] == story.told
+    assert ["opened", "updated"] == story.valid
 
 
 def test_a_stable_cause_gives_way_only_to_one_that_leads_and_lasts(story, places, found, slow):

@@ -9,8 +9,8 @@ from rankscope.vocabulary.incidents import Symptom
 
 
 @pytest.fixture
-def told(places, found):
-    """Return a function that tells the sentence for what was found, the symptom first."""
+def valid(places, found):
+    """Return a function that reports the sentence for what was found, the symptom first."""
 
     def tell(*findings):
         symptoms = [
@@ -22,37 +22,39 @@ def told(places, found):
     return tell
 
 
-def test_the_cause_and_its_place_come_before_the_symptom(told, places, found):
+def test_the_cause_and_its_place_come_before_the_symptom(valid, places, found):
     stalled = found("job.stalled", places.job, text="no step has ended for 30 s")
     behind = found("rank.behind_enqueued", places.rank_entity(2))
     outside = found("rank.outside_collective", places.rank_entity(2))
-    assert "Stuck process: rank 2 on host-b; no step has ended for 30 s" == told(
+    assert "Stuck process: rank 2 on host-b; no step has ended for 30 s" == valid(
         stalled, behind, outside
     )
 
 
-def test_a_host_is_told_with_its_ranks(told, places, found):
+def test_a_host_is_told_with_its_ranks(valid, places, found):
     slow = found("job.slow", places.job, text="steps take 1.4 s")
     ranks = [found("rank.slow_compute", places.rank_entity(rank)) for rank in (2, 3)]
     waits = found("host.cpu_wait", places.hosts["host-b"])
-    assert "CPU contention: host host-b (ranks 2, 3); steps take 1.4 s" == told(slow, *ranks, waits)
+    assert "CPU contention: host host-b (ranks 2, 3); steps take 1.4 s" == valid(
+        slow, *ranks, waits
+    )
 
 
-def test_a_device_is_told_with_its_one_rank(told, places, found):
+def test_a_device_is_told_with_its_one_rank(valid, places, found):
     slow = found("job.slow", places.job, text="steps take 1.4 s")
     rank = found("rank.slow_compute", places.rank_entity(2))
-    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == told(slow, rank)
+    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == valid(slow, rank)
 
 
-def test_many_ranks_are_not_listed(told, found):
+def test_many_ranks_are_not_listed(valid, found):
     host = entities.host("big", tuple(range(9)))
     silent = found("host.silent", host, text="host big has said nothing for 20 s")
-    assert "Host lost: host big; host big has said nothing for 20 s" == told(silent)
+    assert "Host lost: host big; host big has said nothing for 20 s" == valid(silent)
 
 
-def test_an_unknown_cause_is_said_to_be_unknown(told, places, found):
+def test_an_unknown_cause_is_said_to_be_unknown(valid, places, found):
     slow = found("job.slow", places.job, text="steps take 1.4 s")
-    assert "Cause unknown: steps take 1.4 s" == told(slow)
+    assert "Cause unknown: steps take 1.4 s" == valid(slow)
 
 
 def test_without_a_symptom_the_sentence_still_reads(places, found):

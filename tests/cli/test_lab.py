@@ -15,9 +15,9 @@ def test_list_names_every_scenario(capsys):
 def test_run_records_and_tells_the_truth(tmp_path, capsys):
     out = tmp_path / "crash.jsonl"
     assert main(["lab", "run", "crash", "--out", str(out), "--seed", "4", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["truth"]["fault"] == "software.crash"
-    assert told["truth"]["onset"] == "2026-03-02T08:01:20.000Z"
+    valid = json.loads(capsys.readouterr().out)
+    assert valid["truth"]["fault"] == "software.crash"
+    assert valid["truth"]["onset"] == "2026-03-02T08:01:20.000Z"
     assert all(json.loads(line) for line in out.read_text().splitlines())
 
 

@@ -55,7 +55,10 @@ class FakeChange:
 
 @dataclass
 class RememberingPipeline:
-    """Remembers every call, and tells at each judgement a digest of all that it was told so far."""
+    """Remembers every call.
+
+    And reports at each evaluation a digest of all that it was reported so far.
+    """
 
     table: SeriesTable = field(default_factory=SeriesTable)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
@@ -76,12 +79,12 @@ class RememberingPipeline:
     def events(self, events: Sequence[Event], now: float) -> None:
         self.calls.append(("events", now, tuple((event.name, event.at) for event in events)))
 
-    def judge(self, now: float) -> list[FakeChange]:
+    def evaluate(self, now: float) -> list[FakeChange]:
         self.calls.append(("judge", now))
-        told = [call for call in self.calls if call[0] != "judge"]
-        if not told:
+        valid = [call for call in self.calls if call[0] != "judge"]
+        if not valid:
             return []
-        return [FakeChange(FakeIncident(f"{len(told):04}", told[-1][1], f"{now} {told}"))]
+        return [FakeChange(FakeIncident(f"{len(valid):04}", valid[-1][1], f"{now} {valid}"))]
 
 
 @dataclass

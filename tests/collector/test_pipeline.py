@@ -21,7 +21,7 @@ HOSTS = {"host-a": (0, 1), "host-b": (2, 3)}
 
 @dataclass
 class Job:
-    """A job of two ranks on each of two hosts, one step a second, told by two agents."""
+    """A job of two ranks on each of two hosts, one step a second, reported by two agents."""
 
     job: str = "run-1"
     seconds: int = 110
@@ -78,7 +78,7 @@ class Job:
         decoder = MetricsDecoder(pipeline.table)
         changes: list[Change] = []
         for now in range(self.seconds):
-            changes += pipeline.judge(START + now)
+            changes += pipeline.evaluate(START + now)
             for host in HOSTS:
                 samples, events = self.said(now, host)
                 resource = Resource(host, self.job, service="trainer")
@@ -92,7 +92,7 @@ class Job:
                     pipeline.metrics(batch, START + now + 0.1)
                     pipeline.events(logs.events, START + now + 0.1)
         for now in range(self.seconds, self.seconds + 30):
-            changes += pipeline.judge(START + now)
+            changes += pipeline.evaluate(START + now)
         return changes
 
 
@@ -110,7 +110,7 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def played():
-    """Return a function that tells a fault once: the pipeline after it, and every change."""
+    """Return a function that reports a fault once: the pipeline after it, and every change."""
 
     @functools.cache
     def play(fault):
@@ -170,7 +170,7 @@ def test_two_jobs_are_judged_apart():
     healthy, broken = Job(job="calm"), Job(job="torn", fault="nan")
     decoder = MetricsDecoder(pipeline.table)
     for now in range(80):
-        pipeline.judge(START + now)
+        pipeline.evaluate(START + now)
         for job in (healthy, broken):
             for host in HOSTS:
                 samples, _ = job.said(now, host)
@@ -183,12 +183,12 @@ class Broken:
     name = "broken"
     kinds = ()
 
-    def judge(self, window):
+    def evaluate(self, window):
         raise ZeroDivisionError(window.job)
 
 
 def test_a_defect_of_one_detector_is_counted_told_once_and_stops_no_other(caplog):
-    pipeline = Pipeline(judges=(Broken(), *detectors()))
+    pipeline = Pipeline(detectors=(Broken(), *detectors()))
     with caplog.at_level(logging.ERROR):
         Job(fault="nan", seconds=70).play(pipeline)
     assert 1 == len(pipeline.incidents)
@@ -197,10 +197,10 @@ def test_a_defect_of_one_detector_is_counted_told_once_and_stops_no_other(caplog
 
 
 def test_a_job_that_nobody_has_heard_of_for_long_is_not_judged():
-    pipeline = Pipeline(judges=(Broken(),))
+    pipeline = Pipeline(detectors=(Broken(),))
     Job(seconds=10).play(pipeline)
     before = dict(pipeline.detector_failures)
-    pipeline.judge(START + 11 + IDLE_SECONDS)
+    pipeline.evaluate(START + 11 + IDLE_SECONDS)
     assert before == pipeline.detector_failures
 
 
@@ -208,7 +208,7 @@ def test_a_job_with_an_open_incident_is_judged_however_silent():
     pipeline = Pipeline()
     Job(fault="contention").play(pipeline)
     assert ["open"] == [row.status for row in pipeline.incidents.values()]
-    (change,) = pipeline.judge(START + 2 * IDLE_SECONDS)
+    (change,) = pipeline.evaluate(START + 2 * IDLE_SECONDS)
     assert "incident.resolved" == change.kind
     assert (change.incident.resolved_at or 0.0) - START < 110 + 60 + 1
 
@@ -217,7 +217,7 @@ def test_what_nobody_will_ask_for_again_is_forgotten():
     pipeline = Pipeline()
     Job(seconds=10).play(pipeline)
     later = START + 13 * 3600
-    pipeline.judge(later - later % 600)
+    pipeline.evaluate(later - later % 600)
     assert [] == pipeline.windows.jobs()
 
 

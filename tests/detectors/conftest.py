@@ -40,7 +40,7 @@ def event() -> Callable[..., Event]:
 
 @pytest.fixture
 def named() -> Callable[[Sequence[Finding], str], list[str]]:
-    """Return a function that tells the entities of the findings of one kind."""
+    """Return a function that reports the entities of the findings of one kind."""
     return lambda findings, kind: [f.entity.id for f in findings if f.kind == kind]
 
 

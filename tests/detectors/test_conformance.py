@@ -50,8 +50,8 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
         hosts=4,
         planes={"training.loss|local": loss, "training.loss_scale": np.full(own.shape, 1024.0)},
         now=now,
-        heard=np.where(np.arange(8) == 6, now - 20, now),
-        host_heard=now - np.array([0.0, 0.0, 40.0, 0.0]),
+        last_received=np.where(np.arange(8) == 6, now - 20, now),
+        host_last_received=now - np.array([0.0, 0.0, 40.0, 0.0]),
         rank_readings={
             "process.cpu.wait": readings(at, wait),
             "process.cpu.utilization": readings(at, busy),
@@ -91,7 +91,7 @@ def turned(window: JobWindow, order: np.ndarray) -> JobWindow:
         role_of=window.role_of[order],
         hw_ids=tuple(window.hw_ids[row] for row in order),
         pids=window.pids[order],
-        heard=window.heard[order],
+        last_received=window.last_received[order],
         steps=Steps(
             window.steps.index,
             window.steps.at[order],
@@ -123,15 +123,17 @@ def accused(findings) -> set[tuple[str, str]]:
 @EVERY
 def test_something_is_found_in_a_troubled_job(detector):
     """The other tests of this file would prove nothing without it."""
-    assert [*detector.judge(troubled()), *detector.judge(troubled(stalled=40.0))]
+    assert [*detector.evaluate(troubled()), *detector.evaluate(troubled(stalled=40.0))]
 
 
 @EVERY
 @pytest.mark.parametrize("stalled", [0.0, 40.0])
 def test_the_same_window_gives_equal_findings(detector, stalled):
     window = troubled(stalled=stalled)
-    assert list(detector.judge(window)) == list(detector.judge(window))
-    assert list(detector.judge(window)) == list(type(detector)().judge(troubled(stalled=stalled)))
+    assert list(detector.evaluate(window)) == list(detector.evaluate(window))
+    assert list(detector.evaluate(window)) == list(
+        type(detector)().evaluate(troubled(stalled=stalled))
+    )
 
 
 @EVERY
@@ -140,7 +142,7 @@ def test_the_window_is_left_as_it_was(detector, stalled):
     window, before = troubled(stalled=stalled), troubled(stalled=stalled)
     for matrix in (window.steps.at, *window.steps.planes.values()):
         matrix.setflags(write=False)
-    detector.judge(replace(window, rank_readings=MappingProxyType(dict(window.rank_readings))))
+    detector.evaluate(replace(window, rank_readings=MappingProxyType(dict(window.rank_readings))))
     assert str(before) == str(window)
 
 
@@ -151,13 +153,13 @@ def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector
     window = troubled(stalled=stalled)
     turned_round = turned(window, np.array(order))
 
-    def told(findings):
+    def valid(findings):
         return sorted(
             (f.kind, f.entity.id, f.onset, round(f.magnitude, 9), round(f.score, 9), f.text)
             for f in findings
         )
 
-    assert told(detector.judge(window)) == told(detector.judge(turned_round))
+    assert valid(detector.evaluate(window)) == valid(detector.evaluate(turned_round))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +168,8 @@ def test_the_order_of_the_ranks_rows_changes_only_the_order_of_findings(detector
 @given(factor=st.floats(0.5, 60.0))
 @settings(max_examples=25, deadline=None)
 def test_a_constant_factor_on_every_duration_accuses_the_same(detector, factor):
-    assert accused(detector.judge(troubled())) == accused(
-        detector.judge(scaled(troubled(), factor))
+    assert accused(detector.evaluate(troubled())) == accused(
+        detector.evaluate(scaled(troubled(), factor))
     )
 
 
@@ -178,9 +180,11 @@ def test_small_and_empty_jobs_are_judged_without_complaint(detector, ranks, step
     hosts = min(ranks, 2)
     for now in (None, START + 200):
         window = sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now)
-        assert set() == accused(detector.judge(window)) - {("job.stalled", "example")}
-    told = {"training.progress.age": readings(START + np.arange(0, 201.0), np.zeros((ranks, 1)))}
-    detector.judge(sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now, rank_readings=told))
+        assert set() == accused(detector.evaluate(window)) - {("job.stalled", "example")}
+    valid = {"training.progress.age": readings(START + np.arange(0, 201.0), np.zeros((ranks, 1)))}
+    detector.evaluate(
+        sketch(np.full((ranks, steps), 0.8), hosts=hosts, now=now, rank_readings=valid)
+    )
 
 
 @EVERY
@@ -200,11 +204,11 @@ def test_matrices_without_a_single_value_are_no_finding(detector):
         },
         groups=(),
         events=(),
-        heard=np.full(8, -np.inf),
-        host_heard=np.full(4, -np.inf),
-        host_cadence=np.full(4, np.nan),
+        last_received=np.full(8, -np.inf),
+        host_last_received=np.full(4, -np.inf),
+        host_interval=np.full(4, np.nan),
     )
-    assert [] == list(detector.judge(empty))
+    assert [] == list(detector.evaluate(empty))
 
 
 @EVERY
@@ -213,16 +217,16 @@ def test_any_metric_may_be_missing(detector, stalled):
     window = troubled(stalled=stalled)
     for name in window.steps.planes:
         planes = {other: plane for other, plane in window.steps.planes.items() if other != name}
-        detector.judge(replace(window, steps=replace(window.steps, planes=planes)))
+        detector.evaluate(replace(window, steps=replace(window.steps, planes=planes)))
     for name in window.rank_readings:
-        held = {other: told for other, told in window.rank_readings.items() if other != name}
-        detector.judge(replace(window, rank_readings=held))
-    detector.judge(replace(window, host_readings={}))
-    detector.judge(replace(window, groups=()))
-    detector.judge(replace(window, events=()))
-    detector.judge(replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)))
-    detector.judge(replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
-                           host_heard=np.zeros(0), host_cadence=np.zeros(0)))  # fmt: skip
+        held = {other: valid for other, valid in window.rank_readings.items() if other != name}
+        detector.evaluate(replace(window, rank_readings=held))
+    detector.evaluate(replace(window, host_readings={}))
+    detector.evaluate(replace(window, groups=()))
+    detector.evaluate(replace(window, events=()))
+    detector.evaluate(replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)))
+    detector.evaluate(replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
+                           host_last_received=np.zeros(0), host_interval=np.zeros(0)))  # fmt: skip
 
 
 @EVERY
@@ -238,7 +242,7 @@ def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
     for held in window.rank_readings.values():
         rows, first = rng.random(8) < 0.5, rng.integers(0, held.at.shape[1] + 1)
         held.at[rows, first:] = held.value[rows, first:] = np.nan
-    sound(detector, detector.judge(window))
+    sound(detector, detector.evaluate(window))
 
 
 @EVERY
@@ -265,13 +269,13 @@ def test_absurd_values_are_judged_without_complaint(detector, seed):
         rank_readings={name: readings(at, matrix()) for name in sensors},
         host_readings={"system.cpu.utilization": readings(at, matrix()[:2])},
     )
-    sound(detector, detector.judge(window))
+    sound(detector, detector.evaluate(window))
 
 
 @EVERY
 @pytest.mark.parametrize("stalled", [0.0, 40.0])
 def test_findings_follow_the_vocabulary(detector, stalled):
-    sound(detector, detector.judge(troubled(stalled=stalled)))
+    sound(detector, detector.evaluate(troubled(stalled=stalled)))
 
 
 def test_names_are_unique_and_kinds_are_in_the_vocabulary():
@@ -286,7 +290,7 @@ def test_every_kind_of_the_vocabulary_has_a_detector():
 
 
 def sound(detector, findings):
-    """Hold every finding to the form that the other rooms count on."""
+    """Hold every finding to the form that the other packages count on."""
     for finding in findings:
         assert finding.kind in detector.kinds
         assert finding.entity.type in vocabulary.catalogue()[finding.kind].entities

@@ -11,13 +11,16 @@ AT = START + np.arange(0.0, 61, 5)
 
 
 @pytest.fixture
-def judged(steady):
-    """Return a function that judges a job of four ranks by readings of its devices, and events."""
+def evaluated(steady):
+    """Return a function that evaluates a job of four ranks by readings of its devices.
 
-    def judge(by_rank=None, **fields):
-        return DeviceFaults().judge(sketch(steady(), rank_readings=by_rank or {}, **fields))
+    And events.
+    """
 
-    return judge
+    def evaluate(by_rank=None, **fields):
+        return DeviceFaults().evaluate(sketch(steady(), rank_readings=by_rank or {}, **fields))
+
+    return evaluate
 
 
 def active(rows, since=0.0, ranks=4):
@@ -27,33 +30,33 @@ def active(rows, since=0.0, ranks=4):
     return readings(AT, value)
 
 
-def test_a_fault_code_accuses_the_device_at_its_second(judged, event):
+def test_a_fault_code_accuses_the_device_at_its_second(evaluated, event):
     xid = event("gpu.fault", 31.5, rank=2, code="79", text="GPU has fallen off the bus")
 
-    (finding,) = judged(events=(xid,))
+    (finding,) = evaluated(events=(xid,))
 
     assert ("gpu.fault_event", "GPU-2", "host-1", (2,)) == (
-        finding.kind, finding.entity.id, finding.entity.host, finding.entity.ranks,
+        finding.kind, finding.entity.id, finding.entity.host, tuple(finding.entity.ranks),
     )  # fmt: skip
     assert (START + 31.5, START + 31.5) == finding.onset
     assert "79" == finding.observed
     assert finding.text.endswith("79 GPU has fallen off the bus")
 
 
-def test_a_fault_code_without_a_text_reads_well(judged, event):
-    (finding,) = judged(events=(event("gpu.fault", 1, rank=0, code="SXID 20034"),))
+def test_a_fault_code_without_a_text_reads_well(evaluated, event):
+    (finding,) = evaluated(events=(event("gpu.fault", 1, rank=0, code="SXID 20034"),))
     assert "gpu GPU-0 on host-0 reported SXID 20034" == finding.text
 
 
 @pytest.mark.parametrize("rank", [None, 9, "1"])
-def test_a_fault_of_a_device_that_no_rank_uses_is_not_the_jobs(judged, event, rank):
+def test_a_fault_of_a_device_that_no_rank_uses_is_not_the_jobs(evaluated, event, rank):
     pairs = {} if rank is None else {"rank": rank}
-    assert [] == judged(events=(event("gpu.fault", 31.5, code="79", **pairs),))
+    assert [] == evaluated(events=(event("gpu.fault", 31.5, code="79", **pairs),))
 
 
-def test_a_fault_on_a_rank_without_a_known_device_names_nothing(judged, event):
+def test_a_fault_on_a_rank_without_a_known_device_names_nothing(evaluated, event):
     fault = event("gpu.fault", 31.5, rank=2, code="79")
-    assert [] == judged(events=(fault,), hw_ids=(None,) * 4)
+    assert [] == evaluated(events=(fault,), hw_ids=(None,) * 4)
 
 
 @pytest.mark.parametrize(
@@ -66,72 +69,72 @@ def test_a_fault_on_a_rank_without_a_known_device_names_nothing(judged, event):
         ("info", False),
     ],
 )
-def test_a_code_of_an_applications_error_accuses_no_device(judged, event, fault_class, accuses):
+def test_a_code_of_an_applications_error_accuses_no_device(evaluated, event, fault_class, accuses):
     fault = event("gpu.fault", 31.5, rank=2, code="13", **{"class": fault_class})
-    assert accuses == bool(judged(events=(fault,)))
+    assert accuses == bool(evaluated(events=(fault,)))
 
 
-def test_other_events_are_not_device_faults(judged, event):
-    assert [] == judged(events=(event("process.exit", 31.5, rank=2, exit_code=1),))
+def test_other_events_are_not_device_faults(evaluated, event):
+    assert [] == evaluated(events=(event("process.exit", 31.5, rank=2, exit_code=1),))
 
 
 @pytest.mark.parametrize("reason", ["thermal_hw", "thermal_sw", "power_brake", "slowdown_hw"])
-def test_a_device_held_down_most_of_the_newest_time_is_named(judged, reason):
-    (finding,) = judged({f"hw.gpu.throttle|{reason}": active([1], since=45)})
+def test_a_device_held_down_most_of_the_newest_time_is_named(evaluated, reason):
+    (finding,) = evaluated({f"hw.gpu.throttle|{reason}": active([1], since=45)})
     assert ("gpu.throttled", "GPU-1") == (finding.kind, finding.entity.id)
     assert (START + 40, START + 60) == finding.onset
     assert reason in finding.text
 
 
 @pytest.mark.parametrize("reason", ["power_cap", "idle", "clocks_setting", "sync_boost"])
-def test_power_caps_idle_and_application_clocks_are_normal_life(judged, reason):
-    assert [] == judged({f"hw.gpu.throttle|{reason}": active([1])})
+def test_power_caps_idle_and_application_clocks_are_normal_life(evaluated, reason):
+    assert [] == evaluated({f"hw.gpu.throttle|{reason}": active([1])})
 
 
-def test_a_device_held_down_for_a_moment_is_normal_life(judged):
-    assert [] == judged({"hw.gpu.throttle|thermal_hw": active([1], since=60)})
+def test_a_device_held_down_for_a_moment_is_normal_life(evaluated):
+    assert [] == evaluated({"hw.gpu.throttle|thermal_hw": active([1], since=60)})
 
 
-def test_a_clock_below_its_peers_names_the_device_where_reasons_are_not_told(judged):
+def test_a_clock_below_its_peers_names_the_device_where_reasons_are_not_told(evaluated):
     clock = np.full((4, len(AT)), 1.755e9)
     clock[3] = 1.095e9
 
-    (finding,) = judged({CLOCK: readings(AT, clock)})
+    (finding,) = evaluated({CLOCK: readings(AT, clock)})
 
     assert ("GPU-3", "hw.frequency") == (finding.entity.id, finding.signal)
     assert "1095 MHz, peers 1755 MHz" in finding.text
 
 
-def test_a_clock_a_little_below_its_peers_is_normal_life(judged):
+def test_a_clock_a_little_below_its_peers_is_normal_life(evaluated):
     clock = np.full((4, len(AT)), 1.755e9)
     clock[3] *= 0.93
-    assert [] == judged({CLOCK: readings(AT, clock)})
+    assert [] == evaluated({CLOCK: readings(AT, clock)})
 
 
-def test_a_named_reason_goes_before_the_low_clock_of_the_same_device(judged):
+def test_a_named_reason_goes_before_the_low_clock_of_the_same_device(evaluated):
     clock = np.full((4, len(AT)), 1.755e9)
     clock[1] = 1.095e9
-    (finding,) = judged({"hw.gpu.throttle|thermal_hw": active([1]), CLOCK: readings(AT, clock)})
+    (finding,) = evaluated({"hw.gpu.throttle|thermal_hw": active([1]), CLOCK: readings(AT, clock)})
     assert ("GPU-1", "hw.gpu.throttle") == (finding.entity.id, finding.signal)
 
 
-def test_devices_held_down_alike_without_reasons_cannot_be_told(judged):
+def test_devices_held_down_alike_without_reasons_cannot_be_told(evaluated):
     """The docstring's failure mode."""
-    assert [] == judged({CLOCK: readings(AT, np.full((4, 1), 1.095e9))})
+    assert [] == evaluated({CLOCK: readings(AT, np.full((4, 1), 1.095e9))})
 
 
-def test_two_clocks_are_too_few_to_say_which_is_low(judged):
+def test_two_clocks_are_too_few_to_say_which_is_low(evaluated):
     clock = np.full((4, len(AT)), np.nan)
     clock[0], clock[1] = 1.755e9, 1.0e9
-    assert [] == judged({CLOCK: readings(AT, clock)})
+    assert [] == evaluated({CLOCK: readings(AT, clock)})
 
 
-def test_a_low_clock_without_a_known_device_names_nothing(judged):
-    assert [] == judged(
+def test_a_low_clock_without_a_known_device_names_nothing(evaluated):
+    assert [] == evaluated(
         {"hw.gpu.throttle|thermal_hw": active([1])}, hw_ids=("GPU-0", None, "GPU-2", "GPU-3")
     )
 
 
-def test_readings_that_hold_nothing_are_no_finding(judged):
+def test_readings_that_hold_nothing_are_no_finding(evaluated):
     nothing = readings(np.full(3, np.nan), np.full((4, 3), np.nan))
-    assert [] == judged({"hw.gpu.throttle|thermal_hw": nothing, CLOCK: nothing})
+    assert [] == evaluated({"hw.gpu.throttle|thermal_hw": nothing, CLOCK: nothing})

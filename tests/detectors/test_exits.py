@@ -7,9 +7,9 @@ from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
-def judged(steady):
-    """Return a function that judges a job of four ranks by what happened to it."""
-    return lambda *events, **fields: Exits().judge(sketch(steady(), events=events, **fields))
+def evaluated(steady):
+    """Return a function that evaluates a job of four ranks by what happened to it."""
+    return lambda *events, **fields: Exits().evaluate(sketch(steady(), events=events, **fields))
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def logged(event):
     return lambda rank, at, role, **more: event("log.fault", at, rank=rank, role=role, **more)
 
 
-def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(judged, exited, named):
-    findings = judged(
+def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(evaluated, exited, named):
+    findings = evaluated(
         exited(0, 64.0, exit_code=1), exited(2, 60.0, exit_code=1), exited(1, 64.2, exit_code=1)
     )
     crashed, first = findings
@@ -37,17 +37,17 @@ def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(judged, exi
     )  # fmt: skip
 
 
-def test_an_exit_in_order_is_no_crash(judged, exited):
-    assert [] == judged(*(exited(rank, 60, exit_code=0) for rank in range(4)))
+def test_an_exit_in_order_is_no_crash(evaluated, exited):
+    assert [] == evaluated(*(exited(rank, 60, exit_code=0) for rank in range(4)))
 
 
 @pytest.mark.parametrize("how", [{"signal": 15}, {"signal": 2}, {"exit_code": 143}])
-def test_a_job_that_somebody_stopped_is_no_crash(judged, exited, how):
-    assert [] == judged(*(exited(rank, 60, **how) for rank in range(4)))
+def test_a_job_that_somebody_stopped_is_no_crash(evaluated, exited, how):
+    assert [] == evaluated(*(exited(rank, 60, **how) for rank in range(4)))
 
 
-def test_a_wished_end_counts_where_another_rank_ended_otherwise(judged, exited, named):
-    findings = judged(exited(0, 61, signal=15), exited(2, 60, signal=11))
+def test_a_wished_end_counts_where_another_rank_ended_otherwise(evaluated, exited, named):
+    findings = evaluated(exited(0, 61, signal=15), exited(2, 60, signal=11))
     assert ["2"] == named(findings, "rank.first_exit")
     assert "2 of 4 ranks ended abnormally" == findings[0].text
 
@@ -65,34 +65,34 @@ def test_a_wished_end_counts_where_another_rank_ended_otherwise(judged, exited, 
         ({}, "exit code unknown"),
     ],
 )
-def test_how_a_process_ended_is_said_in_words(judged, exited, how, words):
-    assert words == judged(exited(2, 60, **how))[1].observed
+def test_how_a_process_ended_is_said_in_words(evaluated, exited, how, words):
+    assert words == evaluated(exited(2, 60, **how))[1].observed
 
 
-def test_a_vanished_process_that_said_it_shuts_down_ended_in_order(judged, exited, event):
+def test_a_vanished_process_that_said_it_shuts_down_ended_in_order(evaluated, exited, event):
     farewell = event("training.phase", 59, rank=2, phase="shutdown")
-    assert [] == judged(farewell, exited(2, 60))
+    assert [] == evaluated(farewell, exited(2, 60))
 
 
-def test_a_shutdown_that_ends_in_an_error_is_a_crash(judged, exited, event, named):
+def test_a_shutdown_that_ends_in_an_error_is_a_crash(evaluated, exited, event, named):
     farewell = event("training.phase", 59, rank=2, phase="shutdown")
-    assert ["2"] == named(judged(farewell, exited(2, 60, exit_code=1)), "rank.first_exit")
+    assert ["2"] == named(evaluated(farewell, exited(2, 60, exit_code=1)), "rank.first_exit")
 
 
-def test_a_dataloader_workers_exit_is_not_its_ranks(judged, exited):
-    assert [] == judged(exited(2, 60, exit_code=1, role="dataloader"))
+def test_a_dataloader_workers_exit_is_not_its_ranks(evaluated, exited):
+    assert [] == evaluated(exited(2, 60, exit_code=1, role="dataloader"))
 
 
 @pytest.mark.parametrize("rank", [None, True, "2"])
-def test_an_exit_of_no_rank_is_not_the_jobs(judged, event, rank):
+def test_an_exit_of_no_rank_is_not_the_jobs(evaluated, event, rank):
     pairs = {} if rank is None else {"rank": rank}
-    assert [] == judged(event("process.exit", 60, exit_code=1, **pairs))
+    assert [] == evaluated(event("process.exit", 60, exit_code=1, **pairs))
 
 
 def test_a_rank_that_only_lost_its_peer_is_not_first_however_early_it_was_seen(
-    judged, exited, logged, named
+    evaluated, exited, logged, named
 ):
-    findings = judged(
+    findings = evaluated(
         logged(0, 59.9, "cascade", signature="connection_closed"),
         exited(0, 60.0, exit_code=1),
         exited(2, 60.3, signal=11),
@@ -101,16 +101,16 @@ def test_a_rank_that_only_lost_its_peer_is_not_first_however_early_it_was_seen(
     assert (START + 60.0, START + 60.3) == findings[0].onset, "the crash began with the first exit"
 
 
-def test_where_everybody_blames_a_peer_the_earliest_is_named(judged, exited, logged, named):
-    findings = judged(
+def test_where_everybody_blames_a_peer_the_earliest_is_named(evaluated, exited, logged, named):
+    findings = evaluated(
         logged(0, 59.9, "cascade"), logged(2, 59.9, "cascade"),
         exited(2, 60.0, exit_code=1), exited(0, 60.3, exit_code=1),
     )  # fmt: skip
     assert ["2"] == named(findings, "rank.first_exit")
 
 
-def test_a_rank_with_a_root_and_a_cascade_line_stays_a_suspect(judged, exited, logged, named):
-    findings = judged(
+def test_a_rank_with_a_root_and_a_cascade_line_stays_a_suspect(evaluated, exited, logged, named):
+    findings = evaluated(
         logged(2, 59.8, "root", signature="cuda_oom"), logged(2, 59.9, "cascade"),
         exited(2, 60.0, exit_code=1), exited(0, 60.3, exit_code=1),
     )  # fmt: skip
@@ -118,9 +118,9 @@ def test_a_rank_with_a_root_and_a_cascade_line_stays_a_suspect(judged, exited, l
 
 
 def test_of_simultaneous_exits_the_one_with_a_root_error_is_first_and_surely_so(
-    judged, exited, logged, named
+    evaluated, exited, logged, named
 ):
-    findings = judged(
+    findings = evaluated(
         logged(3, 59.9, "root", signature="python_exception", text="ValueError: bad batch\n  at"),
         exited(1, 60.00, exit_code=1),
         exited(3, 60.04, exit_code=1),
@@ -130,50 +130,52 @@ def test_of_simultaneous_exits_the_one_with_a_root_error_is_first_and_surely_so(
     assert 3.0 == findings[-1].score
 
 
-def test_of_simultaneous_exits_without_a_log_the_first_is_named_weakly(judged, exited):
-    first = judged(exited(1, 60.00, exit_code=1), exited(3, 60.04, exit_code=1))[1]
+def test_of_simultaneous_exits_without_a_log_the_first_is_named_weakly(evaluated, exited):
+    first = evaluated(exited(1, 60.00, exit_code=1), exited(3, 60.04, exit_code=1))[1]
     assert ("1", 1.5) == (first.entity.id, first.score)
 
 
-def test_only_the_first_root_line_of_a_rank_is_told(judged, logged):
-    (line,) = judged(
+def test_only_the_first_root_line_of_a_rank_is_told(evaluated, logged):
+    (line,) = evaluated(
         logged(3, 50, "root", signature="a"), logged(3, 51, "root", signature="b", text="later")
     )
     assert "rank 3 logged a" == line.text
 
 
 @pytest.mark.parametrize(("rank", "role"), [(9, "root"), (2, "cascade"), (2, "confirmation")])
-def test_lines_of_other_roles_and_of_unknown_ranks_are_no_root(judged, logged, rank, role):
-    assert [] == judged(logged(rank, 50, role, signature="a"))
+def test_lines_of_other_roles_and_of_unknown_ranks_are_no_root(evaluated, logged, rank, role):
+    assert [] == evaluated(logged(rank, 50, role, signature="a"))
 
 
-def test_an_unknown_rank_that_ended_is_counted_and_not_named(judged, exited, named):
-    findings = judged(exited(9, 60, exit_code=1))
+def test_an_unknown_rank_that_ended_is_counted_and_not_named(evaluated, exited, named):
+    findings = evaluated(exited(9, 60, exit_code=1))
     assert ["example"] == named(findings, "job.crashed")
     assert [] == named(findings, "rank.first_exit")
 
 
-def test_a_second_exit_of_one_rank_changes_nothing(judged, exited):
-    once = judged(exited(2, 60, exit_code=1))
-    assert once == judged(exited(2, 60, exit_code=1), exited(2, 70, exit_code=1))
+def test_a_second_exit_of_one_rank_changes_nothing(evaluated, exited):
+    once = evaluated(exited(2, 60, exit_code=1))
+    assert once == evaluated(exited(2, 60, exit_code=1), exited(2, 70, exit_code=1))
 
 
-def test_an_oom_kill_accuses_the_host_and_names_the_rank(judged, event):
-    (kill,) = judged(event("host.oom_kill", 60, host="host-1", job=None, pid=1003, rank=3))
+def test_an_oom_kill_accuses_the_host_and_names_the_rank(evaluated, event):
+    (kill,) = evaluated(event("host.oom_kill", 60, host="host-1", job=None, pid=1003, rank=3))
     assert ("host.oom_killed", "host-1", 3.0) == (kill.kind, kill.entity.id, kill.score)
     assert "the kernel killed rank 3 on host host-1 for memory" == kill.text
 
 
-def test_an_oom_kill_of_somebody_else_is_a_weaker_sign(judged, event):
-    (kill,) = judged(event("host.oom_kill", 60, host="host-1", job=None, pid=77))
+def test_an_oom_kill_of_somebody_else_is_a_weaker_sign(evaluated, event):
+    (kill,) = evaluated(event("host.oom_kill", 60, host="host-1", job=None, pid=77))
     assert (1.0, "pid 77") == (kill.score, kill.observed)
 
 
-def test_an_oom_kill_on_a_host_of_another_job_says_nothing(judged, event):
-    assert [] == judged(event("host.oom_kill", 60, host="elsewhere", job=None, pid=77))
+def test_an_oom_kill_on_a_host_of_another_job_says_nothing(evaluated, event):
+    assert [] == evaluated(event("host.oom_kill", 60, host="elsewhere", job=None, pid=77))
 
 
-def test_a_first_process_that_vanished_unseen_leaves_its_peers_to_be_named(judged, exited, named):
+def test_a_first_process_that_vanished_unseen_leaves_its_peers_to_be_named(
+    evaluated, exited, named
+):
     """The docstring's failure mode: rank 2 is gone, and only its peers' exits were seen."""
-    findings = judged(exited(0, 64.0, exit_code=1), exited(1, 64.2, exit_code=1))
+    findings = evaluated(exited(0, 64.0, exit_code=1), exited(1, 64.2, exit_code=1))
     assert ["0"] == named(findings, "rank.first_exit")

@@ -13,18 +13,18 @@ LOCAL_NORM = "training.grad_norm|local"
 COUNT = "training.nonfinite|grad_local"
 SCALE = "training.loss_scale"
 BAD = np.inf
-"""A NaN that was told: the grid keeps it as Inf, since NaN there means that nobody told."""
+"""A NaN that was reported: the grid keeps it as Inf, since NaN there means that nobody reported."""
 
 
 @pytest.fixture
-def judged(steady):
-    """Return a function that judges a job by planes of [ranks, steps]."""
+def evaluated(steady):
+    """Return a function that evaluates a job by planes of [ranks, steps]."""
 
-    def judge(ranks=4, steps=60, events=(), **planes):
+    def evaluate(ranks=4, steps=60, events=(), **planes):
         window = sketch(steady(ranks=ranks, steps=steps), planes=planes, events=events)
-        return window, Nonfinite().judge(window)
+        return window, Nonfinite().evaluate(window)
 
-    return judge
+    return evaluate
 
 
 def losses(ranks=4, steps=60):
@@ -35,11 +35,11 @@ def kinds(findings):
     return [finding.kind for finding in findings]
 
 
-def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(judged):
+def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(evaluated):
     loss = losses()
     loss[2, 40] = loss[:, 41:] = BAD
 
-    window, (symptom, origin) = judged(**{LOSS: loss})
+    window, (symptom, origin) = evaluated(**{LOSS: loss})
 
     assert ("job.nonfinite", "rank.first_nonfinite") == (symptom.kind, origin.kind)
     assert ("2", 3.0, 3.0) == (origin.entity.id, origin.magnitude, origin.score)
@@ -48,171 +48,171 @@ def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(judged):
     assert "since step 40 (100% of the ranks by now)" in symptom.text
 
 
-def test_finite_losses_are_no_finding(judged):
-    assert [] == judged(**{LOSS: losses()})[1]
+def test_finite_losses_are_no_finding(evaluated):
+    assert [] == evaluated(**{LOSS: losses()})[1]
 
 
 @pytest.mark.parametrize("name", ["training.loss", LOSS, LOCAL_NORM])
-def test_every_own_value_accuses(judged, name):
+def test_every_own_value_accuses(evaluated, name):
     values = losses()
     values[1, 50] = BAD
-    _, findings = judged(**{name: values})
+    _, findings = evaluated(**{name: values})
     assert ["job.nonfinite", "rank.first_nonfinite"] == kinds(findings)
 
 
 @pytest.mark.parametrize("of", ["", "|loss", "|grad_local"])
-def test_a_count_accuses_where_the_framework_hides_the_nan(judged, of):
+def test_a_count_accuses_where_the_framework_hides_the_nan(evaluated, of):
     count = np.zeros((4, 60))
     count[1, 50:] = 7.0
-    _, findings = judged(**{f"training.nonfinite{of}": count})
+    _, findings = evaluated(**{f"training.nonfinite{of}": count})
     assert "1" == findings[1].entity.id
 
 
 @pytest.mark.parametrize("name", [GLOBAL_LOSS, NORM, f"{NORM}|global"])
-def test_reduced_values_alone_say_that_and_not_who(judged, name):
+def test_reduced_values_alone_say_that_and_not_who(evaluated, name):
     """The docstring's failure mode: after one all-reduce every rank has the NaN."""
     values = losses()
     values[:, 50:] = BAD
-    _, findings = judged(**{name: values})
+    _, findings = evaluated(**{name: values})
     assert ["job.nonfinite"] == kinds(findings)
 
 
-def test_reduced_counts_alone_say_that_and_not_who(judged):
+def test_reduced_counts_alone_say_that_and_not_who(evaluated):
     count = np.zeros((4, 60))
     count[:, 50:] = 7.0
-    assert ["job.nonfinite"] == kinds(judged(**{"training.nonfinite|grad_reduced": count})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(**{"training.nonfinite|grad_reduced": count})[1])
 
 
-def test_one_rank_that_reports_alone_names_nobody(judged):
+def test_one_rank_that_reports_alone_names_nobody(evaluated):
     """The docstring's other failure mode: rank 0 logs the loss for all."""
     loss = np.full((4, 60), np.nan)
     loss[0] = 2.0
     loss[0, 50:] = BAD
-    assert ["job.nonfinite"] == kinds(judged(**{LOSS: loss})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(**{LOSS: loss})[1])
 
 
-def test_a_single_process_that_goes_bad_has_no_peers(judged):
+def test_a_single_process_that_goes_bad_has_no_peers(evaluated):
     loss = losses(ranks=1)
     loss[0, 50:] = BAD
-    assert ["job.nonfinite"] == kinds(judged(ranks=1, **{LOSS: loss})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(ranks=1, **{LOSS: loss})[1])
 
 
-def test_half_of_the_ranks_at_the_same_step_come_from_no_single_rank(judged):
+def test_half_of_the_ranks_at_the_same_step_come_from_no_single_rank(evaluated):
     loss = losses()
     loss[:2, 50:] = BAD
-    _, findings = judged(**{LOSS: loss})
+    _, findings = evaluated(**{LOSS: loss})
     assert ["job.nonfinite", "job.nonfinite_everywhere"] == kinds(findings)
     assert 2.0 == findings[1].magnitude
 
 
-def test_few_ranks_of_many_at_the_same_step_are_each_named_weakly(judged):
+def test_few_ranks_of_many_at_the_same_step_are_each_named_weakly(evaluated):
     loss = losses(ranks=16)
     loss[[3, 9], 50:] = BAD
-    _, findings = judged(ranks=16, **{LOSS: loss})
+    _, findings = evaluated(ranks=16, **{LOSS: loss})
     assert ["3", "9"] == [f.entity.id for f in findings[1:]]
     assert {1.5} == {f.score for f in findings[1:]}
 
 
-def test_a_job_that_lived_on_for_thirty_finite_steps_is_well_again(judged):
+def test_a_job_that_lived_on_for_thirty_finite_steps_is_well_again(evaluated):
     loss = losses(steps=80)
     loss[2, 40] = BAD
     for steps, count in ((60, 2), (70, 2), (71, 0), (80, 0)):
-        _, findings = judged(steps=steps, **{LOSS: loss[:, :steps]})
+        _, findings = evaluated(steps=steps, **{LOSS: loss[:, :steps]})
         assert count == len(findings), f"after {steps} steps"
 
 
-def test_silence_after_a_bad_value_is_no_recovery(judged):
+def test_silence_after_a_bad_value_is_no_recovery(evaluated):
     loss = losses(steps=80)
     loss[2, 40] = BAD
     loss[:, 41:] = np.nan
-    assert "rank.first_nonfinite" in kinds(judged(steps=80, **{LOSS: loss})[1])
+    assert "rank.first_nonfinite" in kinds(evaluated(steps=80, **{LOSS: loss})[1])
 
 
-def test_an_overflow_that_lowers_the_loss_scale_is_normal_life(judged):
+def test_an_overflow_that_lowers_the_loss_scale_is_normal_life(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 30] = BAD
     scale[:, 30:] = 32768.0
-    assert [] == judged(**{NORM: norm, SCALE: scale})[1]
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
 
 
-def test_a_scale_that_is_reported_with_the_next_step_explains_the_overflow_as_well(judged):
+def test_a_scale_that_is_reported_with_the_next_step_explains_the_overflow_as_well(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 30] = BAD
     scale[:, 31:] = 32768.0
-    assert [] == judged(**{NORM: norm, SCALE: scale})[1]
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
 
 
-def test_an_overflow_on_the_newest_step_waits_for_the_scale(judged):
+def test_an_overflow_on_the_newest_step_waits_for_the_scale(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 59] = BAD
-    assert [] == judged(**{NORM: norm, SCALE: scale})[1]
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
 
 
-def test_a_bad_norm_that_no_falling_scale_explains_counts(judged):
+def test_a_bad_norm_that_no_falling_scale_explains_counts(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 50] = BAD
-    assert ["job.nonfinite"] == kinds(judged(**{NORM: norm, SCALE: scale})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
 
 
-def test_overflow_after_overflow_is_a_collapse_of_the_scale(judged):
+def test_overflow_after_overflow_is_a_collapse_of_the_scale(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 45:] = BAD
     scale[:, 45:] = 65536.0 / 2.0 ** np.arange(1, 16)
 
-    window, findings = judged(**{NORM: norm, SCALE: scale})
+    window, findings = evaluated(**{NORM: norm, SCALE: scale})
 
     assert ["job.nonfinite", "job.loss_scale_collapse"] == kinds(findings)
     assert window.steps.at[0, 45] == findings[0].onset[0]
     assert "fell 15 times, from 65536 to 2" in findings[1].text
 
 
-def test_a_scale_that_fell_a_little_is_no_collapse(judged):
+def test_a_scale_that_fell_a_little_is_no_collapse(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
     norm[:, 50:] = BAD
     scale[:, 50:] = 32768.0
-    assert ["job.nonfinite"] == kinds(judged(**{NORM: norm, SCALE: scale})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
 
 
-def test_a_scale_that_nobody_tells_any_more_explains_nothing(judged):
+def test_a_scale_that_nobody_tells_any_more_explains_nothing(evaluated):
     norm, scale = losses(), np.full((4, 60), np.nan)
     norm[:, 50:] = BAD
     scale[:, 3] = 65536.0
-    assert ["job.nonfinite"] == kinds(judged(**{NORM: norm, SCALE: scale})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
 
 
-def test_an_event_is_enough_and_sets_the_second(judged, event):
+def test_an_event_is_enough_and_sets_the_second(evaluated, event):
     numeric = event("training.numeric", 40.5, rank=3, step=40, what="loss", value="nan")
-    _, findings = judged(events=(numeric,), **{LOSS: losses()})
+    _, findings = evaluated(events=(numeric,), **{LOSS: losses()})
     assert ["job.nonfinite", "rank.first_nonfinite"] == kinds(findings)
     assert ("3", START + 40.5) == (findings[1].entity.id, findings[1].onset[0])
 
 
-def test_an_event_about_reduced_values_names_nobody(judged, event):
+def test_an_event_about_reduced_values_names_nobody(evaluated, event):
     numeric = event("training.numeric", 40.5, rank=3, step=40, what="grad_reduced")
-    assert ["job.nonfinite"] == kinds(judged(events=(numeric,), **{LOSS: losses()})[1])
+    assert ["job.nonfinite"] == kinds(evaluated(events=(numeric,), **{LOSS: losses()})[1])
 
 
-def test_an_event_ahead_of_every_step_is_told_at_once(judged, event):
+def test_an_event_ahead_of_every_step_is_told_at_once(evaluated, event):
     numeric = event("training.numeric", 61.0, rank=3, step=60, what="grad_local")
 
-    _, (symptom, origin) = judged(events=(numeric,), **{LOSS: losses()})
+    _, (symptom, origin) = evaluated(events=(numeric,), **{LOSS: losses()})
 
     assert ("3", START + 61.0) == (origin.entity.id, origin.onset[0])
     assert "since step 60" in symptom.text
 
 
-def test_of_two_events_ahead_the_earlier_step_is_the_origin(judged, event):
+def test_of_two_events_ahead_the_earlier_step_is_the_origin(evaluated, event):
     marks = [
         event("training.numeric", 62.0, rank=1, step=61, what="loss"),
         event("training.numeric", 61.0, rank=3, step=60, what="loss"),
     ]
-    _, findings = judged(events=tuple(marks), **{LOSS: losses()})
+    _, findings = evaluated(events=tuple(marks), **{LOSS: losses()})
     assert ["3"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
 
 
 def test_an_event_before_the_first_step_ended_is_heard(event, steady):
     numeric = event("training.numeric", 1.0, rank=3, step=0, what="loss")
-    findings = Nonfinite().judge(sketch(steady(steps=0), events=(numeric,)))
+    findings = Nonfinite().evaluate(sketch(steady(steps=0), events=(numeric,)))
     assert ["job.nonfinite"] == kinds(findings), "nobody has told a finite value yet"
 
 
@@ -228,6 +228,6 @@ def test_an_event_before_the_first_step_ended_is_heard(event, steady):
         pytest.param({"rank": 3, "step": 70, "what": "grad_reduced"}, id="reduced, and ahead"),
     ],
 )
-def test_events_that_point_nowhere_are_no_finding(judged, event, pairs):
+def test_events_that_point_nowhere_are_no_finding(evaluated, event, pairs):
     numeric = event("training.numeric", 40.5, **{"what": "loss", **pairs})
-    assert [] == judged(events=(numeric,), **{LOSS: losses()})[1]
+    assert [] == evaluated(events=(numeric,), **{LOSS: losses()})[1]

@@ -14,22 +14,22 @@ def steps(**planes):
     return Steps(np.arange(first.shape[1]), np.ones(first.shape).cumsum(axis=1), planes)
 
 
-def own(told):
-    found = own_time.own_time(told)
+def own(valid):
+    found = own_time.own_time(valid)
     assert found is not None
     return found
 
 
 def test_own_time_is_what_the_rank_says_it_computed():
-    told = steps(
+    valid = steps(
         **{own_time.COMPUTE: np.array([[1.0, 2.0]]), own_time.STEP: np.array([[9.0, 9.0]])}
     )
-    assert [[1.0, 2.0]] == own(told).tolist()
+    assert [[1.0, 2.0]] == own(valid).tolist()
 
 
 def test_else_it_is_the_step_less_the_wait_and_never_negative():
-    told = steps(**{own_time.STEP: np.array([[3.0, 1.0]]), own_time.COMM: np.array([[1.0, 2.0]])})
-    assert [[2.0, 0.0]] == own(told).tolist()
+    valid = steps(**{own_time.STEP: np.array([[3.0, 1.0]]), own_time.COMM: np.array([[1.0, 2.0]])})
+    assert [[2.0, 0.0]] == own(valid).tolist()
 
 
 def test_a_step_alone_says_nothing_about_a_rank():
@@ -37,8 +37,8 @@ def test_a_step_alone_says_nothing_about_a_rank():
 
 
 def test_seconds_that_no_step_can_take_are_no_measurement():
-    told = steps(**{own_time.COMPUTE: np.array([[1.0, 1e300, np.inf]])})
-    np.testing.assert_allclose(np.array([[1.0, NAN, NAN]]), own(told))
+    valid = steps(**{own_time.COMPUTE: np.array([[1.0, 1e300, np.inf]])})
+    np.testing.assert_allclose(np.array([[1.0, NAN, NAN]]), own(valid))
 
 
 def test_work_that_tokens_explain_becomes_flat():

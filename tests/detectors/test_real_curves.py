@@ -17,10 +17,10 @@ def test_no_healthy_run_is_called_stopped_or_corrupted(real_data):
     said = []
     for name in np.unique(run):
         own = milliseconds[run == name][None, :].astype(float) / 1_000
-        told = loss[run == name][None, :]
+        valid = loss[run == name][None, :]
         for end in np.linspace(20, own.shape[1], 10).astype(int):
-            planes = {"training.loss|local": told[:, :end]}
+            planes = {"training.loss|local": valid[:, :end]}
             window = sketch(own[:, :end], hosts=1, planes=planes)
-            found = [f for detector in detectors() for f in detector.judge(window)]
+            found = [f for detector in detectors() for f in detector.evaluate(window)]
             said += [(name, end, f.text) for f in found if f.kind in STOPPING]
     assert [] == said

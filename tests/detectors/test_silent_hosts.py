@@ -8,28 +8,28 @@ from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
-def judged(steady):
-    """Return a function that judges a job whose hosts were last heard so many seconds ago."""
+def evaluated(steady):
+    """Return a function that evaluates a job whose hosts were last received so many seconds ago."""
 
-    def judge(*silence, cadence=1.0, **fields):
+    def evaluate(*silence, cadence=1.0, **fields):
         hosts = len(silence)
         window = sketch(
             steady(ranks=2 * hosts),
             hosts=hosts,
             now=START + 120,
-            host_heard=START + 120 - np.array(silence),
-            host_cadence=np.broadcast_to(cadence, hosts).astype(float),
+            host_last_received=START + 120 - np.array(silence),
+            host_interval=np.broadcast_to(cadence, hosts).astype(float),
             **fields,
         )
-        return SilentHosts().judge(window)
+        return SilentHosts().evaluate(window)
 
-    return judge
+    return evaluate
 
 
-def test_a_host_silent_for_longer_than_its_habit_is_named(judged):
-    (finding,) = judged(0.5, 15.0)
+def test_a_host_silent_for_longer_than_its_habit_is_named(evaluated):
+    (finding,) = evaluated(0.5, 15.0)
     assert ("host.silent", "host-1", (2, 3)) == (
-        finding.kind, finding.entity.id, finding.entity.ranks,
+        finding.kind, finding.entity.id, tuple(finding.entity.ranks),
     )  # fmt: skip
     assert (START + 105, START + 106) == finding.onset
     assert "host host-1 has said nothing for 15 s" == finding.text
@@ -47,55 +47,55 @@ def test_a_host_silent_for_longer_than_its_habit_is_named(judged):
         pytest.param((0.5, 15.0, 20.0), 1.0, ["host-1", "host-2"], id="two hosts at once"),
     ],
 )
-def test_silence_is_measured_against_the_hosts_own_habit(judged, silence, cadence, named):
-    assert named == [f.entity.id for f in judged(*silence, cadence=cadence)]
+def test_silence_is_measured_against_the_hosts_own_habit(evaluated, silence, cadence, named):
+    assert named == [f.entity.id for f in evaluated(*silence, cadence=cadence)]
 
 
-def test_everybody_silent_together_is_the_end_of_the_data(judged):
-    assert [] == judged(60.0, 60.0)
-    assert [] == judged(60.0, 59.0, 58.0)
+def test_everybody_silent_together_is_the_end_of_the_data(evaluated):
+    assert [] == evaluated(60.0, 60.0)
+    assert [] == evaluated(60.0, 59.0, 58.0)
 
 
-def test_a_job_on_one_host_has_nobody_to_compare_with(judged):
-    assert [] == judged(600.0)
+def test_a_job_on_one_host_has_nobody_to_compare_with(evaluated):
+    assert [] == evaluated(600.0)
 
 
-def test_a_host_that_was_never_heard_is_not_called_silent(judged):
-    assert [] == judged(0.5, np.inf)
+def test_a_host_that_was_never_heard_is_not_called_silent(evaluated):
+    assert [] == evaluated(0.5, np.inf)
 
 
 @pytest.mark.parametrize("code", [0, "0"])
-def test_a_host_whose_ranks_all_ended_in_order_is_not_missed(judged, event, code):
+def test_a_host_whose_ranks_all_ended_in_order_is_not_missed(evaluated, event, code):
     ended = (
         event("training.phase", 59, host="host-1", rank=2, phase="shutdown"),
         event("process.exit", 60, host="host-1", rank=3, exit_code=code),
     )
-    assert [] == judged(0.5, 15.0, events=ended)
+    assert [] == evaluated(0.5, 15.0, events=ended)
 
 
-def test_a_host_of_which_one_rank_ended_in_order_is_missed(judged, event):
+def test_a_host_of_which_one_rank_ended_in_order_is_missed(evaluated, event):
     ended = event("training.phase", 59, host="host-1", rank=2, phase="shutdown")
     nobodys = event("process.exit", 60, host="host-1", exit_code=0)
     crashed = event("process.exit", 60, host="host-1", rank=3, exit_code=1)
-    findings = judged(0.5, 15.0, events=(ended, nobodys, crashed))
+    findings = evaluated(0.5, 15.0, events=(ended, nobodys, crashed))
     assert ["host-1"] == [f.entity.id for f in findings]
 
 
 def test_a_host_without_which_the_job_goes_on_stepping_is_alive(steady):
     """Its agent or its network is not; a synchronous job cannot step without all its ranks."""
-    window = sketch(steady(), host_heard=np.array([START + 60.0, START + 30.0]))
+    window = sketch(steady(), host_last_received=np.array([START + 60.0, START + 30.0]))
     window.steps.at[2:, 40:] = np.nan
-    assert [] == SilentHosts().judge(window)
+    assert [] == SilentHosts().evaluate(window)
 
 
 def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
-    window = sketch(steady(), now=START + 80, host_heard=np.array([START + 80, START + 55]))
+    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 55]))
     window.steps.at[2:, 58:] = np.nan
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().judge(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
 def test_a_silent_host_that_never_told_a_step_is_named_while_others_step(steady):
     """Nothing of it is missed by the steps: agents may be on hosts that the probe is not."""
-    window = sketch(steady(), now=START + 80, host_heard=np.array([START + 80, START + 55]))
+    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 55]))
     window.steps.at[2:] = np.nan
-    assert ["host-1"] == [f.entity.id for f in SilentHosts().judge(window)]
+    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]

@@ -20,23 +20,23 @@ def ages(until, ranks=4, rows=None):
 
 
 @pytest.fixture
-def judged(steady):
-    """Return a function that judges a job whose last step ended 60 s after START."""
+def evaluated(steady):
+    """Return a function that evaluates a job whose last step ended 60 s after START."""
 
-    def judge(now, *, spoken=None, ranks=4, last_step=None, **fields):
+    def evaluate(now, *, spoken=None, ranks=4, last_step=None, **fields):
         own = steady(ranks=ranks, spread=0.0)
-        told = {AGE: ages(now if spoken is None else spoken, ranks), **fields.pop("readings", {})}
-        window = sketch(own, now=START + now, rank_readings=told, **fields)
+        valid = {AGE: ages(now if spoken is None else spoken, ranks), **fields.pop("readings", {})}
+        window = sketch(own, now=START + now, rank_readings=valid, **fields)
         for row, column in (last_step or {}).items():
             window.steps.at[row, column + 1 :] = np.nan
-        return Stalls().judge(window)
+        return Stalls().evaluate(window)
 
-    return judge
+    return evaluate
 
 
 @pytest.fixture
 def group():
-    """Return a function that makes a group of all ranks by their counters, told at a second."""
+    """Return a function that makes a group of all ranks by their counters, reported at a second."""
 
     def make(enqueued, completed, at=90.0, changed=61.0, kind="dp"):
         size = len(enqueued)
@@ -57,8 +57,8 @@ def kinds(findings):
     return [finding.kind for finding in findings]
 
 
-def test_a_job_whose_ranks_speak_and_step_no_more_is_stalled_since_its_last_step(judged):
-    (finding,) = judged(90)
+def test_a_job_whose_ranks_speak_and_step_no_more_is_stalled_since_its_last_step(evaluated):
+    (finding,) = evaluated(90)
     assert "job.stalled" == finding.kind
     assert (START + 60, START + 61) == finding.onset
     assert 30.0 == finding.magnitude
@@ -66,15 +66,15 @@ def test_a_job_whose_ranks_speak_and_step_no_more_is_stalled_since_its_last_step
 
 
 @pytest.mark.parametrize(("now", "count"), [(60, 0), (69, 0), (70, 1)])
-def test_the_first_word_comes_after_about_ten_seconds(judged, now, count):
-    assert count == len(judged(now))
+def test_the_first_word_comes_after_about_ten_seconds(evaluated, now, count):
+    assert count == len(evaluated(now))
 
 
 def test_a_slow_job_is_given_two_and_a_half_steps(steady):
     own = steady(seconds=19.8)
     end = 60 * 20
     early, late = (
-        Stalls().judge(sketch(own, now=START + end + s, rank_readings={AGE: ages(end + s)}))
+        Stalls().evaluate(sketch(own, now=START + end + s, rank_readings={AGE: ages(end + s)}))
         for s in (45, 65)
     )
     assert ([], ["job.stalled"]) == (early, kinds(late))
@@ -83,46 +83,49 @@ def test_a_slow_job_is_given_two_and_a_half_steps(steady):
 @pytest.mark.parametrize(
     ("now", "score"), [(70, 1.0), (85, 1.0), (90, 2.0), (115, 2.0), (120, 3.0)]
 )
-def test_without_a_suspect_certainty_grows_with_the_wait(judged, now, score):
-    assert score == judged(now)[0].score
+def test_without_a_suspect_certainty_grows_with_the_wait(evaluated, now, score):
+    assert score == evaluated(now)[0].score
 
 
 @pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (85, 2.0), (90, 3.0)])
-def test_where_counters_agree_it_is_certain_sooner(judged, group, now, score):
+def test_where_counters_agree_it_is_certain_sooner(evaluated, group, now, score):
     behind = group([100, 100, 99, 100], [99] * 4, at=now)
-    assert score == judged(now, groups=(behind,))[0].score
+    assert score == evaluated(now, groups=(behind,))[0].score
 
 
-def test_a_wait_that_the_job_has_shown_before_is_not_certain(judged):
+def test_a_wait_that_the_job_has_shown_before_is_not_certain(evaluated):
     """It evaluated for 100 s once."""
-    before, now = judged(60 + 100 + 40, gaps={30: 100.0}), judged(60 + 100 + 160, gaps={30: 100.0})
+    before, now = (
+        evaluated(60 + 100 + 40, gaps={30: 100.0}),
+        evaluated(60 + 100 + 160, gaps={30: 100.0}),
+    )
     assert (1.0, 3.0) == (before[0].score, now[0].score)
 
 
-def test_a_job_whose_sources_are_all_silent_is_over_and_not_stalled(judged):
-    assert [] == judged(600, spoken=62)
+def test_a_job_whose_sources_are_all_silent_is_over_and_not_stalled(evaluated):
+    assert [] == evaluated(600, spoken=62)
 
 
 @pytest.mark.parametrize("phase", ["eval", "checkpoint", "init"])
-def test_a_phase_that_takes_its_time_is_normal_life(judged, event, phase):
+def test_a_phase_that_takes_its_time_is_normal_life(evaluated, event, phase):
     begun = event("training.phase", 62, rank=0, phase=phase)
-    assert [] == judged(200, events=(begun,))
-    assert ["job.stalled"] == kinds(judged(300, events=(begun,)))
+    assert [] == evaluated(200, events=(begun,))
+    assert ["job.stalled"] == kinds(evaluated(300, events=(begun,)))
 
 
-def test_a_phase_that_ended_is_progress(judged, event):
+def test_a_phase_that_ended_is_progress(evaluated, event):
     back = (
         event("training.phase", 62, rank=0, phase="eval"),
         event("training.phase", 130, rank=0, phase="train"),
     )
-    assert [] == judged(139, events=back)
-    (finding,) = judged(150, events=back)
+    assert [] == evaluated(139, events=back)
+    (finding,) = evaluated(150, events=back)
     assert START + 130 == finding.onset[0]
 
 
 @pytest.mark.parametrize(("now", "score"), [(75, 1.0), (120, 1.0), (126, 3.0)])
 def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
-    judged, group, event, now, score
+    evaluated, group, event, now, score
 ):
     """One rank may go on writing what all of them said they had written."""
     saved = (
@@ -130,38 +133,38 @@ def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
         event("training.phase", 62, rank=0, phase="train"),
     )
     behind = group([100, 100, 99, 100], [99] * 4, at=now)
-    stalled, *signs = judged(now, groups=(behind,), events=saved)
+    stalled, *signs = evaluated(now, groups=(behind,), events=saved)
     assert score == stalled.score
     assert ["rank.behind_enqueued"] == kinds(signs)
 
 
-def test_a_job_that_said_it_shuts_down_is_not_stalled(judged, event):
+def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
     events = [event("training.phase", 62, rank=rank, phase="shutdown") for rank in range(4)]
-    assert [] == judged(200, events=tuple(events))
+    assert [] == evaluated(200, events=tuple(events))
     partly = (events[0], event("training.phase", 62, rank=1, phase="train"))
-    assert ["job.stalled"] == kinds(judged(200, events=partly))
+    assert ["job.stalled"] == kinds(evaluated(200, events=partly))
 
 
-def test_a_job_whose_processes_all_ended_is_not_stalled(judged, event):
+def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
-    assert [] == judged(200, events=events)
-    assert ["job.stalled"] == kinds(judged(200, events=events[:3]))
+    assert [] == evaluated(200, events=events)
+    assert ["job.stalled"] == kinds(evaluated(200, events=events[:3]))
 
 
-def test_collectives_that_go_on_are_an_evaluation(judged, group):
+def test_collectives_that_go_on_are_an_evaluation(evaluated, group):
     going_on = group([140] * 4, [140] * 4, at=100, changed=98)
-    assert [] == judged(100, groups=(going_on,))
+    assert [] == evaluated(100, groups=(going_on,))
 
 
 def test_one_step_or_none_is_start_up_and_another_detectors(steady):
     for steps in (0, 1):
         window = sketch(steady(steps=steps), now=START + 300, rank_readings={AGE: ages(300)})
-        assert [] == Stalls().judge(window)
+        assert [] == Stalls().evaluate(window)
 
 
 def test_two_steps_are_enough_to_know_what_is_usual(steady):
     window = sketch(steady(steps=2), now=START + 300, rank_readings={AGE: ages(300)})
-    assert ["job.stalled"] == kinds(Stalls().judge(window))
+    assert ["job.stalled"] == kinds(Stalls().evaluate(window))
 
 
 @pytest.mark.parametrize(
@@ -185,59 +188,59 @@ def test_two_steps_are_enough_to_know_what_is_usual(steady):
         "one who tells alone is compared with nobody",
     ],
 )
-def test_counters_of_a_group_say_who_is_behind(judged, group, enqueued, completed, kind, who):
-    findings = judged(90, groups=(group(enqueued, completed),))
+def test_counters_of_a_group_say_who_is_behind(evaluated, group, enqueued, completed, kind, who):
+    findings = evaluated(90, groups=(group(enqueued, completed),))
     assert who == [f.entity.id for f in findings if f.kind == kind]
     assert {"job.stalled"} | ({kind} if who else set()) == set(kinds(findings))
 
 
-def test_pipeline_groups_are_left_out(judged, group):
+def test_pipeline_groups_are_left_out(evaluated, group):
     behind = group([100, 100, 99, 100], [99] * 4, kind="pp")
-    assert ["job.stalled"] == kinds(judged(90, groups=(behind,)))
+    assert ["job.stalled"] == kinds(evaluated(90, groups=(behind,)))
 
 
-def test_counters_told_before_the_stall_began_say_nothing(judged, group):
+def test_counters_told_before_the_stall_began_say_nothing(evaluated, group):
     behind = group([100, 100, 99, 100], [99] * 4, at=[60, 60, 60, 90])
-    assert ["job.stalled"] == kinds(judged(90, groups=(behind,)))
+    assert ["job.stalled"] == kinds(evaluated(90, groups=(behind,)))
 
 
-def test_a_rank_behind_in_two_groups_is_told_once(judged, group):
+def test_a_rank_behind_in_two_groups_is_told_once(evaluated, group):
     groups = (group([9, 9, 8, 9], [8] * 4), group([100, 100, 99, 100], [99] * 4, kind="tp"))
-    findings = judged(90, groups=groups)
+    findings = evaluated(90, groups=groups)
     assert 1 == kinds(findings).count("rank.behind_enqueued")
 
 
-def test_a_rank_whose_last_step_is_older_is_behind(judged):
-    findings = judged(90, last_step={3: 57})
+def test_a_rank_whose_last_step_is_older_is_behind(evaluated):
+    findings = evaluated(90, last_step={3: 57})
     (behind,) = [f for f in findings if f.kind == "rank.behind_step"]
     assert ("3", 57.0, 59.0) == (behind.entity.id, behind.observed, behind.expected)
 
 
-def test_most_ranks_cannot_be_behind_the_few(judged):
-    findings = judged(90, last_step={0: 58, 1: 58, 2: 58})
+def test_most_ranks_cannot_be_behind_the_few(evaluated):
+    findings = evaluated(90, last_step={0: 58, 1: 58, 2: 58})
     assert ["job.stalled"] == kinds(findings)
 
 
-def test_a_stack_outside_any_collective_names_the_stuck_rank(judged, event):
+def test_a_stack_outside_any_collective_names_the_stuck_rank(evaluated, event):
     stacks = [
         event("process.stack", 80, rank=rank, text="main\n  train\n  backward\n  all_reduce")
         for rank in (0, 1, 3)
     ]
     stuck = event("process.stack", 80, rank=2, text="main\n  train\n  load\n  time.sleep")
 
-    findings = judged(90, events=(*stacks, stuck))
+    findings = evaluated(90, events=(*stacks, stuck))
 
     (outside,) = [f for f in findings if f.kind == "rank.outside_collective"]
     assert "2" == outside.entity.id
     assert "time.sleep" in str(outside.observed)
 
 
-def test_stacks_may_be_written_innermost_first(judged, event):
+def test_stacks_may_be_written_innermost_first(evaluated, event):
     head = "Thread 1 (most recent call first):\n"
     waits = head + "wait (torch/c10d.py)\n" + "main.py\n" * 5
     sleeps = head + "sleep (lock.py)\n" + "main.py\n" * 4 + "all_reduce (c10d.py)"
     stacks = [event("process.stack", 80, rank=rank, text=waits) for rank in (0, 1, 3)]
-    findings = judged(90, events=(*stacks, event("process.stack", 80, rank=2, text=sleeps)))
+    findings = evaluated(90, events=(*stacks, event("process.stack", 80, rank=2, text=sleeps)))
     assert ["2"] == [f.entity.id for f in findings if f.kind == "rank.outside_collective"]
 
 
@@ -250,21 +253,21 @@ def test_stacks_may_be_written_innermost_first(judged, event):
         pytest.param({9: "sleep", 0: "all_gather"}, id="a rank that is not there"),
     ],
 )
-def test_stacks_that_do_not_differ_accuse_nobody(judged, event, texts):
+def test_stacks_that_do_not_differ_accuse_nobody(evaluated, event, texts):
     stacks = tuple(event("process.stack", 80, rank=r, text=text) for r, text in texts.items())
-    assert ["job.stalled"] == kinds(judged(90, events=stacks))
+    assert ["job.stalled"] == kinds(evaluated(90, events=stacks))
 
 
-def test_a_stack_from_before_the_stall_says_nothing(judged, event):
+def test_a_stack_from_before_the_stall_says_nothing(evaluated, event):
     stacks = tuple(
         event("process.stack", 30, rank=r, text="sleep" if r == 2 else "recv") for r in range(4)
     )
-    assert ["job.stalled"] == kinds(judged(90, events=stacks))
+    assert ["job.stalled"] == kinds(evaluated(90, events=stacks))
 
 
-def test_a_silent_probe_on_a_host_that_speaks_is_a_sign(judged):
-    heard = np.array([90.0, 90.0, 63.0, 90.0]) + START
-    findings = judged(90, heard=heard)
+def test_a_silent_probe_on_a_host_that_speaks_is_a_sign(evaluated):
+    last_received = np.array([90.0, 90.0, 63.0, 90.0]) + START
+    findings = evaluated(90, last_received=last_received)
     (silent,) = [f for f in findings if f.kind == "rank.probe_silent"]
     assert ("2", 27.0) == (silent.entity.id, silent.observed)
 
@@ -272,34 +275,36 @@ def test_a_silent_probe_on_a_host_that_speaks_is_a_sign(judged):
 @pytest.mark.parametrize(
     "fields",
     [
-        pytest.param({"host_heard": np.array([90.0, 63.0]) + START}, id="its host is silent too"),
+        pytest.param(
+            {"host_last_received": np.array([90.0, 63.0]) + START}, id="its host is silent too"
+        ),
         pytest.param({"hosts": 0, "host_of": np.full(4, -1)}, id="no host is known"),
         pytest.param({"host_of": np.array([0, 0, -1, 1])}, id="its own host is not known"),
     ],
 )
-def test_a_silent_probe_without_a_speaking_host_is_no_sign(judged, fields):
-    heard = np.array([90.0, 90.0, 63.0, 90.0]) + START
-    assert ["job.stalled"] == kinds(judged(90, heard=heard, **fields))
+def test_a_silent_probe_without_a_speaking_host_is_no_sign(evaluated, fields):
+    last_received = np.array([90.0, 90.0, 63.0, 90.0]) + START
+    assert ["job.stalled"] == kinds(evaluated(90, last_received=last_received, **fields))
 
 
-def test_most_probes_cannot_be_silent(judged):
-    heard = np.array([90.0, 63.0, 63.0, 63.0]) + START
-    assert ["job.stalled"] == kinds(judged(90, heard=heard))
+def test_most_probes_cannot_be_silent(evaluated):
+    last_received = np.array([90.0, 63.0, 63.0, 63.0]) + START
+    assert ["job.stalled"] == kinds(evaluated(90, last_received=last_received))
 
 
 @pytest.mark.parametrize("metric", ["process.cpu.utilization", "hw.gpu.utilization"])
-def test_the_one_idle_process_among_busy_waiters_is_a_sign(judged, metric):
+def test_the_one_idle_process_among_busy_waiters_is_a_sign(evaluated, metric):
     at = START + np.arange(0.0, 91, 5)
     busy = readings(at, np.array([[1.0], [0.98], [0.01], [1.0]]))
-    findings = judged(90, readings={metric: busy})
+    findings = evaluated(90, readings={metric: busy})
     (idle,) = [f for f in findings if f.kind == "rank.idle_process"]
     assert ("2", metric) == (idle.entity.id, idle.signal)
 
 
-def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(judged):
+def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(evaluated):
     at = START + np.arange(0.0, 91, 5)
     busy = readings(at, np.array([[0.01], [0.02], [1.0], [0.01]]))
-    findings = judged(90, readings={"process.cpu.utilization": busy})
+    findings = evaluated(90, readings={"process.cpu.utilization": busy})
     assert ["2"] == [f.entity.id for f in findings if f.kind == "rank.idle_process"]
 
 
@@ -311,31 +316,31 @@ def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(judged):
         pytest.param([1.0, np.nan, 0.0, np.nan], id="two that tell are too few"),
     ],
 )
-def test_activity_that_singles_nobody_out_is_no_sign(judged, levels):
+def test_activity_that_singles_nobody_out_is_no_sign(evaluated, levels):
     at = START + np.arange(0.0, 91, 5)
     busy = readings(at, np.array(levels)[:, None])
-    findings = judged(90, readings={"process.cpu.utilization": busy})
+    findings = evaluated(90, readings={"process.cpu.utilization": busy})
     assert ["job.stalled"] == kinds(findings)
 
 
 def test_counters_keep_a_job_without_ages_speaking(steady, group):
-    told = group([100, 100, 99, 100], [99] * 4, at=90)
-    findings = Stalls().judge(sketch(steady(), now=START + 90, groups=(told,)))
+    valid = group([100, 100, 99, 100], [99] * 4, at=90)
+    findings = Stalls().evaluate(sketch(steady(), now=START + 90, groups=(valid,)))
     assert "rank.behind_enqueued" in kinds(findings)
 
 
 @pytest.mark.parametrize("metric", ["system.cpu.utilization", "system.memory.usage"])
 def test_the_hosts_speak_for_a_job_that_tells_only_steps(steady, metric):
     at = START + np.arange(0.0, 91, 5)
-    told = {metric: readings(at, np.full((2, 1), 0.3))}
-    findings = Stalls().judge(sketch(steady(), now=START + 90, host_readings=told))
+    valid = {metric: readings(at, np.full((2, 1), 0.3))}
+    findings = Stalls().evaluate(sketch(steady(), now=START + 90, host_readings=valid))
     assert ["job.stalled"] == kinds(findings)
 
 
 def test_where_nothing_speaks_beside_the_steps_nothing_is_said(steady):
-    assert [] == Stalls().judge(sketch(steady(), now=START + 300))
+    assert [] == Stalls().evaluate(sketch(steady(), now=START + 300))
 
 
-def test_without_counters_stacks_or_activity_nobody_is_named(judged):
+def test_without_counters_stacks_or_activity_nobody_is_named(evaluated):
     """The docstring's failure mode."""
-    assert ["job.stalled"] == kinds(judged(300))
+    assert ["job.stalled"] == kinds(evaluated(300))

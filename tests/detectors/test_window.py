@@ -17,9 +17,9 @@ def window(steady):
 
 def test_a_plane_that_nobody_reports_is_all_nan():
     steps = Steps(
-        np.arange(3), np.zeros((2, 3)), {"told": np.ones((2, 3)), "empty": np.full((2, 3), NAN)}
+        np.arange(3), np.zeros((2, 3)), {"valid": np.ones((2, 3)), "empty": np.full((2, 3), NAN)}
     )
-    assert steps.has("told")
+    assert steps.has("valid")
     assert not steps.has("empty")
     assert not steps.has("other")
     assert np.isnan(steps.plane("other")).all()
@@ -39,11 +39,11 @@ def test_the_newest_steps_are_cut_off_in_every_plane(count, left):
 
 
 def test_the_latest_reading_is_the_newest_wherever_it_stands_in_the_ring():
-    told = Readings(
+    valid = Readings(
         np.array([[30.0, 10.0, 20.0], [NAN, 5.0, NAN]]),
         np.array([[3.0, 1.0, 2.0], [NAN, 9.0, NAN]]),
     )
-    value, at = told.latest()
+    value, at = valid.latest()
     assert ([3.0, 9.0], [30.0, 5.0]) == (value.tolist(), at.tolist())
 
 
@@ -54,25 +54,25 @@ def test_without_readings_the_latest_is_nan():
 
 
 def test_a_mean_takes_what_lies_after_the_start_up_to_the_end():
-    told = readings(np.array([10.0, 20.0, 30.0]), np.array([[1.0, 2.0, 6.0], [1.0, NAN, NAN]]))
-    assert [4.0, NAN] == pytest.approx(told.mean(10.0, 30.0).tolist(), nan_ok=True)
+    valid = readings(np.array([10.0, 20.0, 30.0]), np.array([[1.0, 2.0, 6.0], [1.0, NAN, NAN]]))
+    assert [4.0, NAN] == pytest.approx(valid.mean(10.0, 30.0).tolist(), nan_ok=True)
 
 
 def test_a_rate_is_growth_over_the_time_between_the_readings_inside():
-    told = Readings(np.array([[40.0, 10.0, 20.0]]), np.array([[9.0, 0.0, 2.0]]))
-    assert [0.3] == told.rate(10.0, 40.0).tolist()
-    assert [0.2] == told.rate(0.0, 30.0).tolist()
+    valid = Readings(np.array([[40.0, 10.0, 20.0]]), np.array([[9.0, 0.0, 2.0]]))
+    assert [0.3] == valid.rate(10.0, 40.0).tolist()
+    assert [0.2] == valid.rate(0.0, 30.0).tolist()
 
 
 def test_a_counter_that_fell_began_again():
-    told = readings(np.array([10.0, 20.0, 30.0]), np.array([[100.0, 104.0, 6.0]]))
-    assert [0.5] == told.rate(0.0, 30.0).tolist()
+    valid = readings(np.array([10.0, 20.0, 30.0]), np.array([[100.0, 104.0, 6.0]]))
+    assert [0.5] == valid.rate(0.0, 30.0).tolist()
 
 
 def test_fewer_than_two_readings_have_no_rate():
-    told = readings(np.array([10.0, 20.0]), np.array([[1.0, 2.0]]))
-    assert np.isnan(told.rate(15.0, 30.0)).all()
-    assert np.isnan(told.rate(10.0, 10.0)).all()
+    valid = readings(np.array([10.0, 20.0]), np.array([[1.0, 2.0]]))
+    assert np.isnan(valid.rate(15.0, 30.0)).all()
+    assert np.isnan(valid.rate(10.0, 10.0)).all()
 
 
 def test_places_are_named_by_row(window):
@@ -91,5 +91,5 @@ def test_a_rank_has_a_row_or_none(window):
 def test_a_metric_that_nobody_reports_has_rows_without_readings(window, steady):
     assert (4, 0) == window.of_ranks("any").at.shape
     assert (2, 0) == window.of_hosts("any").at.shape
-    told = readings(START + np.arange(3.0), np.ones((2, 1)))
-    assert told is sketch(steady(), host_readings={"any": told}).of_hosts("any")
+    valid = readings(START + np.arange(3.0), np.ones((2, 1)))
+    assert valid is sketch(steady(), host_readings={"any": valid}).of_hosts("any")

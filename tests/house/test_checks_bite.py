@@ -86,7 +86,7 @@ def test_mypy_bites(house: Path):
 
 
 def test_pyright_bites(house: Path):
-    """Its settings are ours but for `include`: one room is enough to see it strict."""
+    """Its settings are ours but for `include`: one package is enough to see it strict."""
     settings = tomllib.loads((house / "pyproject.toml").read_text())["tool"]["pyright"]
     (house / "pyrightconfig.json").write_text(json.dumps({**settings, "include": ["vocabulary"]}))
     (house / "vocabulary" / "seeded.py").write_text(
@@ -98,7 +98,7 @@ def test_pyright_bites(house: Path):
 
 
 def test_the_layers_bite(house: Path):
-    """Upwards, sideways, a foreign library, and a room that the contract does not know."""
+    """Upwards, sideways, a foreign library, and a package that the contract does not know."""
     for name, text in IMPORTS.items():
         (house / name).write_text(text)
     (house / "cellar").mkdir()

@@ -1,4 +1,4 @@
-"""What is built is what is in the rooms, and the base install stands alone."""
+"""What is built is what is in the packages, and the base install stands alone."""
 
 import os
 import re
@@ -45,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def files_of_rooms() -> set[str]:
-    """Return every file of every room, as `rankscope/<room>/...`."""
+    """Return every file of every package, as `rankscope/<package>/...`."""
     return {
         f"rankscope/{path.relative_to(ROOT).as_posix()}"
         for room in ROOMS
@@ -55,7 +55,7 @@ def files_of_rooms() -> set[str]:
 
 
 def test_every_room_is_linked_and_typed():
-    """A room without its link is not installed; without py.typed its types are not seen."""
+    """A package without its link is not installed; without py.typed its types are not seen."""
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
         "contracts"
     ][0]["layers"]

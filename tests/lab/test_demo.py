@@ -1,4 +1,4 @@
-"""The parts of the demo that need no job: how hosts are divided, how answers are judged."""
+"""The parts of the demo that need no job: how hosts are divided, how answers are evaluated."""
 
 import contextlib
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from rankscope.lab.demo.hosts import divide
 from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.verdict import judge
+from rankscope.lab.demo.verdict import evaluate
 
 
 def document(fault, kind, entity_id, host):
@@ -47,7 +47,7 @@ def test_one_cpu_is_divided_by_priority_and_that_is_said():
     ],
 )
 def test_a_host_fault_is_right_only_at_its_host(answer, right):
-    verdict = judge(document(*answer), fault="host.cpu_contention", host="demo-b", rank=None)
+    verdict = evaluate(document(*answer), fault="host.cpu_contention", host="demo-b", rank=None)
     assert verdict.right is right
 
 
@@ -61,12 +61,12 @@ def test_a_host_fault_is_right_only_at_its_host(answer, right):
     ],
 )
 def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
-    assert judge(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
+    assert evaluate(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
 
 
 def test_no_cause_at_all_is_wrong():
     empty: dict[str, Any] = {"root_cause": {"hypotheses": []}}
-    verdict = judge(empty, fault="software.crash", host="demo-b", rank=3)
+    verdict = evaluate(empty, fault="software.crash", host="demo-b", rank=3)
     assert not verdict.right
     assert "software.crash at rank 3 on demo-b" in verdict.text
 

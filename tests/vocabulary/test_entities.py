@@ -24,7 +24,7 @@ from rankscope.vocabulary.entities import Entity
     ],
 )  # fmt: skip
 def test_ids_are_written_as_the_contract_says_and_read_as_people_speak(entity, identity, words):
-    assert identity == (entity.type, entity.id, entity.host, entity.ranks)
+    assert identity == (entity.type, entity.id, entity.host, tuple(entity.ranks))
     assert words == str(entity)
 
 

@@ -1,4 +1,4 @@
-"""/root-cause: the ranked causes of any stretch of the past that is still held, on demand."""
+"""/root-cause: the ranked causes of any time range of the past that is still held, on demand."""
 
 import math
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What people do about an incident: acknowledge, resolve, assign, judge the first cause."""
+"""What people do about an incident: acknowledge, resolve, assign, evaluate the first cause."""
 
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ class Assigning(Doing):
     assignee: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Judging(Doing):
+class Evaluation(Doing):
     """Whether the first cause was right; `fault` and `entity` are what it really was."""
 
     verdict: Literal["correct", "wrong", "unsure"]
@@ -48,7 +48,7 @@ class Judging(Doing):
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes. What is done twice is answered as it is, and told to nobody again."""
+    """Return the routes. What is done twice is answered as it is, and sent to nobody again."""
     routes = APIRouter(tags=["incidents"])
     admin = Annotated[Principal, Depends(guard.require("admin"))]
     find = finding(services.store)
@@ -95,7 +95,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         summary="Say whether the first cause was right",
         response_model=shapes_incident.Incident,
     )
-    def feedback(incident: str, principal: admin, body: Judging) -> JSONResponse:
+    def feedback(incident: str, principal: admin, body: Evaluation) -> JSONResponse:
         return do(
             "feedback",
             incident,

@@ -106,7 +106,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         found = services.engine.read(
             lambda line: line.windows.series(job, query.metric, query.rank, start, end)
         )
-        # In windows NaN is what nobody told; a NaN that somebody told is kept as Inf.
+        # In windows NaN is what nobody reported; a NaN that somebody reported is kept as Inf.
         rows = [
             (rank, [(at, value) for at, value in points if not math.isnan(value)])
             for rank, points in found

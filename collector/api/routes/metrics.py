@@ -51,14 +51,14 @@ class Incidents(Collector):
         costs = services.store.costs()
         since = services.clock.now() - _RECENT_SECONDS
         recent = {row.job for row in costs if row.updated_at >= since or row.status != "resolved"}
-        told = [row for row in costs if row.job in recent]
+        valid = [row for row in costs if row.job in recent]
 
         incidents = GaugeMetricFamily(
             "rankscope_incidents",
             "Incidents, without jobs that had none for a week.",
             labels=("job_id", "fault", "severity", "status"),
         )
-        counts = Counter((row.job or "", row.fault, row.severity, row.status) for row in told)
+        counts = Counter((row.job or "", row.fault, row.severity, row.status) for row in valid)
         for labels, count in sorted(counts.items())[:MOST_SERIES]:
             incidents.add_metric(labels, count)
         yield incidents
@@ -69,7 +69,7 @@ class Incidents(Collector):
             labels=("job_id", "fault"),
         )
         sums: Counter[tuple[str, str]] = Counter()
-        for row in told:
+        for row in valid:
             sums[row.job or "", row.fault] += row.gpu_seconds_lost  # type: ignore[assignment]
         for pair, seconds in sorted(sums.items())[:MOST_SERIES]:
             lost.add_metric(pair, seconds)

@@ -1,4 +1,4 @@
-"""/webhooks: who is told, a test message, what was delivered, and sending it again."""
+"""/webhooks: who is notified, a test message, what was delivered, and sending it again."""
 
 import secrets
 from typing import Annotated, Literal

@@ -15,7 +15,7 @@ class CpuContention:
 
     by: "neighbours" (busy processes: the host's CPUs fill up, runnable ranks wait), "quota" (the
     ranks' own cgroup limit: they wait, the host looks idle) or "steal" (the hypervisor: only its
-    own counter tells). `places` limits a quota to some slots. `ramp` seconds to full force.
+    own counter reports). `places` limits a quota to some slots. `ramp` seconds to full force.
     """
 
     id: ClassVar[str] = "host.cpu_contention"

@@ -13,7 +13,7 @@ from ..shape import Cluster
 class StuckProcess:
     """`point` is where in its own work of the step it stops (1 = end of backward).
 
-    `busy` tells whether it burns its CPU (an endless loop) or sleeps (a lock). With `until` it
+    `busy` reports whether it burns its CPU (an endless loop) or sleeps (a lock). With `until` it
     goes on at that time.
     """
 

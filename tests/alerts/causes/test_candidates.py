@@ -43,7 +43,7 @@ checks = []
 
 @pytest.fixture
 def candidates(places, found):
-    """Return a function that tells the candidates of a fault that one finding touches."""
+    """Return a function that reports the candidates of a fault that one finding touches."""
 
     def tell(fault, kind, entity, at="self", layout=places):
         knowledge = knowing(fault, (kind, at, False))

@@ -14,16 +14,16 @@ EVERY = pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: c
 
 
 def test_the_four_faults_of_the_demo_are_there():
-    told = {cause.fault for cause in catalogue().causes}
+    valid = {cause.fault for cause in catalogue().causes}
     assert {
         "host.cpu_contention", "software.stuck_process", "numerics.nan_rank", "software.crash",
-    } <= told  # fmt: skip
+    } <= valid  # fmt: skip
 
 
 def test_no_fault_is_told_twice_and_unknown_is_the_engines_own():
-    told = [cause.fault for cause in catalogue().causes]
-    assert sorted(set(told)) == sorted(told)
-    assert faults.UNKNOWN not in told
+    valid = [cause.fault for cause in catalogue().causes]
+    assert sorted(set(valid)) == sorted(valid)
+    assert faults.UNKNOWN not in valid
 
 
 @EVERY

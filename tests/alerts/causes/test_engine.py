@@ -28,7 +28,7 @@ def wholes(draw):
     symptom = st.tuples(st.sampled_from(SYMPTOMS), st.integers(0, 3), seconds, scores)
     symptoms = draw(st.lists(symptom, min_size=1, max_size=3))
     shown = {kind for kind, *_ in symptoms}
-    heard = sorted(
+    last_received = sorted(
         {
             prediction.finding
             for cause in catalogue().causes
@@ -37,7 +37,7 @@ def wholes(draw):
         }
         & set(EVIDENCE)
     )
-    row = st.tuples(st.sampled_from(heard or EVIDENCE), st.integers(0, 3), seconds, scores)
+    row = st.tuples(st.sampled_from(last_received or EVIDENCE), st.integers(0, 3), seconds, scores)
     return [*symptoms, *draw(st.lists(row, max_size=12))]
 
 
@@ -209,13 +209,13 @@ def test_the_culprit_is_found_under_any_number(places, found):
 def test_an_irrelevant_finding_changes_nothing_about_the_first_cause(case, places, somewhere, kind):
     findings, right = case
     shown = {f.kind for f in findings if kinds.catalogue()[f.kind].symptom}
-    heard = {
+    last_received = {
         prediction.finding
         for cause in catalogue().causes
         if shown & set(cause.symptoms)
         for prediction in (*cause.predicts, *cause.contradicts)
     }
-    if kind in heard:
+    if kind in last_received:
         assert kind in kinds.catalogue()  # relevant here: the other tests are about it
         return
     more = explain([*findings, somewhere((kind, 0, 40.0, 3.0))], places)

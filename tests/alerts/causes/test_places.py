@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rankscope.alerts.causes.places import Places
 from rankscope.vocabulary import entities
+from rankscope.vocabulary.ranks import Ranks
 
 
 def test_a_kind_of_finding_is_observable_where_one_of_its_signals_is_reported(places):
@@ -19,6 +20,6 @@ def test_a_rank_comes_with_its_host_where_it_is_known(places):
 
 def test_the_host_of_an_entity_is_its_own_or_that_of_all_its_ranks(places):
     assert "host-b" == places.host_of(entities.rank(2, "host-b"))
-    assert "host-b" == places.host_of(entities.Entity("group", "tp:1", None, (2, 3)))
+    assert "host-b" == places.host_of(entities.Entity("group", "tp:1", None, Ranks((2, 3))))
     assert None is places.host_of(places.job)
     assert None is Places(job=places.job).host_of(entities.rank(2))

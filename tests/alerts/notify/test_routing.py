@@ -1,4 +1,4 @@
-"""Who is told of what."""
+"""Who is notified of what."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def _document(severity="critical", jobs=("run-1",)):
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "kind", "severity", "told", "expected"),
+    ("endpoint", "kind", "severity", "valid", "expected"),
     [
         ({}, "opened", "critical", False, "opened"),
         ({}, "updated", "warning", False, "opened"),
@@ -43,12 +43,12 @@ def _document(severity="critical", jobs=("run-1",)):
         ({"enabled": False}, "opened", "critical", False, None),
     ],
 )
-def test_what_an_endpoint_is_told(endpoint, kind, severity, told, expected):
+def test_what_an_endpoint_is_told(endpoint, kind, severity, valid, expected):
     found = routing.wanted(
         dataclasses.replace(ENDPOINT, **endpoint),
         f"incident.{kind}",
         _document(severity),
-        told=told,
+        valid=valid,
     )
     assert found == (None if expected is None else f"incident.{expected}")
 

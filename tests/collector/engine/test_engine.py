@@ -1,4 +1,4 @@
-"""The engine: acknowledged means kept, and one order of judging and applying."""
+"""The engine: acknowledged means kept, and one order of evaluating and applying."""
 
 import errno
 
@@ -139,8 +139,8 @@ def test_a_night_of_silence_is_not_judged_second_by_second(engine, pipeline, clo
     clock.at += 12 * 3600
     engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
     engine.step()
-    judged = [call for call in pipeline.calls if call[0] == "judge"]
-    assert len(judged) == 900
+    evaluated = [call for call in pipeline.calls if call[0] == "judge"]
+    assert len(evaluated) == 900
     assert pipeline.calls[-1][0] == "metrics"
 
 

@@ -60,7 +60,7 @@ class Live:
 
     def feed(self, lines):
         for at, body in lines:
-            # As a sender would be heard: a little after the last thing it tells of.
+            # As a sender would be received: a little after the last thing it reports of.
             while self.clock.at and self.clock.at + 1 < at:
                 self.clock.at += 1
                 self.engine.step()

@@ -12,7 +12,7 @@ from rankscope.vocabulary.samples import Resource, Sample, attributes
 pytestmark = [pytest.mark.acceptance]
 
 
-def told(collector):
+def valid(collector):
     """Let a host of a job speak."""
     place = attributes({"rank": 0, "local_rank": 0, "world_size": 1, "pid": 7})
     samples = [Sample("training.rank.info", 1.0, time.time(), place)]
@@ -31,7 +31,7 @@ def page(collector):
 
 
 def test_prometheus_scrapes_the_collector_and_discovers_the_agents(collector, prometheus):
-    told(collector)
+    valid(collector)
     address = collector.address.removeprefix("http://")
     found = [{"url": f"{collector.address}/api/v1/targets", "refresh_interval": "1s"}]
     ask = prometheus(
@@ -46,14 +46,14 @@ def test_prometheus_scrapes_the_collector_and_discovers_the_agents(collector, pr
         time.sleep(0.2)
     (samples,) = ask("rankscope_collector_samples_total")
     assert float(samples["value"][1]) == 1.0
-    # Nobody listens there: what counts is that Prometheus was told where to look, and for whom.
+    # Nobody listens there: what counts is that Prometheus was reported where to look, and for whom.
     (agent,) = ask('up{job="agents"}')
     assert agent["metric"]["instance"] == "gpu-7:9470"
     assert agent["metric"]["host_name"] == "gpu-7"
 
 
 def test_promtool_finds_nothing_wrong_with_the_page(collector, program):
-    told(collector)
+    valid(collector)
     checked = subprocess.run(
         [program("promtool"), "check", "metrics"],
         input=page(collector),

@@ -37,12 +37,12 @@ def test_the_same_change_again_changes_nothing_and_tells_nobody(
     store, add_webhook, changed, queued
 ):
     add_webhook()
-    heard: list[object] = []
-    store.subscribe(heard.append)
+    last_received: list[object] = []
+    store.subscribe(last_received.append)
     for _ in range(3):
         store.commit([changed("opened")], T0)
     assert queued() == [("opened", "pending")]
-    assert len(heard) == 1
+    assert len(last_received) == 1
 
 
 def test_judging_the_last_stretch_again_neither_reopens_nor_tells(

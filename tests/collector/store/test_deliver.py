@@ -231,10 +231,10 @@ def test_secrets_stay_out_of_logs_errors_and_history(
     store.commit([changed("opened")], 0.0)
     deliver()
     assert receiver.got[0].headers["authorization"].startswith("Basic ")
-    told = caplog.text + "".join(capfd.readouterr())
-    told += str(store.deliveries("wh_1")) + str(store.deliveries("wh_2"))
+    valid = caplog.text + "".join(capfd.readouterr())
+    valid += str(store.deliveries("wh_1")) + str(store.deliveries("wh_2"))
     for secret in ("hunter2", "hunter3", receiver.secret, receiver.secret[6:]):
-        assert secret not in told
+        assert secret not in valid
 
 
 def _send(url, **more):

@@ -13,7 +13,10 @@ import pytest
 WORKER = Path(__file__).with_name("killed_worker.py")
 KILLS = int(os.environ.get("RANKSCOPE_KILLS", "30"))
 AGAIN = 6
-"""Changes that a restart commits once more, as a collector does that judges a stretch again."""
+"""Changes that a restart commits once more.
+
+As a collector does that evaluates a time range again.
+"""
 STORY = ["incident.opened", "incident.updated", "incident.resolved"]
 
 
@@ -69,13 +72,13 @@ def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, new_receiver)
         workers.wait(10)
         answers.close()
 
-    told: dict[tuple[int, str], list[str]] = {}
+    valid: dict[tuple[int, str], list[str]] = {}
     for row in receiver.got:
         key = (int(row.body["data"]["id"]), row.body["type"])
-        told.setdefault(key, []).append(row.webhook_id)
-    assert sorted(told) == sorted((n, type_) for n in range(last // 3) for type_ in STORY)
-    assert all(len(set(ids)) == 1 for ids in told.values())
-    assert len({ids[0] for ids in told.values()}) == len(told)
+        valid.setdefault(key, []).append(row.webhook_id)
+    assert sorted(valid) == sorted((n, type_) for n in range(last // 3) for type_ in STORY)
+    assert all(len(set(ids)) == 1 for ids in valid.values())
+    assert len({ids[0] for ids in valid.values()}) == len(valid)
     for incident in range(last // 3):
         order = list(
             dict.fromkeys(
@@ -83,6 +86,6 @@ def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, new_receiver)
             )
         )
         assert order == STORY
-    repeated: int = sum(len(ids) - 1 for ids in told.values())
+    repeated: int = sum(len(ids) - 1 for ids in valid.values())
     assert repeated <= killed
     print(f"{killed} kills, {last} changes, {repeated} repeated")  # noqa: T201  shown by pytest -s

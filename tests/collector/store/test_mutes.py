@@ -10,7 +10,7 @@ T0 = 1_700_000_000.0
 
 @pytest.fixture
 def mute(store):
-    """Return a function that silences what fits the matchers, for a stretch from T0 on."""
+    """Return a function that silences what fits the matchers, for a time range from T0 on."""
 
     def add(*matchers, kind="silence", seconds=100.0):
         given = Mute("", kind, matchers, T0, T0 + seconds, "ada", "rack work", T0)

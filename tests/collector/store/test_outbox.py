@@ -33,11 +33,11 @@ def _told(delivery):
 
 
 def test_messages_about_one_incident_go_out_in_order(store, three):
-    told = []
+    valid = []
     while (delivery := _next(store, T0 + 100)) is not None:
-        told.append(_told(delivery))
+        valid.append(_told(delivery))
         store.delivered("wh_1", delivery, Outcome(200), T0 + 100)
-    assert told == [
+    assert valid == [
         ("a", "incident.opened"),
         ("b", "incident.opened"),
         ("a", "incident.updated"),

@@ -59,8 +59,8 @@ def test_the_timeline_tells_of_machine_and_people_in_order(store, changed):
     store.commit([changed("opened")], T0)
     store.act(ID, Action("assign", T0 + 30, "ada", "", {"assignee": "bob"}))
     store.act(ID, Action("ack", T0 + 20, "ada"))
-    told = [(row["kind"], row["text"]) for row in store.incident(ID)["timeline"]]
-    assert told == [
+    valid = [(row["kind"], row["text"]) for row in store.incident(ID)["timeline"]]
+    assert valid == [
         ("opened", "1.5 x slower"),
         ("acknowledged", "acknowledged by ada"),
         ("assigned", "assigned to bob by ada"),

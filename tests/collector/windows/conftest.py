@@ -1,4 +1,4 @@
-"""Windows that are told samples and events by hand, through a real series table."""
+"""Windows that are reported samples and events by hand, through a real series table."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,9 +35,9 @@ class Told:
         series = [table.intern(resource, name, attributes(pairs)) for name, _, _, pairs in points]
         at = np.array([START + second for _, _, second, _ in points], float)
         value = np.array([value for _, value, _, _ in points], float)
-        heard = float(at.max()) if now is None else START + now
+        last_received = float(at.max()) if now is None else START + now
         columns = Columns(np.array(series, np.int32), at, value)
-        self.windows.metrics(MetricsBatch(columns, 0, ""), heard)
+        self.windows.metrics(MetricsBatch(columns, 0, ""), last_received)
 
     def step(self, rank: int, index: int, at: float, *, host: str = "host-a", **more: Any) -> None:
         """Tell one step of one rank: its index, its duration, and planes named with `__`."""
@@ -80,19 +80,19 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
+def valid() -> Told:
     return Told()
 
 
 @pytest.fixture
-def two_by_two(told: Told) -> Told:
+def two_by_two(valid: Told) -> Told:
     """Return windows of a job of two ranks on each of two hosts, five steps old."""
     for rank in range(4):
-        told.info(rank, host="host-a" if rank < 2 else "host-b", world_size=4, local_rank=rank % 2)
+        valid.info(rank, host="host-a" if rank < 2 else "host-b", world_size=4, local_rank=rank % 2)
     for index in range(5):
         for rank in range(4):
-            told.step(rank, index, index + 1.0, host="host-a" if rank < 2 else "host-b")
-    return told
+            valid.step(rank, index, index + 1.0, host="host-a" if rank < 2 else "host-b")
+    return valid
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ def write(rings, *points, now=100.0):
 
 
 def held(rings, row):
-    told = np.isfinite(rings.at[row])
-    return sorted(zip(rings.at[row][told].tolist(), rings.value[row][told].tolist(), strict=True))
+    valid = np.isfinite(rings.at[row])
+    return sorted(zip(rings.at[row][valid].tolist(), rings.value[row][valid].tolist(), strict=True))
 
 
 def test_readings_of_one_batch_go_to_their_rows(rings):
@@ -31,7 +31,7 @@ def test_readings_of_one_batch_go_to_their_rows(rings):
     write(rings, (a, 1, 10), (b, 1, 20), (a, 2, 11))
     assert [(1, 10), (2, 11)] == held(rings, a)
     assert [(1, 20)] == held(rings, b)
-    assert (2, 11, 100) == (rings.last_at[a], rings.last_value[a], rings.heard[a])
+    assert (2, 11, 100) == (rings.last_at[a], rings.last_value[a], rings.last_received[a])
 
 
 def test_a_full_ring_forgets_its_oldest_writings(rings):
@@ -52,7 +52,7 @@ def test_an_empty_batch_changes_nothing(rings):
     nothing = np.zeros(0)
     rings.append(nothing.astype(int), nothing, nothing, 100.0)
     assert [] == held(rings, row)
-    assert -np.inf == rings.heard[row]
+    assert -np.inf == rings.last_received[row]
 
 
 def test_a_duplicate_takes_a_slot_and_changes_nothing_else(rings):
@@ -68,7 +68,7 @@ def test_a_late_reading_is_kept_and_is_not_the_last(rings):
     write(rings, (row, 5, 50))
     write(rings, (row, 3, 30), now=106.0)
     assert [(3, 30), (5, 50)] == held(rings, row)
-    assert (5, 50, 106) == (rings.last_at[row], rings.last_value[row], rings.heard[row])
+    assert (5, 50, 106) == (rings.last_at[row], rings.last_value[row], rings.last_received[row])
 
 
 def test_when_a_value_last_moved_is_remembered(rings):
@@ -123,7 +123,7 @@ def test_however_points_are_batched_the_newest_writings_of_each_row_are_there(po
             write(rings, *batch)
         for row, at, value in sorted(batch, key=lambda point: point[:2]):
             written[row].append((float(at), float(value)))
-    for row, told in written.items():
-        assert sorted(told[-8:]) == held(rings, row)
-        if told:
-            assert max(at for at, _ in told) == rings.last_at[row]
+    for row, valid in written.items():
+        assert sorted(valid[-8:]) == held(rings, row)
+        if valid:
+            assert max(at for at, _ in valid) == rings.last_at[row]

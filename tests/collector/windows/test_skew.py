@@ -14,9 +14,9 @@ def hear(clock, *offsets, start=1000.0, every=5.0):
     """Let a host speak every few seconds with its event times so far from now."""
     for number, offset in enumerate(offsets):
         now = start + every * number
-        told = clock.hear(now + offset, now)
-    assert told == clock.offset
-    return told
+        valid = clock.hear(now + offset, now)
+    assert valid == clock.offset
+    return valid
 
 
 def test_a_host_on_time_has_no_offset(clock):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.collector.windows import steps as grid_of
-from rankscope.collector.windows.steps import PATIENCE_SECONDS, StepGrid
+from rankscope.collector.windows.steps import STEP_INDEX_TIMEOUT_SECONDS, StepGrid
 
 START = 1_000.0
 LOSS = "training.loss|local"
@@ -14,7 +14,7 @@ STEP = StepGrid.STEP
 
 
 class Told:
-    """A grid, and batches of (metric, rank, at, value) that are told to it."""
+    """A grid, and batches of (metric, rank, at, value) that are reported to it."""
 
     def __init__(self):
         self.grid = StepGrid()
@@ -38,77 +38,77 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
+def valid() -> Told:
     return Told()
 
 
-def test_points_of_one_rank_and_time_belong_to_the_step_told_with_them(told):
-    told.step(0, 7, at=1, loss=2.5)
-    told.step(1, 7, at=1.1, loss=2.6)
-    told.step(0, 8, at=2, loss=2.4)
-    index, loss = told.matrix()
+def test_points_of_one_rank_and_time_belong_to_the_step_told_with_them(valid):
+    valid.step(0, 7, at=1, loss=2.5)
+    valid.step(1, 7, at=1.1, loss=2.6)
+    valid.step(0, 8, at=2, loss=2.4)
+    index, loss = valid.matrix()
     assert [7, 8] == index
     np.testing.assert_array_equal([[2.5, 2.4], [2.6, np.nan]], loss)
     np.testing.assert_array_equal(
-        [[START + 1, START + 2], [START + 1.1, np.nan]], told.grid.view().at
+        [[START + 1, START + 2], [START + 1.1, np.nan]], valid.grid.view().at
     )
 
 
-def test_one_rank_with_an_absurd_step_index_does_not_move_the_others_ruler(told):
-    told.step(0, 7, at=1, loss=2.5)
-    told.step(1, 9_000_000_000, at=1.1)
-    told.step(0, 8, at=2, loss=2.4)
-    assert [7, 8] == told.matrix()[0]
-    assert 1 == told.grid.late
+def test_one_rank_with_an_absurd_step_index_does_not_move_the_others_ruler(valid):
+    valid.step(0, 7, at=1, loss=2.5)
+    valid.step(1, 9_000_000_000, at=1.1)
+    valid.step(0, 8, at=2, loss=2.4)
+    assert [7, 8] == valid.matrix()[0]
+    assert 1 == valid.grid.late
 
 
-def test_the_step_index_itself_is_no_plane(told):
-    told.step(0, 7, at=1, loss=2.5)
-    assert [LOSS] == list(told.grid.view().planes)
+def test_the_step_index_itself_is_no_plane(valid):
+    valid.step(0, 7, at=1, loss=2.5)
+    assert [LOSS] == list(valid.grid.view().planes)
 
 
-def test_a_nan_that_was_told_is_kept_apart_from_one_that_was_not(told):
-    told.step(0, 0, at=1, loss=np.nan)
-    told.step(0, 1, at=2)
-    np.testing.assert_array_equal([[np.inf, np.nan]], told.matrix()[1])
+def test_a_nan_that_was_told_is_kept_apart_from_one_that_was_not(valid):
+    valid.step(0, 0, at=1, loss=np.nan)
+    valid.step(0, 1, at=2)
+    np.testing.assert_array_equal([[np.inf, np.nan]], valid.matrix()[1])
 
 
-def test_a_point_that_comes_before_its_step_waits_for_it(told):
-    told.step(0, 0, at=1)
-    told.batch((LOSS, 0, 2, 2.4), now=2)
-    assert ([0], [[pytest.approx(np.nan, nan_ok=True)]]) == told.matrix()
-    told.step(0, 1, at=2, now=4)
-    assert 2.4 == told.matrix()[1][0][1]
-    assert 0 == told.grid.late
+def test_a_point_that_comes_before_its_step_waits_for_it(valid):
+    valid.step(0, 0, at=1)
+    valid.batch((LOSS, 0, 2, 2.4), now=2)
+    assert ([0], [[pytest.approx(np.nan, nan_ok=True)]]) == valid.matrix()
+    valid.step(0, 1, at=2, now=4)
+    assert 2.4 == valid.matrix()[1][0][1]
+    assert 0 == valid.grid.late
 
 
-def test_a_point_whose_step_never_comes_is_counted_as_late(told):
-    told.step(0, 0, at=1)
-    told.batch((LOSS, 0, 1.5, 2.4), now=2)
-    told.step(0, 1, at=2, now=2 + PATIENCE_SECONDS)
-    assert 1 == told.grid.late
+def test_a_point_whose_step_never_comes_is_counted_as_late(valid):
+    valid.step(0, 0, at=1)
+    valid.batch((LOSS, 0, 1.5, 2.4), now=2)
+    valid.step(0, 1, at=2, now=2 + STEP_INDEX_TIMEOUT_SECONDS)
+    assert 1 == valid.grid.late
 
 
-def test_a_point_that_comes_after_its_step_finds_it(told):
+def test_a_point_that_comes_after_its_step_finds_it(valid):
     for index in range(5):
-        told.step(0, index, at=index)
-    told.batch((LOSS, 0, 2, 2.4), now=9)
-    assert 2.4 == told.matrix()[1][0][2]
+        valid.step(0, index, at=index)
+    valid.batch((LOSS, 0, 2, 2.4), now=9)
+    assert 2.4 == valid.matrix()[1][0][2]
 
 
-def test_duplicates_change_nothing(told):
-    told.step(0, 0, at=1, loss=2.5)
-    before = told.matrix()
-    told.step(0, 0, at=1, loss=2.5)
-    assert before == told.matrix()
+def test_duplicates_change_nothing(valid):
+    valid.step(0, 0, at=1, loss=2.5)
+    before = valid.matrix()
+    valid.step(0, 0, at=1, loss=2.5)
+    assert before == valid.matrix()
 
 
-def test_steps_that_come_late_open_their_columns(told):
+def test_steps_that_come_late_open_their_columns(valid):
     for index in (0, 1, 5, 6):
-        told.step(0, index, at=index, loss=index)
+        valid.step(0, index, at=index, loss=index)
     for index in (3, 2, 4):
-        told.step(1, index, at=index, loss=10 * index)
-    index, loss = told.matrix()
+        valid.step(1, index, at=index, loss=10 * index)
+    index, loss = valid.matrix()
     assert [0, 1, 2, 3, 4, 5, 6] == index
     nan = np.nan
     np.testing.assert_array_equal(
@@ -116,175 +116,175 @@ def test_steps_that_come_late_open_their_columns(told):
     )
 
 
-def test_steps_that_were_forgotten_are_not_opened_again_by_late_ones(told, monkeypatch):
+def test_steps_that_were_forgotten_are_not_opened_again_by_late_ones(valid, monkeypatch):
     monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
     for index in range(0, 800, 2):
-        told.step(0, index, at=index)
-    told.step(1, 201, at=201)
-    told.step(1, 199, at=199)
-    assert [201, 202, 204] == told.grid.view().index[:3].tolist()
-    assert 300 == told.grid.used
-    assert 1 == told.grid.late
+        valid.step(0, index, at=index)
+    valid.step(1, 201, at=201)
+    valid.step(1, 199, at=199)
+    assert [201, 202, 204] == valid.grid.view().index[:3].tolist()
+    assert 300 == valid.grid.used
+    assert 1 == valid.grid.late
 
 
-def test_a_step_older_than_the_first_one_heard_has_its_column_too(told):
-    told.step(0, 5, at=5, loss=5)
-    told.step(1, 4, at=4, loss=4)
-    assert [4, 5] == told.matrix()[0]
+def test_a_step_older_than_the_first_one_heard_has_its_column_too(valid):
+    valid.step(0, 5, at=5, loss=5)
+    valid.step(1, 4, at=4, loss=4)
+    assert [4, 5] == valid.matrix()[0]
 
 
-def test_sparse_step_indices_have_a_column_each(told):
+def test_sparse_step_indices_have_a_column_each(valid):
     for index in range(0, 1000, 100):
-        told.step(0, index, at=index)
-    assert list(range(0, 1000, 100)) == told.grid.view().index.tolist()
+        valid.step(0, index, at=index)
+    assert list(range(0, 1000, 100)) == valid.grid.view().index.tolist()
 
 
-def test_a_gap_in_one_ranks_steps_stays_a_gap(told):
+def test_a_gap_in_one_ranks_steps_stays_a_gap(valid):
     for index in range(6):
-        told.step(0, index, at=index, loss=1)
+        valid.step(0, index, at=index, loss=1)
         if index not in (2, 3):
-            told.step(1, index, at=index + 0.1, loss=1)
-    assert [False, False, True, True, False, False] == np.isnan(told.matrix()[1][1]).tolist()
+            valid.step(1, index, at=index + 0.1, loss=1)
+    assert [False, False, True, True, False, False] == np.isnan(valid.matrix()[1][1]).tolist()
 
 
-def test_a_rank_that_goes_back_to_a_checkpoint_undoes_what_it_told_of_later_steps(told):
+def test_a_rank_that_goes_back_to_a_checkpoint_undoes_what_it_told_of_later_steps(valid):
     for rank in (0, 1):
         for index in range(6):
-            told.step(rank, index, at=index, loss=index)
-    told.step(0, 3, at=10, loss=33)
-    index, loss = told.matrix()
+            valid.step(rank, index, at=index, loss=index)
+    valid.step(0, 3, at=10, loss=33)
+    index, loss = valid.matrix()
     assert [0, 1, 2, 3, 4, 5] == index
     np.testing.assert_array_equal([0, 1, 2, 33, np.nan, np.nan], loss[0])
     np.testing.assert_array_equal([0, 1, 2, 3, 4, 5], loss[1])
-    told.step(1, 3, at=10, loss=33)
-    assert [0, 1, 2, 3] == told.matrix()[0]
-    assert 3 == told.grid.last_index[0]
+    valid.step(1, 3, at=10, loss=33)
+    assert [0, 1, 2, 3] == valid.matrix()[0]
+    assert 3 == valid.grid.last_index[0]
 
 
-def test_a_job_that_goes_back_beyond_all_that_is_remembered_begins_anew(told):
+def test_a_job_that_goes_back_beyond_all_that_is_remembered_begins_anew(valid):
     for index in range(100, 105):
-        told.step(0, index, at=index, loss=index)
-    told.step(0, 0, at=200, loss=1)
-    assert ([0], [[1.0]]) == told.matrix()
+        valid.step(0, index, at=index, loss=index)
+    valid.step(0, 0, at=200, loss=1)
+    assert ([0], [[1.0]]) == valid.matrix()
 
 
-def test_an_old_step_told_again_is_no_going_back(told):
+def test_an_old_step_told_again_is_no_going_back(valid):
     for index in range(6):
-        told.step(0, index, at=index, loss=index)
-    told.step(0, 2, at=2, loss=2)
-    assert 6 == len(told.matrix()[0])
-    assert 5 == told.grid.last_index[0]
+        valid.step(0, index, at=index, loss=index)
+    valid.step(0, 2, at=2, loss=2)
+    assert 6 == len(valid.matrix()[0])
+    assert 5 == valid.grid.last_index[0]
 
 
-def test_ranks_may_join_later(told):
-    told.step(0, 0, at=0, loss=1)
+def test_ranks_may_join_later(valid):
+    valid.step(0, 0, at=0, loss=1)
     for rank in range(1, 20):
-        told.step(rank, 1, at=1 + rank / 100, loss=rank)
-    _, loss = told.matrix()
+        valid.step(rank, 1, at=1 + rank / 100, loss=rank)
+    _, loss = valid.matrix()
     assert [1.0, *range(1, 20)] == [loss[0][0], *(row[1] for row in loss[1:])]
 
 
-def test_planes_may_join_later(told):
-    told.step(0, 0, at=0)
-    told.batch((STEP, 0, 1, 1), ("training.tokens", 0, 1, 4096))
-    np.testing.assert_array_equal([[np.nan, 4096]], told.grid.view().plane("training.tokens"))
+def test_planes_may_join_later(valid):
+    valid.step(0, 0, at=0)
+    valid.batch((STEP, 0, 1, 1), ("training.tokens", 0, 1, 4096))
+    np.testing.assert_array_equal([[np.nan, 4096]], valid.grid.view().plane("training.tokens"))
 
 
-def test_the_source_that_the_contract_names_first_wins_whichever_is_heard_first(told):
-    plane, row = told.grid.plane(LOSS), told.grid.row(0)
-    assert (True, -1) == told.grid.claim(plane, row, 1, 10)
-    assert (True, 10) == told.grid.claim(plane, row, 0, 11), "series 10 must stop"
-    assert (False, -1) == told.grid.claim(plane, row, 1, 12)
-    assert (True, -1) == told.grid.claim(plane, row, 0, 13), "equals write both"
-    assert (True, -1) == told.grid.claim(plane, told.grid.row(1), 5, 14)
+def test_the_source_that_the_contract_names_first_wins_whichever_is_heard_first(valid):
+    plane, row = valid.grid.plane(LOSS), valid.grid.row(0)
+    assert (True, -1) == valid.grid.claim(plane, row, 1, 10)
+    assert (True, 10) == valid.grid.claim(plane, row, 0, 11), "series 10 must stop"
+    assert (False, -1) == valid.grid.claim(plane, row, 1, 12)
+    assert (True, -1) == valid.grid.claim(plane, row, 0, 13), "equals write both"
+    assert (True, -1) == valid.grid.claim(plane, valid.grid.row(1), 5, 14)
     for rank in range(2, 12):
-        told.grid.row(rank)
-    assert (True, 14) == told.grid.claim(plane, 1, 2, 15), "also after the table grew"
+        valid.grid.row(rank)
+    assert (True, 14) == valid.grid.claim(plane, 1, 2, 15), "also after the table grew"
 
 
-def test_where_nobody_tells_steps_the_times_of_each_rank_are_counted(told):
+def test_where_nobody_tells_steps_the_times_of_each_rank_are_counted(valid):
     for second in range(15):
-        told.batch((LOSS, 0, second, second), (LOSS, 1, second + 0.1, 10 * second), now=second)
-    index, loss = told.matrix()
+        valid.batch((LOSS, 0, second, second), (LOSS, 1, second + 0.1, 10 * second), now=second)
+    index, loss = valid.matrix()
     assert list(range(1, 16)) == index
     np.testing.assert_array_equal(np.arange(15), loss[0])
     np.testing.assert_array_equal(10 * np.arange(15), loss[1])
 
 
-def test_two_metrics_of_one_time_are_one_counted_step(told):
+def test_two_metrics_of_one_time_are_one_counted_step(valid):
     for second in range(12):
-        told.batch((LOSS, 0, second, 1), ("training.tokens", 0, second, 2), now=second)
-    assert list(range(1, 13)) == told.matrix()[0]
-    assert {2.0} == set(told.grid.view().plane("training.tokens")[0])
+        valid.batch((LOSS, 0, second, 1), ("training.tokens", 0, second, 2), now=second)
+    assert list(range(1, 13)) == valid.matrix()[0]
+    assert {2.0} == set(valid.grid.view().plane("training.tokens")[0])
 
 
 @pytest.mark.parametrize("index", [np.nan, np.inf, -np.inf, 1e300])
-def test_step_indices_that_are_no_numbers_are_passed_over(told, index):
-    told.step(0, 0, at=0, loss=1)
-    told.step(0, index, at=1, loss=2)
-    assert ([0], [[1.0]]) == told.matrix()
+def test_step_indices_that_are_no_numbers_are_passed_over(valid, index):
+    valid.step(0, 0, at=0, loss=1)
+    valid.step(0, index, at=1, loss=2)
+    assert ([0], [[1.0]]) == valid.matrix()
 
 
-def test_negative_step_indices_are_indices(told):
+def test_negative_step_indices_are_indices(valid):
     for index in (-2, -1, 0):
-        told.step(0, index, at=index, loss=index)
-    assert [-2, -1, 0] == told.matrix()[0]
+        valid.step(0, index, at=index, loss=index)
+    assert [-2, -1, 0] == valid.matrix()[0]
 
 
-def test_a_batch_may_span_weeks(told):
+def test_a_batch_may_span_weeks(valid):
     later = 3_000_000
-    told.batch((STEP, 0, 1, 0), (LOSS, 0, 1, 2.5), (STEP, 0, later, 1), (LOSS, 0, later, 2.4))
-    assert ([0, 1], [[2.5, 2.4]]) == told.matrix()
+    valid.batch((STEP, 0, 1, 0), (LOSS, 0, 1, 2.5), (STEP, 0, later, 1), (LOSS, 0, later, 2.4))
+    assert ([0, 1], [[2.5, 2.4]]) == valid.matrix()
 
 
-def test_points_in_any_order_of_metrics_find_their_planes(told):
-    told.batch(
+def test_points_in_any_order_of_metrics_find_their_planes(valid):
+    valid.batch(
         ("training.tokens", 0, 1, 7), (LOSS, 0, 1, 2.5), ("training.tokens", 1, 1, 8),
         (STEP, 1, 1, 0), (LOSS, 1, 1, 2.6), (STEP, 0, 1, 0),
     )  # fmt: skip
-    assert [[2.5], [2.6]] == told.matrix()[1]
-    assert [[7.0], [8.0]] == told.matrix("training.tokens")[1]
+    assert [[2.5], [2.6]] == valid.matrix()[1]
+    assert [[7.0], [8.0]] == valid.matrix("training.tokens")[1]
 
 
-def test_an_empty_batch_is_none(told):
+def test_an_empty_batch_is_none(valid):
     nothing = np.zeros(0)
-    told.grid.append(nothing.astype(int), nothing.astype(int), nothing, nothing, START)
-    assert 0 == told.grid.used
+    valid.grid.append(nothing.astype(int), nothing.astype(int), nothing, nothing, START)
+    assert 0 == valid.grid.used
 
 
-def test_the_oldest_steps_are_forgotten_when_the_grid_is_full(told, monkeypatch):
+def test_the_oldest_steps_are_forgotten_when_the_grid_is_full(valid, monkeypatch):
     monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
     for index in range(1_000):
-        told.step(0, index, at=index, loss=index)
-    index, loss = told.matrix()
+        valid.step(0, index, at=index, loss=index)
+    index, loss = valid.matrix()
     assert list(range(700, 1_000)) == index
     np.testing.assert_array_equal(np.arange(700, 1_000), loss[0])
-    told.step(1, 100, at=100, loss=1)
-    assert 1 == told.grid.late
-    assert 300 == told.grid.used
+    valid.step(1, 100, at=100, loss=1)
+    assert 1 == valid.grid.late
+    assert 300 == valid.grid.used
 
 
-def test_a_batch_longer_than_the_grid_leaves_its_newest_steps(told, monkeypatch):
+def test_a_batch_longer_than_the_grid_leaves_its_newest_steps(valid, monkeypatch):
     monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
-    told.batch(*((STEP, 0, index, index) for index in range(1_000)))
-    assert list(range(700, 1_000)) == told.grid.view().index.tolist()
+    valid.batch(*((STEP, 0, index, index) for index in range(1_000)))
+    assert list(range(700, 1_000)) == valid.grid.view().index.tolist()
 
 
-def test_more_ranks_mean_fewer_columns_within_the_same_memory(told, monkeypatch):
+def test_more_ranks_mean_fewer_columns_within_the_same_memory(valid, monkeypatch):
     monkeypatch.setattr(grid_of, "CELLS", 4 * 300)
     for rank in range(4):
-        told.grid.row(rank)
+        valid.grid.row(rank)
     for index in range(400):
-        told.step(0, index, at=index)
-    assert 300 == told.grid.used
+        valid.step(0, index, at=index)
+    assert 300 == valid.grid.used
 
 
-def test_points_that_wait_are_bounded(told, monkeypatch):
+def test_points_that_wait_are_bounded(valid, monkeypatch):
     monkeypatch.setattr(grid_of, "MOST_WAITING", 10)
-    told.step(0, 0, at=0)
+    valid.step(0, 0, at=0)
     for second in range(1, 31):
-        told.batch((LOSS, 0, second / 100, 1), now=1)
-    assert 20 == told.grid.late
+        valid.batch((LOSS, 0, second / 100, 1), now=1)
+    assert 20 == valid.grid.late
 
 
 RANKS, STEPS = 3, 6
@@ -293,16 +293,16 @@ RANKS, STEPS = 3, 6
 @given(order=st.permutations([(rank, step) for rank in range(RANKS) for step in range(STEPS)]))
 @settings(max_examples=80, deadline=None)
 def test_the_order_of_batches_does_not_change_the_grid(order):
-    told = Told()
+    valid = Told()
     for rank in range(RANKS):
-        told.grid.row(rank)
+        valid.grid.row(rank)
     for rank, step in order:
-        told.step(rank, step, at=step + rank / 10, loss=10 * rank + step, now=STEPS)
-    index, loss = told.matrix()
+        valid.step(rank, step, at=step + rank / 10, loss=10 * rank + step, now=STEPS)
+    index, loss = valid.matrix()
     assert list(range(STEPS)) == index
     assert [[10 * rank + step for step in range(STEPS)] for rank in range(RANKS)] == loss
-    assert [STEPS - 1] * RANKS == told.grid.last_index[:RANKS].tolist()
-    assert 0 == told.grid.late
+    assert [STEPS - 1] * RANKS == valid.grid.last_index[:RANKS].tolist()
+    assert 0 == valid.grid.late
 
 
 @given(
@@ -311,13 +311,13 @@ def test_the_order_of_batches_does_not_change_the_grid(order):
 )
 @settings(max_examples=60, deadline=None)
 def test_values_may_travel_apart_from_their_steps(order, split):
-    told = Told()
-    told.grid.row(0), told.grid.row(1)
+    valid = Told()
+    valid.grid.row(0), valid.grid.row(1)
     later = []
     for (rank, step), apart in zip(order, split, strict=True):
-        told.step(rank, step, at=step, loss=None if apart else 10 * rank + step, now=5)
+        valid.step(rank, step, at=step, loss=None if apart else 10 * rank + step, now=5)
         if apart:
             later.append((LOSS, rank, step, 10 * rank + step))
     if later:
-        told.batch(*later, now=6)
-    assert [[0, 1, 2, 3], [10, 11, 12, 13]] == told.matrix()[1]
+        valid.batch(*later, now=6)
+    assert [[0, 1, 2, 3], [10, 11, 12, 13]] == valid.matrix()[1]

@@ -15,18 +15,18 @@ def test_a_job_is_summed_up(two_by_two, after):
     assert (after(0), after(5)) == (job.first_at, job.last_at)
 
 
-def test_a_job_before_its_second_step_has_no_step_time(told):
-    told.info(0)
-    (job,) = told.windows.jobs()
+def test_a_job_before_its_second_step_has_no_step_time(valid):
+    valid.info(0)
+    (job,) = valid.windows.jobs()
     assert (None, None) == (job.last_step, job.step_seconds)
 
 
-def test_jobs_come_by_id_and_hosts_by_name(told):
-    told.info(0, job="b", host="z")
-    told.info(0, job="a", host="y")
-    told.metrics(("system.cpu.utilization", 0.5, 1, {}), host="", job=None)
-    assert ["a", "b"] == [job.job for job in told.windows.jobs()]
-    assert ["y", "z"] == told.windows.hosts()
+def test_jobs_come_by_id_and_hosts_by_name(valid):
+    valid.info(0, job="b", host="z")
+    valid.info(0, job="a", host="y")
+    valid.metrics(("system.cpu.utilization", 0.5, 1, {}), host="", job=None)
+    assert ["a", "b"] == [job.job for job in valid.windows.jobs()]
+    assert ["y", "z"] == valid.windows.hosts()
 
 
 def test_ranks_come_by_number_with_their_whereabouts(two_by_two):
@@ -41,13 +41,13 @@ def test_ranks_come_by_number_with_their_whereabouts(two_by_two):
     assert None is ranks[0].progress_age
 
 
-def test_a_rank_that_never_stepped_has_no_last_step(told):
-    told.info(0)
-    assert None is told.windows.ranks("run-1")[0].last_step
+def test_a_rank_that_never_stepped_has_no_last_step(valid):
+    valid.info(0)
+    assert None is valid.windows.ranks("run-1")[0].last_step
 
 
-def test_an_unknown_job_has_nothing(told, after):
-    windows = told.windows
+def test_an_unknown_job_has_nothing(valid, after):
+    windows = valid.windows
     assert [] == windows.ranks("no")
     assert [] == windows.series("no", LOSS, None, 0, after(99))
     assert {"nodes": [], "edges": []} == windows.topology("no")
@@ -129,8 +129,8 @@ def test_the_topology_names_every_place_and_every_relation(two_by_two):
             assert (end["type"], end["id"]) in nodes
 
 
-def test_a_rank_without_a_host_or_device_stands_alone(told):
-    told.event("training.phase", 1, host="", rank=0, phase="train")
-    topology = told.windows.topology("run-1")
+def test_a_rank_without_a_host_or_device_stands_alone(valid):
+    valid.event("training.phase", 1, host="", rank=0, phase="train")
+    topology = valid.windows.topology("run-1")
     assert [("job", "run-1"), ("rank", "0")] == [(n["type"], n["id"]) for n in topology["nodes"]]
     assert ["member-of"] == [edge["relation"] for edge in topology["edges"]]

@@ -27,15 +27,15 @@ def test_the_step_index_rules_the_planes(two_by_two):
     assert {"training.step.duration"} == set(steps.planes)
 
 
-def test_a_closed_attribute_makes_its_own_plane(told):
-    told.metrics(
+def test_a_closed_attribute_makes_its_own_plane(valid):
+    valid.metrics(
         ("training.step", 1, 1, {"rank": 0}),
         (LOSS, 2.5, 1, {"rank": 0, "scope": "local", "quality": "exact"}),
         (LOSS, 2.4, 1, {"rank": 0, "scope": "global"}),
         ("training.nonfinite", 3, 1, {"rank": 0, "of": "grad_local"}),
         (LOSS, 2.3, 1, {"rank": 0}),
     )
-    planes = told.window().steps.planes
+    planes = valid.window().steps.planes
     assert {
         f"{LOSS}|local": 2.5,
         f"{LOSS}|global": 2.4,
@@ -44,50 +44,50 @@ def test_a_closed_attribute_makes_its_own_plane(told):
     } == {name: plane[0, 0] for name, plane in planes.items()}
 
 
-def test_a_process_that_names_no_rank_is_rank_0_on_its_host(told):
-    told.metrics(("training.step", 1, 1, {}), (LOSS, 2.5, 1, {}))
-    window = told.window()
+def test_a_process_that_names_no_rank_is_rank_0_on_its_host(valid):
+    valid.metrics(("training.step", 1, 1, {}), (LOSS, 2.5, 1, {}))
+    window = valid.window()
     assert ([0], "host-a") == (window.ranks.tolist(), window.host_name(0))
     assert 2.5 == window.steps.plane(LOSS)[0, 0]
 
 
-def test_a_rank_in_digits_is_that_rank(told):
-    told.metrics(("training.step", 1, 1, {"rank": "3"}), (AGE, 0.5, 1, {"rank": "3"}))
-    window = told.window()
+def test_a_rank_in_digits_is_that_rank(valid):
+    valid.metrics(("training.step", 1, 1, {"rank": "3"}), (AGE, 0.5, 1, {"rank": "3"}))
+    window = valid.window()
     assert [3] == window.ranks.tolist()
     assert 0.5 == window.of_ranks(AGE).value[0, 0]
 
 
 @pytest.mark.parametrize("rank", [-1, True, 1.5, "one", "-1", "٣", "9" * 30])
-def test_what_is_no_rank_is_no_rank(told, rank):
-    told.metrics((AGE, 0.5, 1, {"rank": rank}))
-    assert [] == told.window().ranks.tolist()
+def test_what_is_no_rank_is_no_rank(valid, rank):
+    valid.metrics((AGE, 0.5, 1, {"rank": rank}))
+    assert [] == valid.window().ranks.tolist()
 
 
-def test_the_better_source_wins_whichever_speaks_first(told):
+def test_the_better_source_wins_whichever_speaks_first(valid):
     step = ("training.step", 1, 1, {"rank": 0})
-    told.metrics(step, (LOSS, 9.0, 1, {"rank": 0, "source": "log"}))
-    told.metrics((LOSS, 2.5, 1, {"rank": 0, "source": "probe"}))
-    told.metrics((LOSS, 9.0, 1, {"rank": 0, "source": "log"}))
-    told.metrics((LOSS, 8.0, 1, {"rank": 0, "source": "exporter"}))
-    assert 2.5 == told.window().steps.plane(LOSS)[0, 0]
-    assert 2 == told.windows.ignored
+    valid.metrics(step, (LOSS, 9.0, 1, {"rank": 0, "source": "log"}))
+    valid.metrics((LOSS, 2.5, 1, {"rank": 0, "source": "probe"}))
+    valid.metrics((LOSS, 9.0, 1, {"rank": 0, "source": "log"}))
+    valid.metrics((LOSS, 8.0, 1, {"rank": 0, "source": "exporter"}))
+    assert 2.5 == valid.window().steps.plane(LOSS)[0, 0]
+    assert 2 == valid.windows.ignored
 
 
-def test_the_better_source_of_periodic_readings_wins_as_well(told):
-    told.info(0)
+def test_the_better_source_of_periodic_readings_wins_as_well(valid):
+    valid.info(0)
     pairs = {"hw.id": "GPU-0"}
-    told.metrics(("hw.gpu.utilization", 0.9, 1, {**pairs, "source": "exporter"}), job=None)
-    told.metrics(("hw.gpu.utilization", 0.5, 2, {**pairs, "source": "probe"}), job=None)
-    value, _ = told.window().of_ranks("hw.gpu.utilization").latest()
+    valid.metrics(("hw.gpu.utilization", 0.9, 1, {**pairs, "source": "exporter"}), job=None)
+    valid.metrics(("hw.gpu.utilization", 0.5, 2, {**pairs, "source": "probe"}), job=None)
+    value, _ = valid.window().of_ranks("hw.gpu.utilization").latest()
     assert [0.5] == value.tolist()
 
 
-def test_of_two_processes_of_one_rank_the_newest_is_read(told):
-    told.info(0)
-    told.metrics((WAIT, 5.0, 1, {"pid": 100, "rank": 0}))
-    told.metrics((WAIT, 7.0, 9, {"pid": 200, "rank": 0}))
-    value, _ = told.window().of_ranks(WAIT).latest()
+def test_of_two_processes_of_one_rank_the_newest_is_read(valid):
+    valid.info(0)
+    valid.metrics((WAIT, 5.0, 1, {"pid": 100, "rank": 0}))
+    valid.metrics((WAIT, 7.0, 9, {"pid": 200, "rank": 0}))
+    value, _ = valid.window().of_ranks(WAIT).latest()
     assert [7.0] == value.tolist()
 
 
@@ -129,23 +129,23 @@ def test_readings_of_a_host_go_to_every_job_on_it(two_by_two):
     assert [0.7] == second.tolist()
 
 
-def test_two_jobs_on_one_node_keep_their_own(told):
+def test_two_jobs_on_one_node_keep_their_own(valid):
     for job, loss in (("run-1", 1.0), ("run-2", 2.0)):
-        told.info(0, job=job, pid=int(loss))
-        told.step(0, 1, 1.0, job=job, training__loss=loss)
-        told.metrics((AGE, loss, 1, {"rank": 0}), job=job)
+        valid.info(0, job=job, pid=int(loss))
+        valid.step(0, 1, 1.0, job=job, training__loss=loss)
+        valid.metrics((AGE, loss, 1, {"rank": 0}), job=job)
     for job, loss in (("run-1", 1.0), ("run-2", 2.0)):
-        window = told.window(job)
+        window = valid.window(job)
         assert loss == window.steps.plane(LOSS)[0, 0] == window.of_ranks(AGE).value[0, 0]
-    assert ["run-1", "run-2"] == [summary.job for summary in told.windows.jobs()]
+    assert ["run-1", "run-2"] == [summary.job for summary in valid.windows.jobs()]
 
 
 @pytest.mark.parametrize("job", ["a/b c", "日本語", "x; rm -rf /", "../../etc", "a\0b", " "])
-def test_a_job_id_with_odd_characters_is_a_job_id(told, job):
-    told.info(0, job=job)
-    told.step(0, 1, 1.0, job=job)
-    assert job == told.window(job).job
-    assert [0] == [summary.rank for summary in told.windows.ranks(job)]
+def test_a_job_id_with_odd_characters_is_a_job_id(valid, job):
+    valid.info(0, job=job)
+    valid.step(0, 1, 1.0, job=job)
+    assert job == valid.window(job).job
+    assert [0] == [summary.rank for summary in valid.windows.ranks(job)]
 
 
 def test_ranks_may_move_to_other_hosts_with_a_new_attempt(two_by_two):
@@ -170,10 +170,10 @@ def test_a_straggling_word_of_an_old_attempt_does_not_bring_it_back(two_by_two):
     assert 1 == two_by_two.window().attempt
 
 
-def test_the_newest_attempt_counts_whichever_was_heard_first(told):
-    told.info(0, 1.0, attempt=1)
-    told.info(0, 2.0, attempt=0)
-    assert 1 == told.window().attempt
+def test_the_newest_attempt_counts_whichever_was_heard_first(valid):
+    valid.info(0, 1.0, attempt=1)
+    valid.info(0, 2.0, attempt=0)
+    assert 1 == valid.window().attempt
 
 
 def test_ranks_may_join_an_attempt_later(two_by_two):
@@ -184,10 +184,10 @@ def test_ranks_may_join_an_attempt_later(two_by_two):
     assert [False] * 4 + [True] == np.isfinite(window.steps.at[4]).tolist()
 
 
-def test_a_rank_that_moves_within_an_attempt_is_where_it_was_last_heard(told):
-    told.info(0, 0.0, host="host-a")
-    told.info(0, 5.0, host="host-b", pid=555)
-    window = told.window()
+def test_a_rank_that_moves_within_an_attempt_is_where_it_was_last_heard(valid):
+    valid.info(0, 0.0, host="host-a")
+    valid.info(0, 5.0, host="host-b", pid=555)
+    window = valid.window()
     assert ("host-b", 555) == (window.host_name(0), int(window.pids[0]))
 
 
@@ -199,10 +199,10 @@ def test_a_rank_that_moves_within_an_attempt_is_where_it_was_last_heard(told):
         ([{}, {}, {}], [0, 0, 0]),
     ],
 )
-def test_ranks_of_one_stage_and_tensor_index_share_a_role(told, coordinates, roles):
+def test_ranks_of_one_stage_and_tensor_index_share_a_role(valid, coordinates, roles):
     for rank, where in enumerate(coordinates):
-        told.info(rank, **where)
-    assert roles == told.window().role_of.tolist()
+        valid.info(rank, **where)
+    assert roles == valid.window().role_of.tolist()
 
 
 def test_counters_of_a_group_stand_by_member(two_by_two):
@@ -237,10 +237,10 @@ def test_metrics_that_nobody_knows_are_counted_and_passed_over(two_by_two):
     assert 2 == two_by_two.windows.ignored
 
 
-def test_points_that_the_series_table_had_no_room_for_are_passed_over(told):
+def test_points_that_the_series_table_had_no_room_for_are_passed_over(valid):
     columns = Columns(np.array([FULL], np.int32), np.array([1.0]), np.array([1.0]))
-    told.windows.metrics(MetricsBatch(columns, 0, ""), 1.0)
-    assert [] == told.windows.jobs()
+    valid.windows.metrics(MetricsBatch(columns, 0, ""), 1.0)
+    assert [] == valid.windows.jobs()
 
 
 @pytest.mark.parametrize("at", [-1.7e9 - 5, 1e15, FUTURE_SECONDS + 10])
@@ -258,22 +258,25 @@ def test_a_batch_in_which_every_time_is_absurd_is_counted(two_by_two):
     assert np.isnan(two_by_two.window().of_ranks(AGE).value).all()
 
 
-def test_a_host_an_hour_ahead_is_brought_back(told, after):
+def test_a_host_an_hour_ahead_is_brought_back(valid, after):
     for second in range(0, 30, 5):
-        told.step(0, second, second, host="host-a", now=second)
-        told.step(1, second, second + 3600, host="host-b", now=second)
-    window = told.window()
+        valid.step(0, second, second, host="host-a", now=second)
+        valid.step(1, second, second + 3600, host="host-b", now=second)
+    window = valid.window()
     np.testing.assert_allclose(window.steps.at[0], window.steps.at[1])
     assert 3600.0 == window.clock_skew
-    assert 3600.0 == told.windows.clock_offset("host-b")
-    assert (0.0, 0.0) == (told.windows.clock_offset("host-a"), told.windows.clock_offset("nobody"))
+    assert 3600.0 == valid.windows.clock_offset("host-b")
+    assert (0.0, 0.0) == (
+        valid.windows.clock_offset("host-a"),
+        valid.windows.clock_offset("nobody"),
+    )
 
 
-def test_events_of_a_host_an_hour_ahead_are_brought_back_as_well(told, after):
+def test_events_of_a_host_an_hour_ahead_are_brought_back_as_well(valid, after):
     for second in range(0, 30, 5):
-        told.step(0, second, second + 3600, now=second)
-    told.event("process.exit", 3630, rank=0, exit_code=1, now=30)
-    assert [after(30)] == [event.at for event in told.window().events]
+        valid.step(0, second, second + 3600, now=second)
+    valid.event("process.exit", 3630, rank=0, exit_code=1, now=30)
+    assert [after(30)] == [event.at for event in valid.window().events]
 
 
 @pytest.mark.parametrize("at", [1e15, -1.7e9 - 5, float("nan"), 3600.0])
@@ -304,9 +307,9 @@ def test_an_event_of_the_whole_job_has_no_rank(two_by_two):
     assert [0, 1, 2, 3] == two_by_two.window().ranks.tolist()
 
 
-def test_an_event_may_be_the_first_word_of_a_job(told):
-    told.event("training.phase", 1, rank=2, phase="init")
-    window = told.window()
+def test_an_event_may_be_the_first_word_of_a_job(valid):
+    valid.event("training.phase", 1, rank=2, phase="init")
+    window = valid.window()
     assert ([2], "host-a") == (window.ranks.tolist(), window.host_name(0))
 
 
@@ -319,25 +322,25 @@ def test_events_are_forgotten_after_half_an_hour(two_by_two):
 def test_silence_is_measured_by_when_things_were_heard(two_by_two, after):
     two_by_two.metrics((AGE, 1.0, 6, {"rank": 1}), now=7)
     window = two_by_two.window()
-    assert [after(5), after(7), after(5), after(5)] == window.heard.tolist()
-    assert [after(7), after(5)] == window.host_heard.tolist()
+    assert [after(5), after(7), after(5), after(5)] == window.last_received.tolist()
+    assert [after(7), after(5)] == window.host_last_received.tolist()
 
 
-def test_a_hosts_habit_is_its_longest_usual_pause(told):
+def test_a_hosts_habit_is_its_longest_usual_pause(valid):
     for second in range(60):
-        told.step(0, second, second, now=second)
-    assert [1.0] == told.window().host_cadence.tolist()
+        valid.step(0, second, second, now=second)
+    assert [1.0] == valid.window().host_interval.tolist()
     for second in range(60, 120, 5):
-        told.metrics((AGE, 1.0, second, {"rank": 0}), now=second)
-    assert 5.0 == told.window().host_cadence[0]
-    told.metrics((AGE, 1.0, 3000, {"rank": 0}), now=3000)
-    assert 60.0 == told.window().host_cadence[0], "it was away, and does not speak that rarely"
+        valid.metrics((AGE, 1.0, second, {"rank": 0}), now=second)
+    assert 5.0 == valid.window().host_interval[0]
+    valid.metrics((AGE, 1.0, 3000, {"rank": 0}), now=3000)
+    assert 60.0 == valid.window().host_interval[0], "it was away, and does not speak that rarely"
 
 
-def test_a_host_that_spoke_once_has_no_habit_yet(told):
-    told.step(0, 0, 0)
-    told.step(0, 0, 0.1)
-    assert np.isnan(told.window().host_cadence).all()
+def test_a_host_that_spoke_once_has_no_habit_yet(valid):
+    valid.step(0, 0, 0)
+    valid.step(0, 0, 0.1)
+    assert np.isnan(valid.window().host_interval).all()
 
 
 def test_what_came_later_can_be_hidden(two_by_two, after):
@@ -370,13 +373,13 @@ def test_series_of_one_rank_are_told_apart_by_what_they_measure(two_by_two, metr
     assert 1.0 == readings[name].latest()[0][0]
 
 
-def test_attempts_beyond_the_newest_three_are_forgotten(told, after):
+def test_attempts_beyond_the_newest_three_are_forgotten(valid, after):
     for attempt in range(5):
-        told.info(0, 10.0 * attempt, attempt=attempt)
-        told.step(0, 1, 10.0 * attempt + 1, attempt=attempt)
-    told.windows.forget(after(100))
-    assert [2, 3, 4] == [number for _, number in told.windows.attempts]
-    assert 4 == told.window().attempt
+        valid.info(0, 10.0 * attempt, attempt=attempt)
+        valid.step(0, 1, 10.0 * attempt + 1, attempt=attempt)
+    valid.windows.forget(after(100))
+    assert [2, 3, 4] == [number for _, number in valid.windows.attempts]
+    assert 4 == valid.window().attempt
 
 
 def test_a_job_that_was_silent_for_half_a_day_is_forgotten(two_by_two, after):
@@ -403,8 +406,8 @@ def test_a_forgotten_job_that_speaks_again_is_known_again(two_by_two, after):
     assert [100, 101, 102, 103] == window.pids.tolist()
 
 
-def test_more_series_than_planned_for_are_placed(told):
+def test_more_series_than_planned_for_are_placed(valid):
     for rank in range(0, 1200, 300):
-        told.metrics(*((AGE, 1.0, 1, {"rank": rank + n}) for n in range(300)))
-    assert 1200 == len(told.window().ranks)
-    assert (told.window().of_ranks(AGE).latest()[0] == 1.0).all()
+        valid.metrics(*((AGE, 1.0, 1, {"rank": rank + n}) for n in range(300)))
+    assert 1200 == len(valid.window().ranks)
+    assert (valid.window().of_ranks(AGE).latest()[0] == 1.0).all()

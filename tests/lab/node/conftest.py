@@ -1,4 +1,4 @@
-"""A stock NVML client in a process of its own, told what to call."""
+"""A stock NVML client in a process of its own, reported what to call."""
 
 import itertools
 import json
@@ -39,7 +39,7 @@ for line in sys.stdin:
 
 
 class Client:
-    """A program that loads libnvidia-ml.so.1 and calls it as it is told."""
+    """A program that loads libnvidia-ml.so.1 and calls it as it is reported."""
 
     def __init__(self, environment):
         self.process = subprocess.Popen(

@@ -193,13 +193,13 @@ def test_a_wait_fails_once_a_member_is_lost_but_tells_what_happened_first(scenar
     with scenario.together():
         scenario.xid(2, 79)
         scenario.lose(2)
-    # The lost device cannot be asked for its index any more: its handle tells which it was.
+    # The lost device cannot be asked for its index any more: its handle reports which it was.
     handle = "ctypes.cast({}, ctypes.c_void_p).value"
-    told = watch(
+    valid = watch(
         f"(lambda e: (e.eventData, {handle.format('e.device')} == {handle.format('d[2]')}))"
         "(n.nvmlEventSetWait_v2(s, 20000))"
     )
-    assert told == [79, True]
+    assert valid == [79, True]
     assert watch("n.nvmlEventSetWait_v2(s, 20000)") == LOST
 
 

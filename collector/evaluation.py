@@ -1,7 +1,7 @@
-"""Drives a pipeline through time: the one order of judging and applying, live and in replay.
+"""Drives a pipeline through time: the one order of evaluating and applying, live and in replay.
 
-Before an entry is applied, every whole second up to its time is judged; a second is therefore
-judged with exactly the entries whose time is before it. Whoever feeds the same entries with the
+Before an entry is applied, every whole second up to its time is evaluated; a second is therefore
+evaluated with exactly the entries whose time is before it. Whoever feeds the same entries with the
 same times gets the same calls, and so the same incidents.
 """
 
@@ -15,11 +15,11 @@ from ..vocabulary.samples import Event
 from .intake.payloads import Decoded
 
 QUIET_SECONDS = 900
-"""How long judgement goes on without any entry. Everything silent together is the end of the data,
-so a night without telemetry is neither judged second by second nor found to be a fault."""
+"""How long evaluation goes on without any entry. Everything silent together is the end of the data,
+so a night without telemetry is neither evaluated second by second nor found to be a fault."""
 
 
-class Judge(Protocol):
+class Evaluator(Protocol):
     """What a pipeline offers to whoever drives it."""
 
     @property
@@ -35,22 +35,22 @@ class Judge(Protocol):
         """Take events."""
         ...
 
-    def judge(self, now: float) -> Sequence[Any]:
+    def evaluate(self, now: float) -> Sequence[Any]:
         """Return what changed at this whole second."""
         ...
 
 
-class Judging:
+class Evaluation:
     """A pipeline and how far its time has come.
 
     `changed` gets the changes of one second and that second. `failed` gets what a defect of the
-    pipeline raised: the stage ("judge", "metrics", "events") and the exception; time goes on.
-    `took` hears how long each judgement took, for whoever counts; nothing is decided by it.
+    pipeline raised: the stage ("evaluate", "metrics", "events") and the exception; time goes on.
+    `took` hears how long each evaluation took, for whoever counts; nothing is decided by it.
     """
 
     def __init__(
         self,
-        pipeline: Judge,
+        pipeline: Evaluator,
         *,
         changed: Callable[[Sequence[Any], float], None],
         failed: Callable[[str, Exception], None],
@@ -64,12 +64,12 @@ class Judging:
         self._quiet_at = 0
 
     @property
-    def judged(self) -> int | None:
+    def evaluated(self) -> int | None:
         """Return the last whole second that was reached, None before the first entry."""
         return self._judged
 
     def apply(self, entry: Decoded, now: float) -> None:
-        """Judge what is due before `now`, then take the entry. `now` never goes back."""
+        """Evaluate what is due before `now`, then take the entry. `now` never goes back."""
         if self._judged is None:
             self._judged = math.floor(now)
         self.until(now)
@@ -83,7 +83,7 @@ class Judging:
             self._failed("events" if entry.metrics is None else "metrics", error)
 
     def until(self, now: float) -> None:
-        """Judge every whole second up to `now`, as long as anything was heard lately."""
+        """Evaluate every whole second up to `now`, as long as anything was received lately."""
         if self._judged is None:
             return
         last = math.floor(now)
@@ -91,8 +91,8 @@ class Judging:
             self._judged = second
             began = time.perf_counter()
             try:
-                changes = self._pipeline.judge(float(second))
-            except Exception as error:  # noqa: BLE001  the edge of one judgement, counted
+                changes = self._pipeline.evaluate(float(second))
+            except Exception as error:  # noqa: BLE001  the edge of one evaluation, counted
                 self._failed("judge", error)
                 continue
             finally:

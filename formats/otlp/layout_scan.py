@@ -25,7 +25,7 @@ class UnusualError(Exception):
     """A request that is not of the usual form; says nothing about whether it is a valid one."""
 
 
-class Walk:
+class LayoutScan:
     """What one pass finds: parallel lists, one entry a point, in the order of the payload.
 
     `times` and `values` are the offsets of the 8 bytes, `series` ids with SKIP and FULL; `starts`

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident, RootCause
-from .lifecycle import Case, Change, Scene, is_symptom, open_case
+from .lifecycle import Change, JobHealth, TrackedIncident, is_symptom, open_incident
 
 TOGETHER_SECONDS = 120.0
 """Symptoms of one job that begin within this time of each other have one cause."""
@@ -21,11 +21,11 @@ KEPT_RESOLVED = 2_000
 Explain = Callable[[Sequence[Finding]], RootCause]
 
 
-class Cases:
+class IncidentTracker:
     """Every case, open and resolved."""
 
     def __init__(self) -> None:
-        self._open: dict[Job, list[Case]] = {}
+        self._open: dict[Job, list[TrackedIncident]] = {}
         self._incidents: dict[IncidentId, Incident] = {}
 
     @property
@@ -43,35 +43,35 @@ class Cases:
         attempt: int,
         findings: Sequence[Finding],
         explain: Explain,
-        scene: Scene,
+        health: JobHealth,
         now: float,
     ) -> list[Change]:
         """Fold one job's findings at `now` into its cases; return what changed."""
-        cases = self._open.setdefault(job, [])
+        tracker = self._open.setdefault(job, [])
         symptoms = [finding for finding in findings if is_symptom(finding)]
         evidence = [finding for finding in findings if not is_symptom(finding)]
-        assigned: dict[int, list[Finding]] = {number: [] for number in range(len(cases))}
+        assigned: dict[int, list[Finding]] = {number: [] for number in range(len(tracker))}
         for symptom in symptoms:
-            number = _home(cases, symptom, attempt)
+            number = _home(tracker, symptom, attempt)
             if number is None:
                 if _resolved_already(self._incidents, job, symptom):
                     continue
-                cases.append(open_case(job, attempt, symptom, now))
-                number = len(cases) - 1
+                tracker.append(open_incident(job, attempt, symptom, now))
+                number = len(tracker) - 1
                 assigned[number] = []
-            begun = cases[number].symptoms_begun
+            begun = tracker[number].symptoms_begun
             if not any(kind == symptom.kind for kind, _ in begun):
                 begun.append((symptom.kind, symptom.onset[0]))
             assigned[number].append(symptom)
         changes = []
-        for number, case in enumerate(cases):
+        for number, case in enumerate(tracker):
             mine = assigned[number]
             cause = explain([*mine, *evidence]) if mine else None
-            change = case.advance(mine, evidence, cause, scene, now)
+            change = case.advance(mine, evidence, cause, health, now)
             if change is not None:
                 self._incidents[change.incident.id] = change.incident
                 changes.append(change)
-        self._open[job] = [case for case in cases if case.resolved_at is None]
+        self._open[job] = [case for case in tracker if case.resolved_at is None]
         self._forget()
         return changes
 
@@ -84,12 +84,12 @@ class Cases:
             del self._incidents[key]
 
 
-def _home(cases: Sequence[Case], symptom: Finding, attempt: int) -> int | None:
+def _home(tracker: Sequence[TrackedIncident], symptom: Finding, attempt: int) -> int | None:
     """Return the number of the case a symptom belongs to, None when it opens its own."""
-    for number, case in enumerate(cases):
+    for number, case in enumerate(tracker):
         if case.attempt == attempt and any(k == symptom.kind for k, _ in case.symptoms_begun):
             return number
-    for number, case in enumerate(cases):
+    for number, case in enumerate(tracker):
         begun = [onset for _, onset in case.symptoms_begun]
         near = min(begun) - TOGETHER_SECONDS <= symptom.onset[0] <= max(begun) + TOGETHER_SECONDS
         if case.attempt == attempt and near:

@@ -2,7 +2,7 @@
 
 In OTLP protobuf every time and value is a fixed field of 8 bytes. A request whose other bytes are
 those of an earlier one has the same points of the same series at the same offsets. "Those of"
-is told by a SHA-256 of the other bytes, so that a remembered layout costs 4 bytes a point where
+is decided by a SHA-256 of the other bytes, so that a remembered layout costs 4 bytes a point where
 many senders share one shape, and not the whole body.
 """
 
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from ..wire import WireError, read_varint
 from .columns import FULL, Columns, MetricsBatch, Rejections
 from .general import NO_ROOM, NO_TIME, seconds
+from .layout_scan import AS_INT, Heads, LayoutScan, UnusualError
 from .streams import Streams
-from .walk import AS_INT, Heads, UnusualError, Walk
 
 _EIGHT = np.arange(8)
 _CANDIDATES = 8
 """Layouts kept for one sender and one length of body."""
 
 
-class Shape:
+class FieldOffsets:
     """Where times and values lie in a body: shared by all layouts that have it in common."""
 
     __slots__ = ("_ints", "_keep", "_times", "_values", "identity", "users")
 
-    def __init__(self, walk: Walk, body: bytes) -> None:
+    def __init__(self, walk: LayoutScan, body: bytes) -> None:
         self._times = np.array(walk.times, np.int32)
         self._values = np.array(walk.values, np.int32)
         self._ints = np.frombuffer(body, np.uint8)[self._values - 1] == AS_INT
@@ -78,7 +78,7 @@ class Shape:
 class Layout:
     """A shape, the series of its points, and the digest of the bytes that say so."""
 
-    shape: Shape
+    shape: FieldOffsets
     digest: bytes
     series: NDArray[np.int32]
     rejections: Rejections
@@ -117,7 +117,7 @@ class Layouts:
         self._heads = Heads()
         self._max_bytes = max_bytes
         self.nbytes = 0
-        self._shapes: dict[bytes, Shape] = {}
+        self._shapes: dict[bytes, FieldOffsets] = {}
         self._known: OrderedDict[tuple[int, bytes], list[Layout]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -148,10 +148,10 @@ class Layouts:
         The body must have been parsed before. Raises UnusualError where it has to take the
         general path.
         """
-        walk = Walk(body, self._streams, self._heads)
+        walk = LayoutScan(body, self._streams, self._heads)
         if not walk.series:
             raise UnusualError("no points")
-        shape = Shape(walk, body)
+        shape = FieldOffsets(walk, body)
         shape = self._shapes.get(shape.identity, shape)
         series = np.array(walk.series, np.int32)
         series.flags.writeable = False  # shared by all batches of this layout

@@ -17,9 +17,9 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.formats.otlp.layout import Layouts
+from rankscope.formats.otlp.layout_scan import UnusualError
+from rankscope.formats.otlp.payload_layout import Layouts
 from rankscope.formats.otlp.streams import Streams
-from rankscope.formats.otlp.walk import UnusualError
 from rankscope.vocabulary.samples import Resource, Sample
 
 NAN_BITS = [0x7FF8_0000_0000_0000, 0x7FF0_0000_0000_0002, 0xFFF8_0000_0000_BEEF]

@@ -1,0 +1,65 @@
+import pytest
+
+from rankscope.vocabulary.entities import Entity
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.topology import CommunicationGroup, Nic, Placement, Topology
+
+
+@pytest.fixture
+def topology() -> Topology:
+    """Return four ranks on two hosts of one leaf switch, and rank 9 that nobody placed."""
+    return Topology(
+        Job("run-1"),
+        placements=[
+            Placement(0, "host-a", 0, 100, "GPU-0"),
+            Placement(1, "host-a", 1, 101, "GPU-1"),
+            Placement(2, "host-b", 0, 100, "GPU-2"),
+            Placement(3, "host-b", 1, 101, "GPU-3"),
+            Placement(9),
+        ],
+        switches={"host-a": "leaf-1", "host-b": "leaf-1"},
+        nics=[Nic("host-a", "mlx5_0", "1", gpu="GPU-1"), Nic("host-b", "mlx5_0", "1")],
+        groups=[CommunicationGroup("dp:1", "dp", Ranks((0, 2)))],
+    )
+
+
+def test_rows_are_found_by_rank_by_process_and_by_device(topology):
+    assert (2, None) == (topology.row(2), topology.row(7))
+    assert (2, 3) == (
+        topology.rank_of_pid("host-b", 100),
+        topology.rank_of_device("host-b", "GPU-3"),
+    )
+    assert ("host-b", None) == (topology.host(3), topology.host(9))
+
+
+def test_entities_carry_the_ranks_that_are_placed_on_them(topology):
+    assert [2, 3] == list(topology.host_entity("host-b").ranks)
+    assert [0, 1, 2, 3] == list(topology.switch_entity("leaf-1").ranks)
+    assert [1] == list(topology.nic_entity(topology.nics[0]).ranks)
+    assert [2, 3] == list(topology.nic_entity(topology.nics[1]).ranks)
+    assert [0, 2] == list(topology.group_entity("dp:1").ranks)
+
+
+def test_ancestors_of_a_rank_lead_over_device_host_and_switch_to_the_job(topology):
+    names = [str(entity) for entity in topology.ancestors(topology.rank_entity(2))]
+    assert ["gpu GPU-2 on host-b", "host host-b", "switch leaf-1", "job run-1"] == names
+
+
+def test_a_rank_that_nobody_placed_stands_on_the_job_alone(topology):
+    assert (topology.job_entity,) == topology.ancestors(topology.rank_entity(9))
+
+
+@pytest.mark.parametrize(
+    ("entity", "kind", "ids"),
+    [
+        (Entity("rank", "3", "host-b", Ranks((3,))), "gpu", ["GPU-3"]),
+        (Entity("rank", "9", None, Ranks((9,))), "gpu", []),
+        (Entity("gpu", "GPU-0", "host-a", Ranks((0,))), "host", ["host-a"]),
+        (Entity("host", "host-a", "host-a", Ranks((0, 1))), "switch", ["leaf-1"]),
+        (Entity("group", "dp:1", None, Ranks((0, 2))), "host", []),
+        (Entity("host", "host-a", "host-a"), "job", ["run-1"]),
+    ],
+)
+def test_an_entity_is_seen_as_another_type_where_the_layout_says_which(topology, entity, kind, ids):
+    assert ids == [other.id for other in topology.as_type(entity, kind)]

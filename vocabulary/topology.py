@@ -1,0 +1,256 @@
+"""What runs where: one job attempt's ranks, processes, devices, hosts, ports, switches and groups.
+
+One immutable value, made anew only when something moved (`version`), and shared by windows,
+detectors, causes and the API. Rows are the rows of every matrix of the attempt, one a rank.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from . import entities
+from .entities import Entity, EntityType
+from .ids import Job
+from .ranks import Ranks
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one rank runs, and its parallel coordinates; None and "" where nobody reports it."""
+
+    rank: int
+    host: str = ""
+    local_rank: int | None = None
+    pid: int | None = None
+    hw_id: str | None = None
+    dp: int | None = None
+    tp: int | None = None
+    pp: int | None = None
+    ep: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A network port of a host, as `hw.network.info` describes it."""
+
+    host: str
+    device: str
+    port: str
+    rail: str | None = None
+    switch: str | None = None
+    gpu: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the id that the contract gives a nic: host/device:port."""
+        return f"{self.host}/{self.device}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicationGroup:
+    """A communication group: `kind` is dp, tp, pp, ep, world or other."""
+
+    name: str
+    kind: str
+    ranks: Ranks
+    description: str = ""
+
+
+class Topology:
+    """One job attempt's layout. Everything is known when it is made; nothing changes later.
+
+    ranks, host_of, local_ranks, pids, pp, tp, dp, ep: array('q') by row, -1 where unknown
+    (`numpy.frombuffer` takes them as they are). hw_ids: by row. hosts: names, sorted; `host_of`
+    indexes them. switches: leaf switch by host name. mounts: shared mounts by id, with their hosts.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        attempt: int = 0,
+        cluster: str | None = None,
+        version: int = 0,
+        world_size: int = 0,
+        placements: Sequence[Placement] = (),
+        hosts: Iterable[str] = (),
+        switches: Mapping[str, str] | None = None,
+        nics: Sequence[Nic] = (),
+        groups: Sequence[CommunicationGroup] = (),
+        mounts: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self.job = job
+        self.attempt = attempt
+        self.cluster = cluster
+        self.version = version
+        self.world_size = max(world_size, len(placements))
+        self.hosts = tuple(sorted({*hosts, *(p.host for p in placements if p.host)}))
+        self.switches = dict(switches or {})
+        self.nics = tuple(nics)
+        self.groups = tuple(groups)
+        self.mounts = dict(mounts or {})
+        number = {host: index for index, host in enumerate(self.hosts)}
+        self.ranks = array("q", (p.rank for p in placements))
+        self.host_of = array("q", (number.get(p.host, UNKNOWN) for p in placements))
+        self.local_ranks = _optional(p.local_rank for p in placements)
+        self.pids = _optional(p.pid for p in placements)
+        self.dp, self.tp = _optional(p.dp for p in placements), _optional(p.tp for p in placements)
+        self.pp, self.ep = _optional(p.pp for p in placements), _optional(p.ep for p in placements)
+        self.hw_ids = tuple(p.hw_id for p in placements)
+        self._host_index = number
+        self._row = {rank: row for row, rank in enumerate(self.ranks)}
+        self._rows_by_host: list[list[int]] = [[] for _ in self.hosts]
+        for row, index in enumerate(self.host_of):
+            if index >= 0:
+                self._rows_by_host[index].append(row)
+        self._by_device = {(p.host, p.hw_id): p.rank for p in placements if p.hw_id}
+        self._by_pid = {(p.host, p.pid): p.rank for p in placements if p.pid is not None}
+        self._entities: dict[tuple[str, str], Entity] = {}
+
+    # -- rows and ranks ---------------------------------------------------------------------
+
+    def row(self, rank: int) -> int | None:
+        """Return the row of a global rank, None where it has none."""
+        return self._row.get(rank)
+
+    def host(self, rank: int) -> str | None:
+        """Return the host of a rank, None where unknown."""
+        row = self._row.get(rank)
+        index = UNKNOWN if row is None else self.host_of[row]
+        return self.hosts[index] if index >= 0 else None
+
+    def host_index(self, host: str) -> int | None:
+        """Return the index of a host in `hosts`."""
+        return self._host_index.get(host)
+
+    def pid(self, rank: int) -> int | None:
+        """Return the process id of a rank on its host, None where unknown."""
+        row = self._row.get(rank)
+        return None if row is None or self.pids[row] < 0 else self.pids[row]
+
+    def rank_of_pid(self, host: str, pid: int) -> int | None:
+        """Return the rank whose process has this id on a host."""
+        return self._by_pid.get((host, pid))
+
+    def rank_of_device(self, host: str, hw_id: str) -> int | None:
+        """Return the rank that runs on a device of a host."""
+        return self._by_device.get((host, hw_id))
+
+    def ranks_of_host(self, host: str) -> Ranks:
+        """Return the ranks that run on a host."""
+        return self.host_entity(host).ranks
+
+    # -- entities -----------------------------------------------------------------------------
+
+    @property
+    def job_entity(self) -> Entity:
+        """Return the job with all its ranks."""
+        return self._once("job", self.job, lambda: entities.job(self.job, Ranks(self.ranks)))
+
+    def rank_entity(self, rank: int) -> Entity:
+        """Return a rank with its host where known."""
+        return entities.rank(rank, self.host(rank))
+
+    def host_entity(self, host: str) -> Entity:
+        """Return a host with the ranks of this job that run on it."""
+
+        def made() -> Entity:
+            index = self._host_index.get(host)
+            rows = [] if index is None else self._rows_by_host[index]
+            return entities.host(host, Ranks(self.ranks[row] for row in rows))
+
+        return self._once("host", host, made)
+
+    def gpu_entity(self, rank: int) -> Entity | None:
+        """Return the device of a rank, None where unknown."""
+        row = self._row.get(rank)
+        hw_id = None if row is None else self.hw_ids[row]
+        return entities.gpu(hw_id, self.host(rank), (rank,)) if hw_id else None
+
+    def switch_entity(self, switch: str) -> Entity:
+        """Return a leaf switch with the ranks whose hosts hang on it."""
+
+        def made() -> Entity:
+            hosts = [host for host in self.hosts if self.switches.get(host) == switch]
+            ranks = (rank for host in hosts for rank in self.ranks_of_host(host))
+            return Entity("switch", switch, None, Ranks(ranks))
+
+        return self._once("switch", switch, made)
+
+    def group_entity(self, name: str) -> Entity | None:
+        """Return a communication group with its members, None for an unknown one."""
+        found = next((group for group in self.groups if group.name == name), None)
+        return None if found is None else Entity("group", name, None, found.ranks)
+
+    def nic_entity(self, nic: Nic) -> Entity:
+        """Return a port with the ranks that use it: those of its device, else of its host."""
+        rank = self.rank_of_device(nic.host, nic.gpu) if nic.gpu else None
+        ranks = self.ranks_of_host(nic.host) if rank is None else Ranks((rank,))
+        return Entity("nic", nic.id, nic.host, ranks)
+
+    def host_of_entity(self, entity: Entity) -> str | None:
+        """Return the host that an entity is or runs on, None where it spans several."""
+        if entity.host is not None:
+            return entity.host
+        if not 0 < len(entity.ranks) <= 64:
+            return None
+        hosts = {self.host(rank) for rank in entity.ranks}
+        return hosts.pop() if len(hosts) == 1 else None
+
+    def parents(self, entity: Entity) -> tuple[Entity, ...]:
+        """Return what an entity directly stands on: rank, device, host, leaf switch, job."""
+        found: list[Entity] = []
+        if entity.type == "rank":
+            device = self.gpu_entity(int(entity.id))
+            found += [device] if device is not None else []
+        host = self.host_of_entity(entity)
+        if entity.type != "host" and host is not None:
+            found.append(self.host_entity(host))
+        elif entity.type == "host" and (switch := self.switches.get(entity.id)):
+            found.append(self.switch_entity(switch))
+        if not found and entity.type != "job":
+            found.append(self.job_entity)
+        return tuple(found)
+
+    def ancestors(self, entity: Entity) -> tuple[Entity, ...]:
+        """Return every parent up to the job, nearest first, each once."""
+        found: dict[Entity, None] = {}
+        waiting = list(self.parents(entity))
+        while waiting:
+            parent = waiting.pop(0)
+            if parent not in found:
+                found[parent] = None
+                waiting += self.parents(parent)
+        return tuple(found)
+
+    def as_type(self, entity: Entity, kind: EntityType) -> tuple[Entity, ...]:
+        """Return what an entity means as another type: a rank's host, a device's rank, the job."""
+        if kind == entity.type:
+            return (self.host_entity(entity.id),) if kind == "host" else (entity,)
+        if kind == "job":
+            return (self.job_entity,)
+        if kind == "host":
+            host = self.host_of_entity(entity)
+            return (self.host_entity(host),) if host in self._host_index else ()
+        if kind == "switch":
+            host = self.host_of_entity(entity)
+            switch = self.switches.get(host) if host is not None else None
+            return (self.switch_entity(switch),) if switch else ()
+        if kind == "rank" and entity.type in ("gpu", "process"):
+            return tuple(self.rank_entity(rank) for rank in entity.ranks)
+        if kind == "gpu" and entity.type in ("rank", "process"):
+            devices = (self.gpu_entity(rank) for rank in entity.ranks)
+            return tuple(device for device in devices if device is not None)
+        return ()
+
+    def _once(self, kind: str, name: str, make: Callable[[], Entity]) -> Entity:
+        found = self._entities.get((kind, name))
+        if found is None:
+            found = self._entities[kind, name] = make()
+        return found
+
+
+def _optional(values: Iterable[int | None]) -> "array[int]":
+    return array("q", (UNKNOWN if value is None else value for value in values))
