@@ -1,50 +1,50 @@
-"""Which phase a rank is in, said when it changes: init, train, eval, checkpoint, shutdown."""
+"""Which phase a rank is in, sent when it changes: init, train, eval, checkpoint, shutdown."""
 
 import time
 from collections.abc import Callable
 
-_WORTH_SAYING_SECONDS = 0.5
+_SHORTEST_SAVE_SECONDS = 0.5
 """A save shorter than this is no phase: loops save small things at every step."""
 
 
 class Phases:
-    """Keeps the phase; `say` sends one, with its name and the time at which it began."""
+    """Keeps the phase; `emit` sends one, with its name and the time at which it began."""
 
-    def __init__(self, say: Callable[[str, float], None]) -> None:
-        self._say = say
+    def __init__(self, emit: Callable[[str, float], None]) -> None:
+        self._emit = emit
         self.current = ""
         self._saving_since = 0.0
         self._depth = 0
-        self._said_saving = False
+        self._saving_sent = False
 
     def enter(self, name: str) -> None:
-        """Enter a phase; entering the one it is in says nothing."""
+        """Enter a phase; entering the current one sends nothing."""
         if name != self.current:
             self.current = name
-            self._say(name, time.time())
+            self._emit(name, time.time())
 
     def save_begins(self) -> None:
         """Note that a checkpoint is being written; it becomes a phase once it takes long."""
         self._depth += 1
         if self._depth == 1:
-            self._said_saving = False
+            self._saving_sent = False
             self._saving_since = time.time()
 
     def save_ends(self) -> None:
-        """Note that it is written; says `train` again where `checkpoint` had been said."""
+        """Note that it is written; sends `train` again where `checkpoint` had been sent."""
         self._depth = max(0, self._depth - 1)
         if self._depth == 0:
             self._saving_since = 0.0
-            if self._said_saving:
-                self._said_saving = False
+            if self._saving_sent:
+                self._saving_sent = False
                 self.current = "train"
-                self._say("train", time.time())
+                self._emit("train", time.time())
 
     def look(self, now: float) -> None:
-        """Say `checkpoint` when one has been taking long; called from the sender's thread."""
+        """Send `checkpoint` when one has been taking long; called from the sender's thread."""
         since = self._saving_since
-        if since and not self._said_saving and now - since > _WORTH_SAYING_SECONDS:
-            self._said_saving = True
+        if since and not self._saving_sent and now - since > _SHORTEST_SAVE_SECONDS:
+            self._saving_sent = True
             if self.current != "checkpoint":
                 self.current = "checkpoint"
-                self._say("checkpoint", since)
+                self._emit("checkpoint", since)

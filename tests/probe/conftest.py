@@ -26,7 +26,7 @@ class Listener:
         self.path = path
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(str(path))
-        self.heard: list[datagram.Datagram] = []
+        self.received: list[datagram.Datagram] = []
         self.wrong: list[Exception] = []
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -40,30 +40,30 @@ class Listener:
             try:
                 found = datagram.decode(data)
                 sweep(found)
-                self.heard.append(found)
+                self.received.append(found)
             except Exception as error:
                 self.wrong.append(error)
 
-    def hear(self, seconds: float = 0.2) -> list[datagram.Datagram]:
+    def wait(self, seconds: float = 0.2) -> list[datagram.Datagram]:
         """Wait until nothing more has come for so many seconds."""
         before = -1
-        while before != len(self.heard):
-            before = len(self.heard)
+        while before != len(self.received):
+            before = len(self.received)
             time.sleep(seconds)
         assert not self.wrong
-        return self.heard
+        return self.received
 
     def until(self, question: Callable[[], object], seconds: float = 20.0) -> None:
         """Hear until the question is answered with something true."""
         end = time.monotonic() + seconds
         while not question():
-            assert time.monotonic() < end, f"not heard within {seconds} s"
+            assert time.monotonic() < end, f"not received within {seconds} s"
             time.sleep(0.02)
 
     def samples(self, metric: str, **attributes: object) -> list[Sample]:
         return [
             sample
-            for each in self.heard
+            for each in self.received
             for sample in each.samples
             if sample.metric == metric and attributes.items() <= dict(sample.attributes).items()
         ]
@@ -74,7 +74,7 @@ class Listener:
     def events(self, name: str, **attributes: object) -> list[Event]:
         return [
             event
-            for each in self.heard
+            for each in self.received
             for event in each.events
             if event.name == name and attributes.items() <= event.attributes.items()
         ]
@@ -88,16 +88,16 @@ class Listener:
         assert not self.wrong
 
 
-def sweep(heard: datagram.Datagram) -> None:
+def sweep(received: datagram.Datagram) -> None:
     """Hold every sample and event of a datagram against the vocabulary."""
-    for sample in heard.samples:
+    for sample in received.samples:
         metric = metrics.catalogue()[sample.metric]
         said = dict(sample.attributes)
         unknown = set(said) - set(metric.attributes) - set(metric.optional) - ALWAYS_OPTIONAL
         assert not unknown, f"{sample.metric} carries {unknown}"
         for name, allowed in metric.values.items():
             assert name not in said or said[name] in allowed, f"{sample.metric}: {said}"
-    for event in heard.events:
+    for event in received.events:
         kind = events.catalogue()[event.name]
         assert set(event.attributes) <= set(kind.attributes), f"{event.name}: {event.attributes}"
         for name, allowed in kind.values.items():
@@ -159,7 +159,7 @@ class Job:
                 stderr=subprocess.STDOUT,
             )
             done.wait()
-            self._listener.hear()
+            self._listener.wait()
             printed.seek(0)
             text = printed.read()
         assert (done.returncode != 0) == fails, text

@@ -40,7 +40,7 @@ def test_the_hugging_face_callback_numbers_steps_as_the_trainer_does(listener, m
     callback.on_prediction_step(None, state, control)
     callback.on_evaluate(None, state, control, metrics={})
     callback.on_train_end(None, state, control)
-    listener.hear()
+    listener.wait()
     assert [100, 101, 102] == listener.values("training.step")
     assert 0.5 in listener.values("training.grad_norm", scope="global")
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
@@ -59,7 +59,7 @@ def test_the_lightning_callback_follows_training_and_validation(listener, model)
     callback.on_validation_end(trainer, model)
     update(model, optimizer)
     callback.on_train_end(trainer, model)
-    listener.hear()
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
     assert ["init", "train", "eval", "train", "shutdown"] == phases
@@ -75,8 +75,8 @@ def test_the_accelerate_tracker_records_what_the_loop_logs(listener, model):
     nothing: Any = None
     tracker.log(nothing)
     tracker.finish()
-    listener.hear()
+    listener.wait()
     assert [2.5] == listener.values("training.loss")
-    assert {"run"} == {each.job for each in listener.heard}
+    assert {"run"} == {each.job for each in listener.received}
     assert tracker.name == "rankscope"
     assert tracker.tracker.failures == 0

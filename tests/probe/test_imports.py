@@ -69,7 +69,7 @@ print(torch.__spec__.loader.__class__.__name__, watch.failures)
 
 def test_a_torch_imported_after_attach_is_watched_too(environ, listener):
     assert "SourceFileLoader 0\n" == run(LATE, {**environ, **listener.environ})
-    listener.hear()
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
 
 
@@ -106,7 +106,7 @@ runpy.run_path({str(job)!r}, run_name='__main__')
 """
     said = {"RANKSCOPE_PROBE": switch} if switch else {}
     assert "weights" in run(code, {**environ, **listener.environ, **said})
-    listener.hear()
+    listener.wait()
     assert steps == listener.values("training.step")
 
 

@@ -16,7 +16,7 @@ def test_the_weights_of_a_plain_loop_are_the_same_to_the_bit_with_and_without_th
     job, listener
 ):
     without = job.run("plain.py")
-    assert not listener.heard
+    assert not listener.received
     with_it = job.run("plain.py", "--probe")
     assert weights(without) == weights(with_it)
     assert [*range(20)] == listener.values("training.step")
@@ -24,7 +24,7 @@ def test_the_weights_of_a_plain_loop_are_the_same_to_the_bit_with_and_without_th
 
 def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, listener):
     job.run("plain.py", "--probe", RANKSCOPE_JOB_ID="job/1", RANKSCOPE_JOB_ATTEMPT="3")
-    assert {("job/1", 3, 0)} == {(each.job, each.attempt, each.rank) for each in listener.heard}
+    assert {("job/1", 3, 0)} == {(each.job, each.attempt, each.rank) for each in listener.received}
     assert 20 == len(listener.values("training.loss", scope="local"))
     assert all(0 < value < 10 for value in listener.values("training.loss"))
     assert listener.values("training.grad_norm", scope="local")
@@ -40,7 +40,7 @@ def test_the_one_line_tells_loss_norm_times_and_phases_of_a_plain_loop(job, list
 def test_every_value_of_a_step_carries_the_same_time(job, listener):
     job.run("plain.py", "--probe")
     steps = [
-        each for each in listener.heard if any(s.metric == "training.step" for s in each.samples)
+        each for each in listener.received if any(s.metric == "training.step" for s in each.samples)
     ]
     assert 20 == len(steps)
     assert all(1 == len({sample.at for sample in each.samples}) for each in steps)
@@ -51,13 +51,13 @@ def test_the_weights_of_two_replicas_are_the_same_to_the_bit_with_and_without_th
     job, listener
 ):
     without = job.run("replicas.py", ranks=2)
-    assert not listener.heard
+    assert not listener.received
     with_it = job.run("replicas.py", "--probe", ranks=2)
     assert 2 == len(re.findall("rank . weights [0-9a-f]{64}", without))
     assert sorted(re.findall("rank . weights [0-9a-f]{64}", without)) == sorted(
         re.findall("rank . weights [0-9a-f]{64}", with_it)
     )
-    assert {0, 1} == {each.rank for each in listener.heard}
+    assert {0, 1} == {each.rank for each in listener.received}
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_the_rank_whose_data_went_bad_is_the_first_to_say_so(job, listener):
 
 def test_with_the_probe_switched_off_a_job_says_nothing(job, listener):
     job.run("plain.py", "--probe", RANKSCOPE_PROBE="0")
-    assert not listener.heard
+    assert not listener.received
 
 
 def test_without_any_agent_the_job_runs_as_ever(job, listener):
