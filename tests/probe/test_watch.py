@@ -56,6 +56,7 @@ def test_the_wait_for_data_and_work_between_the_steps_are_taken_out_of_the_compu
         with watch.step():
             seen.append(item)
             time.sleep(0.01)
+        time.sleep(0.03)
     watch.detach()
     listener.wait(0.2)
     assert [0, 1, 2] == seen
