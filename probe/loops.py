@@ -52,12 +52,13 @@ class StepSpan:
 class CheckpointSpan:
     """Around the writing or reading of a checkpoint; one inside another counts once."""
 
-    __slots__ = ("_depth", "_phases", "_span", "_timeline")
+    __slots__ = ("_before", "_depth", "_phases", "_span", "_timeline")
 
     def __init__(self, timeline: Timeline, phases: Phases) -> None:
         self._timeline = timeline
         self._phases = phases
         self._depth = 0
+        self._before = ""
         self._span: Span | None = None
 
     def __enter__(self) -> None:
@@ -65,6 +66,7 @@ class CheckpointSpan:
         if self._depth == 1:
             self._timeline.saving = True
             self._span = Span(self._timeline.open)
+            self._before = self._phases.current
             self._phases.enter("checkpoint")
 
     def __exit__(
@@ -79,7 +81,38 @@ class CheckpointSpan:
             timeline.saving = False
             if self._span is not None:
                 timeline.open.checkpoint += self._span.seconds(timeline.open)
-            self._phases.enter("train" if timeline.steps else "init")
+            self._phases.resume(self._before)
+
+
+class EvaluationSpan:
+    """Around an evaluation; one inside another counts once. Its batches are no wait of a step."""
+
+    __slots__ = ("_before", "_depth", "_phases", "_timeline")
+
+    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+        self._timeline = timeline
+        self._phases = phases
+        self._depth = 0
+        self._before = ""
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._timeline.evaluating = self._phases.announced = True
+            self._before = self._phases.current
+            self._phases.enter("eval")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._timeline.evaluating = False
+            self._timeline.work_begins()
+            self._phases.resume(self._before)
 
 
 class Data(Iterable[T]):

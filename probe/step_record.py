@@ -29,6 +29,7 @@ class StepRecord:
     Durations are seconds, and no second is in two of them; `comm`, `data` and `compute` hold only
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
+    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
     """
 
     at: float = 0.0
@@ -47,6 +48,7 @@ class StepRecord:
     gc: float = 0.0
     loss_sum: float = 0.0
     loss_count: int = 0
+    losses_add_up: bool = False
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     late: Deferred | None = None
 
@@ -80,7 +82,8 @@ class StepRecord:
         """Return the samples of the step, and an event for each kind of non-finite value."""
         self._fill()
         if self.loss_count and ("training.loss", "") not in self.values:
-            self.set("training.loss", self.loss_sum / self.loss_count, scope="local")
+            losses = 1 if self.losses_add_up else self.loss_count
+            self.set("training.loss", self.loss_sum / losses, scope="local")
         bad = self._non_finite()
         for what, (count, _value) in bad.items():
             if count > 0:

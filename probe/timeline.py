@@ -29,8 +29,10 @@ class Timeline:
         "_work_began",
         "began",
         "begun",
+        "evaluating",
         "explicit",
         "index",
+        "losses_add_up",
         "open",
         "saving",
         "steps",
@@ -48,6 +50,8 @@ class Timeline:
         self.explicit = False
         self.waiting = False
         self.saving = False
+        self.evaluating = False
+        self.losses_add_up = False
         self.thread = threading.get_ident()
         self.open = StepRecord()
         self._work_began = self.began
@@ -103,7 +107,7 @@ class Timeline:
         step = self.open
         seconds = span.seconds(step)
         self.begin_first(seconds)
-        if not evaluating:
+        if not (evaluating or self.evaluating):
             step.data += seconds
             step.data_known = True
         if not self.explicit:
@@ -116,6 +120,7 @@ class Timeline:
         record.at = self.wall()
         self.index = record.step = self.index + 1 if index is None else index
         record.duration = now - self.began
+        record.losses_add_up = self.losses_add_up
         self.open = StepRecord()
         self.began = self._work_began = now
         self._before = 0.0

@@ -10,8 +10,8 @@ from ..vocabulary.samples import Scalar
 from .collectives import Collectives
 from .event_message import EventMessage
 from .heartbeat import Heartbeat
-from .loops import CheckpointSpan, Data, StepSpan
-from .phases import Phases
+from .loops import CheckpointSpan, Data, EvaluationSpan, StepSpan
+from .phases import PHASES, Phases
 from .sender import Sender
 from .timeline import Timeline
 from .values import NotANumberError, is_tensor, number
@@ -46,6 +46,7 @@ class Watch:
         self.phases = Phases(self._emit_phase)
         self._step = StepSpan(self, timeline)
         self._checkpoint = CheckpointSpan(timeline, self.phases)
+        self._evaluation = EvaluationSpan(timeline, self.phases)
         self._pid = os.getpid()
         self._in_child = False
         os.register_at_fork(after_in_child=self._forked)
@@ -66,6 +67,10 @@ class Watch:
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager around the writing or reading of a checkpoint."""
         return self._checkpoint
+
+    def evaluation(self) -> AbstractContextManager[None]:
+        """Return a context manager around an evaluation: phase `eval`, not a stall."""
+        return self._evaluation
 
     def collective(
         self, op: str, group: str | None = None, size_bytes: int | None = None
@@ -127,7 +132,25 @@ class Watch:
 
     def phase(self, name: str) -> None:
         """Send that this rank enters a phase: init, train, eval, checkpoint or shutdown."""
-        self.phases.enter(name)
+        if name in PHASES:
+            self.phases.announced = self.phases.announced or name == "eval"
+            self.phases.enter(name)
+        else:
+            self.failures += 1
+
+    def continue_from(self, index: int) -> None:
+        """Give the next step this index, where the loop gives none: for a run that was resumed."""
+        if not self._timeline.steps:
+            self._timeline.index = index - 1
+
+    @property
+    def losses_add_up(self) -> bool:
+        """Whether a step's loss is the sum, not the mean, of its micro-batches' losses."""
+        return self._timeline.losses_add_up
+
+    @losses_add_up.setter
+    def losses_add_up(self, value: bool) -> None:
+        self._timeline.losses_add_up = value
 
     def emit(self, event: str, at: float | None = None, **attributes: Scalar) -> None:
         """Send an event of this rank."""

@@ -43,7 +43,7 @@ def install(context: HookContext) -> None:
         nonlocal local_end
         local_end = 0.0
         context.in_backward = True
-        context.evaluating = 0
+        phases.evaluation_signs = 0
         if not timeline.begun:
             timeline.begin_first()
         loss: Any = tensors

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..patches import Function, UnsupportedError
 from ..timeline import Span
-from . import evaluation
 from .context import HookContext
 
 
@@ -43,13 +42,11 @@ def install(context: HookContext) -> None:
 def _evaluating(context: HookContext) -> bool:
     """Return whether this batch is one of an evaluation."""
     try:
-        model = context.model
-        if model is not None and not getattr(model, "training", True):
-            context.phases.enter("eval")
-            return True
-        if not context.torch.is_grad_enabled():
-            evaluation.seen(context)
-        return context.phases.current == "eval" and model is None
+        phases = context.phases
+        resting = not phases.announced and not getattr(context.model, "training", True)
+        if resting or not context.torch.is_grad_enabled():
+            phases.seems_evaluation()
+        return resting or phases.current == "eval"
     except Exception:  # noqa: BLE001  the edge of the job
         context.failed()
         return False

@@ -51,7 +51,6 @@ class HookContext:
         self.device: DeviceReader | None = None
         self.replicated = False
         self.in_backward = False
-        self.evaluating = 0
         self.unscaled: Any = None
         self.scaler: Callable[[], Any] | None = None
         self.updated = False

@@ -30,7 +30,7 @@ def install(context: HookContext) -> None:
     span: Span | None = None
     strangers = 0
 
-    def begins(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal outer, span, strangers
         if context.inactive():
             return
@@ -51,6 +51,8 @@ def install(context: HookContext) -> None:
                 gradients.check_norm(context, optimizer)
             if context.device is not None:
                 context.device.mark("optimizer")
+            if len(args) > 1 or kwargs.get("closure") is not None:
+                context.timeline.work_begins()  # the closure runs forward and backward in here
             span = Span(context.open)
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
@@ -68,6 +70,8 @@ def install(context: HookContext) -> None:
                 context.device.mark("stepped")
             if context.is_step_optimizer(optimizer):
                 context.update_ended()
+            else:
+                context.timeline.work_begins()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 

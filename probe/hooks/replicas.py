@@ -10,7 +10,6 @@ from typing import Any
 
 from ..patches import Function, UnsupportedError
 from ..timeline import Span
-from . import evaluation
 from .context import HookContext
 
 
@@ -53,6 +52,6 @@ def _begins(context: HookContext, replica: Any) -> None:
         if context.model is None:
             context.model = replica
     if not context.torch.is_grad_enabled():
-        evaluation.seen(context)
+        context.phases.seems_evaluation()
     elif replica.training and context.timeline.work_begins(forward=True) and context.device:
         context.device.mark("begin")

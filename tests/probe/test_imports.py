@@ -40,16 +40,13 @@ print(sorted(names - set(sys.stdlib_module_names) - {'rankscope'}))
     assert "[]\n" == run(code, {**environ, **listener.environ})
 
 
-def test_the_framework_modules_import_and_work_without_their_libraries(environ, listener):
+def test_the_framework_modules_import_nothing(environ):
     code = """
 import sys
 from rankscope.probe import accelerate, huggingface, lightning
-assert not {'torch', 'transformers', 'lightning', 'accelerate'} & set(sys.modules)
-huggingface.RankscopeCallback(), lightning.RankscopeCallback()
-accelerate.RankscopeTracker().finish()
-print('fine')
+print(sorted({'torch', 'transformers', 'lightning', 'accelerate'} & set(sys.modules)))
 """
-    assert "fine\n" == run(code, {**environ, **listener.environ})
+    assert "[]\n" == run(code, environ)
 
 
 LATE = """

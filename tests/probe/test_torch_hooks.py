@@ -3,6 +3,7 @@
 import copy
 import io
 import sys
+import time
 import types
 import warnings
 from typing import Any
@@ -97,6 +98,44 @@ def test_one_step_is_one_update_and_its_loss_the_mean_of_its_micro_batches(watch
     assert [0, 1, 2, 3] == listener.values("training.step")
     assert [pytest.approx(expected)] * 4 == listener.values("training.loss")
     assert 0 == watch.failures
+
+
+def test_losses_that_add_up_are_summed(watch, listener, model):
+    """As the frameworks that divide each micro-batch's loss by their number need it."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    expected = model(torch.ones(2, 4)).mean().item()
+    watch.losses_add_up = True
+    train(model, optimizer, steps=1, batches=3)
+    watch.detach()
+    listener.wait(0.2)
+    assert [pytest.approx(3 * expected)] == listener.values("training.loss")
+
+
+def test_an_update_that_runs_the_step_in_its_closure_counts_its_compute_once(
+    watch, listener, model
+):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        time.sleep(0.05)
+        loss = model(torch.ones(2, 4)).mean()
+        loss.backward()
+        return loss
+
+    for _ in range(3):
+        optimizer.step(closure)
+    watch.detach()
+    listener.wait(0.2)
+    spent = zip(
+        listener.values("training.step.duration"),
+        listener.values("training.compute.duration"),
+        listener.values("training.optimizer.duration"),
+        strict=True,
+    )
+    for step, compute, own in spent:
+        assert compute >= 0.05
+        assert 0 < own <= step - compute + 1e-6
 
 
 def test_of_two_optimizers_the_first_is_the_step_optimizer(watch, listener, model):
@@ -301,6 +340,25 @@ def test_evaluation_is_a_phase_where_the_model_is_known(listener, model):
     for batch in loader:
         model(batch)
     model.train()
+    train(model, optimizer, steps=1)
+    watch.detach()
+    listener.wait(0.2)
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "train", "eval", "train", "shutdown"] == phases
+
+
+def test_evaluation_under_no_grad_is_a_phase_though_nobody_names_the_model(watch, listener, model):
+    """The second batch in a row is the sign; its waits are no wait of the next step."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    rows: Any = torch.ones(6, 4)
+    loader: Any = torch.utils.data.DataLoader(rows, batch_size=2)
+    train(model, optimizer, steps=1)
+    with torch.no_grad():
+        for batch in loader:
+            model(batch)
+    train(model, optimizer, steps=1)
+    with torch.no_grad():
+        next(iter(loader))  # one batch alone may be anything
     train(model, optimizer, steps=1)
     watch.detach()
     listener.wait(0.2)

@@ -125,6 +125,61 @@ def test_checkpoints_are_timed_and_are_a_phase(watch, listener):
     assert ["init", "train", "checkpoint", "train", "shutdown"] == phases
 
 
+def test_evaluations_are_a_phase_and_their_batches_no_wait_of_a_step(watch, listener):
+    for _ in range(2):
+        with watch.step():
+            pass
+        with watch.evaluation(), watch.evaluation():
+            assert [1, 2] == list(watch.data([1, 2]))
+            with watch.checkpoint():
+                pass
+    watch.detach()
+    listener.wait(0.2)
+    around = ["eval", "checkpoint", "eval", "train"]
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "train", *around, *around, "shutdown"] == phases
+    assert not listener.values("training.data.duration")
+
+
+def test_a_phase_that_does_not_exist_is_not_sent(watch, listener):
+    watch.phase("warm-up")
+    watch.detach()
+    watch.phase("train")
+    listener.wait(0.2)
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "shutdown"] == phases
+    assert 1 == watch.failures
+
+
+def test_a_collective_around_or_inside_another_span_is_counted_once(watch, listener):
+    with watch.step():
+        pass
+    with watch.step():
+        with watch.collective("all_reduce"), watch.collective("all_reduce"):
+            time.sleep(0.02)
+        with watch.checkpoint(), watch.collective("barrier"):
+            time.sleep(0.03)
+    watch.detach()
+    listener.wait(0.2)
+    step = listener.values("training.step.duration")[1]
+    comm = listener.values("training.comm.duration")[0]
+    (checkpoint,) = listener.values("training.checkpoint.duration")
+    assert comm >= 0.02
+    assert checkpoint >= 0.03
+    assert comm + checkpoint <= step
+
+
+def test_a_resumed_run_goes_on_with_the_index_it_is_given(watch, listener):
+    watch.continue_from(40)
+    for _ in range(2):
+        watch.end_step()
+    watch.continue_from(0)
+    watch.end_step()
+    watch.detach()
+    listener.wait(0.2)
+    assert [40, 41, 42] == listener.values("training.step"), "given before the first step"
+
+
 def test_recorded_values_arrive_with_their_scope_and_the_last_one_counts(watch, listener):
     with watch.step():
         watch.record(loss=1.0, scope="local")
