@@ -37,6 +37,11 @@ class AgentSocket:
         self._socket = self._connect()
         return self._socket is not None
 
+    @property
+    def connected(self) -> bool:
+        """Whether there was an agent at the last try."""
+        return self._socket is not None
+
     def writable(self) -> bool:
         """Return whether a datagram would be taken now."""
         if self._socket is None:

@@ -10,7 +10,7 @@ from .attaching import attach
 
 
 class Callbacks:
-    """Holds the watch of a framework callback, and leaves it out of copies and pickles.
+    """Holds the watch of a framework callback, and leaves it out where it is copied or pickled.
 
     Keyword arguments are those of `rankscope.probe.attach`. `failures` counts exceptions that were
     kept from the job.

@@ -28,7 +28,7 @@ _FULL_SECONDS = 0.01
 """The same while the agent's socket is full: a Unix socket holds as few as ten datagrams."""
 MESSAGE_TIMEOUT_SECONDS = 60.0
 """How long a message is worth sending; past that the collector has evaluated without it."""
-SHUTDOWN_TIMEOUT_SECONDS = 0.2
+SHUTDOWN_TIMEOUT_SECONDS = 1.0
 """What an exiting process may spend on sending what is left."""
 
 Parts = tuple[list[Sample], list[Event]]
@@ -117,11 +117,13 @@ class Sender:
             self._thread.join(1.5 * SHUTDOWN_TIMEOUT_SECONDS)
 
     def flush(self) -> None:
-        """Wait until the queue is empty, SHUTDOWN_TIMEOUT_SECONDS at most."""
+        """Wait until an agent took all, SHUTDOWN_TIMEOUT_SECONDS at most; not without an agent."""
         until = time.monotonic() + SHUTDOWN_TIMEOUT_SECONDS
         while self._queue and self._thread.is_alive() and time.monotonic() < until:
             self._wake.set()
             time.sleep(0.005)
+            if not self._socket.connected:
+                return
 
     def _run(self) -> None:
         pause = POLL_SECONDS

@@ -1,4 +1,4 @@
-"""A listener in the agent's place, and a way to run real jobs against it."""
+"""A listener on the agent's socket, and a way to run real jobs against it."""
 
 import os
 import socket
@@ -17,10 +17,11 @@ from rankscope.vocabulary.samples import Event, Sample
 
 JOBS = Path(__file__).parent / "jobs"
 ALWAYS_OPTIONAL = {"source", "quality"}
+MARK = b"mark"
 
 
 class Listener:
-    """A Unix datagram socket; what it hears is held against the vocabulary."""
+    """A Unix datagram socket; what it receives is held against the vocabulary."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,6 +29,8 @@ class Listener:
         self.socket.bind(str(path))
         self.received: list[datagram.Datagram] = []
         self.wrong: list[Exception] = []
+        self._marks = 0
+        self._marked = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -37,6 +40,9 @@ class Listener:
 
     def _listen(self) -> None:
         while data := self.socket.recv(datagram.LARGEST + 1):
+            if data == MARK:
+                self._marked.release()
+                continue
             try:
                 found = datagram.decode(data)
                 sweep(found)
@@ -44,17 +50,19 @@ class Listener:
             except Exception as error:
                 self.wrong.append(error)
 
-    def wait(self, seconds: float = 0.2) -> list[datagram.Datagram]:
-        """Wait until nothing more has come for so many seconds."""
-        before = -1
-        while before != len(self.received):
-            before = len(self.received)
-            time.sleep(seconds)
+    def wait(self) -> list[datagram.Datagram]:
+        """Wait until all is read that was sent so far: a socket keeps the order of datagrams."""
+        self._send(MARK)
+        assert self._marked.acquire(timeout=60)
         assert not self.wrong
         return self.received
 
-    def until(self, question: Callable[[], object], seconds: float = 20.0) -> None:
-        """Hear until the question is answered with something true."""
+    def _send(self, data: bytes) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(data, str(self.path))
+
+    def until(self, question: Callable[[], object], seconds: float = 60.0) -> None:
+        """Wait until the question is answered with something true."""
         end = time.monotonic() + seconds
         while not question():
             assert time.monotonic() < end, f"not received within {seconds} s"
@@ -80,9 +88,8 @@ class Listener:
         ]
 
     def close(self) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(b"", str(self.path))
-        self._thread.join(5)
+        self._send(b"")
+        self._thread.join(60)
         self.socket.close()
         self.path.unlink(missing_ok=True)
         assert not self.wrong
@@ -105,22 +112,25 @@ def sweep(received: datagram.Datagram) -> None:
 
 
 @pytest.fixture
-def listener(tmp_path: Path) -> Iterator[Listener]:
-    made = Listener(tmp_path / "probe.sock")
-    yield made
-    made.close()
+def listener() -> Iterator[Listener]:
+    # Not in tmp_path: a socket's path has room for 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="rankscope-", dir="/tmp") as folder:
+        made = Listener(Path(folder) / "probe.sock")
+        yield made
+        made.close()
 
 
 @pytest.fixture
 def environ() -> dict[str, str]:
     """Return the environment of this process without what would name a job or an agent."""
-    hidden = ("RANKSCOPE_", "TORCHELASTIC_", "SLURM_", "OMPI_", "PMI", "MASTER_")
-    named = {"RANK", "LOCAL_RANK", "WORLD_SIZE"}
+    hidden = ("RANKSCOPE_", "TORCH", "SLURM_", "OMPI_", "PMI", "PET_", "MASTER_", "VC_", "GLOO_")
+    named = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MPI_LOCALRANKID", "RUNAI_JOB_NAME"}
+    named |= {"JOB_NAME", "JOB_COMPLETION_INDEX", "JOB_PARALLELISM"}
     return {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(hidden) and name not in named
-    } | {"OMP_NUM_THREADS": "1"}
+    } | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
 
 class Job:

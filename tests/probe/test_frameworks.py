@@ -35,7 +35,7 @@ def run(environ, listener, tmp_path):
         done = subprocess.run(
             [sys.executable, "job.py"],
             cwd=tmp_path,
-            env={**environ, **listener.environ, **OFFLINE},
+            env={**environ, **listener.environ, **OFFLINE, "HF_HOME": str(tmp_path / "hf")},
             capture_output=True,
             text=True,
             check=False,

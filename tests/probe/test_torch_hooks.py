@@ -94,7 +94,7 @@ def test_one_step_is_one_update_and_its_loss_the_mean_of_its_micro_batches(watch
     expected = model(torch.ones(2, 4)).mean().item()
     train(model, optimizer, steps=4, batches=3)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1, 2, 3] == listener.values("training.step")
     assert [pytest.approx(expected)] * 4 == listener.values("training.loss")
     assert 0 == watch.failures
@@ -107,7 +107,7 @@ def test_losses_that_add_up_are_summed(watch, listener, model):
     watch.losses_add_up = True
     train(model, optimizer, steps=1, batches=3)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [pytest.approx(3 * expected)] == listener.values("training.loss")
 
 
@@ -126,7 +126,7 @@ def test_an_update_that_runs_the_step_in_its_closure_counts_its_compute_once(
     for _ in range(3):
         optimizer.step(closure)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     spent = zip(
         listener.values("training.step.duration"),
         listener.values("training.compute.duration"),
@@ -146,7 +146,7 @@ def test_of_two_optimizers_the_first_is_the_step_optimizer(watch, listener, mode
         train(model, first, steps=1)
         train(other, second, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
     assert [0.1] * 3 == listener.values("training.learning_rate")
 
@@ -156,7 +156,7 @@ def test_another_optimizer_takes_over_when_the_ruler_stops(watch, listener, mode
     train(model, warm_up, steps=2)
     train(model, torch.optim.SGD(model.parameters(), lr=0.2), steps=30)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert 2 + 10 == len(listener.values("training.step"))
 
 
@@ -166,7 +166,7 @@ def test_the_optimizer_the_caller_names_is_the_step_optimizer(listener, model):
     train(model, torch.optim.SGD(model.parameters(), lr=0.2), steps=3)
     train(model, named, steps=2)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
 
 
@@ -176,7 +176,7 @@ def test_steps_that_the_loop_marks_are_not_counted_twice(watch, listener, model)
         with watch.step(index):
             train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [10, 11, 12] == listener.values("training.step")
     assert 3 == len(listener.values("training.optimizer.duration"))
 
@@ -192,7 +192,7 @@ def test_an_update_that_raises_is_no_step_and_the_next_one_is(watch, listener, m
         optimizer.step(fails)
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
 
 
@@ -205,7 +205,7 @@ def test_the_norm_that_the_loop_clips_by_is_sent_at_every_step(watch, listener, 
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01).item())
         optimizer.step()
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert norms == listener.values("training.grad_norm", scope="local")
 
 
@@ -216,7 +216,7 @@ def test_gradients_that_are_not_finite_are_counted_and_then_checked_at_every_ste
     train(model, optimizer, steps=1)
     train(model, optimizer, steps=5, scale=float("inf"))
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     elements = sum(each.numel() for each in model.parameters())
     assert 5 == len(listener.events("training.numeric", what="loss"))
     assert 5 == len(listener.events("training.numeric", what="grad_local"))
@@ -240,7 +240,7 @@ def test_a_local_gradient_is_looked_at_before_any_reduction(listener, model):
     poison.append(1)
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     first = listener.samples("training.step")[1].at
     counted = listener.samples("training.nonfinite", of="grad_local")
     assert [(32.0, first)] == [(each.value, each.at) for each in counted]
@@ -258,7 +258,7 @@ def test_updates_that_a_scaler_skips_are_steps_with_the_loss_before_scaling(watc
         scaler.step(optimizer)
         scaler.update()
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
     assert [pytest.approx(expected)] * 3 == listener.values("training.loss")
     assert [1024.0, 1024.0, 512.0] == listener.values("training.loss_scale")
@@ -306,7 +306,7 @@ def test_backward_inside_backward_counts_once(watch, listener, model):
         checkpoint(model, inputs, use_reentrant=True).mean().backward()
         optimizer.step()
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert 2 == len(listener.values("training.loss"))
     assert 0 == watch.failures
 
@@ -326,7 +326,7 @@ def test_saving_is_checkpoint_time(watch, listener, model, tmp_path):
     torch.save(model.state_dict(), tmp_path / "m.pt")
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert 1 == len(listener.values("training.checkpoint.duration"))
 
 
@@ -342,7 +342,7 @@ def test_evaluation_is_a_phase_where_the_model_is_known(listener, model):
     model.train()
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
     assert ["init", "train", "eval", "train", "shutdown"] == phases
 
@@ -361,7 +361,7 @@ def test_evaluation_under_no_grad_is_a_phase_though_nobody_names_the_model(watch
         next(iter(loader))  # one batch alone may be anything
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
     assert ["init", "train", "eval", "train", "shutdown"] == phases
 
@@ -382,7 +382,7 @@ def test_an_exception_inside_a_hook_is_counted_and_kept_from_the_job(
     train(model, optimizer, steps=3)
     assert context.failures >= 6
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
 
 
@@ -405,5 +405,5 @@ def test_a_shadowed_or_broken_torch_makes_every_hook_bow_out(listener, monkeypat
     with watch.step():
         watch.record(loss=1.0)
     watch.detach()
-    listener.wait(0.2)
+    listener.wait()
     assert [1.0] == listener.values("training.loss")

@@ -65,7 +65,7 @@ def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it
     job, listener
 ):
     """One rank sleeps 50 ms between its batch and its forward pass: other work, no compute."""
-    job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", LINGER="5.5")
+    job.run("replicas.py", "--probe", ranks=2, SLEEPER="1", STEPS="15", LINGER="7")
     steps = {rank: parts_of_steps(listener, rank) for rank in (0, 1)}
 
     def usual(part: str, rank: int) -> float:
@@ -196,3 +196,32 @@ def test_the_parts_of_a_step_add_up_and_name_the_rank_that_its_peers_wait_for(
         assert usual["comm", rank] > usual["comm", slow], "its peers wait, it does not"
         assert usual[part, slow] > usual[part, rank]
     assert usual["compute", slow] < usual[part, slow], "what it slept is no compute"
+
+
+@pytest.mark.slow
+def test_during_an_evaluation_that_nobody_announces_the_rank_shows_that_it_is_alive(job, listener):
+    """No optimizer update for 12 s: age and counters go on, and the phase is inferred."""
+    job.run("evaluation.py", ranks=2)
+    for rank in (0, 1):
+        assert [*range(6)] == listener.values("training.step", rank=rank)
+        ended = [sample.at for sample in listener.samples("training.step", rank=rank)]
+        ages = [
+            sample.value
+            for sample in listener.samples("training.progress.age", rank=rank)
+            if ended[2] < sample.at < ended[3]
+        ]
+        assert 2 <= len(ages)
+        assert ages == sorted(ages)
+        for metric in ("collective.enqueued", "collective.completed"):
+            counts = [
+                sample.value
+                for sample in listener.samples(metric, rank=rank)
+                if ended[2] < sample.at < ended[3]
+            ]
+            assert counts[-1] > counts[0], "its collectives move on"
+        (began,) = listener.events("training.phase", rank=rank, phase="eval")
+        assert ended[2] < began.at < ended[3]
+        again = listener.events("training.phase", rank=rank, phase="train")
+        assert began.at < again[-1].at < ended[3]
+        step = parts_of_steps(listener, rank)[3]
+        assert step["other"] >= 10, "evaluation is neither compute nor a wait for data"
