@@ -121,7 +121,7 @@ def test_a_stack_names_functions_files_and_lines_and_never_values():
     assert "/" not in frames[0]
 
 
-def test_a_process_nobody_launched_waits_for_its_process_group_before_it_speaks(steady):
+def test_a_process_nobody_launched_waits_for_its_process_group_before_it_sends(steady):
     placement = Placement(identify({}), {}, steady=steady)
     assert not placement.settled(stepped=False)
     steady.time += 11

@@ -1,4 +1,4 @@
-"""The guest brings nothing along, and hears of torch without importing it."""
+"""The probe brings nothing along, and sees torch imported without importing it."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Very short steps are not all told, and the same ones on every rank."""
+"""Very short steps are not all sent, and the same ones on every rank."""
 
 import math
 
@@ -15,11 +15,11 @@ def sent(duration: float, steps: int, first: int = 0) -> list[int]:
 
 
 @pytest.mark.parametrize("duration", [0.02, 0.1, 60.0])
-def test_from_twenty_milliseconds_on_every_step_is_told(duration):
+def test_from_twenty_milliseconds_on_every_step_is_sent(duration):
     assert [*range(1000)] == sent(duration, 1000)
 
 
-def test_shorter_ones_are_told_by_index_at_most_fifty_a_second():
+def test_shorter_ones_are_sent_by_index_at_most_fifty_a_second():
     said = sent(0.001, 2000)
     assert [*range(255)] == said[:255]
     assert all(step % 32 == 0 for step in said[256:])
@@ -31,7 +31,7 @@ def test_ranks_that_joined_at_different_steps_tell_the_same_ones():
     assert {step for step in one if step > 1500} == {step for step in other if step > 1500}
 
 
-def test_a_step_with_something_to_tell_is_always_told():
+def test_a_step_that_stands_out_is_always_sent():
     thinning = Thinning()
     for number in range(600):
         thinning.wanted(StepRecord(step=number, duration=0.001))

@@ -131,21 +131,21 @@ def test_without_any_agent_the_job_runs_as_ever(job, listener):
 def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, listener):
     job.run("groups.py", ranks=2)
     infos = [dict(each.attributes) for each in listener.samples("collective.group.info")]
-    told = {(info["kind"], info["desc"], info["ranks"]): info["group"] for info in infos}
+    found = {(info["kind"], info["desc"], info["ranks"]): info["group"] for info in infos}
     assert {
         ("world", "default_pg", "0,1"),
         ("tp", "TENSOR_MODEL_PARALLEL_GROUP", "0,1"),
         ("tp", "TENSOR_MODEL_PARALLEL_GROUP#2", "0,1"),
         ("pp", "PIPELINE_MODEL_PARALLEL_GROUP", "1"),
-    } == set(told)
-    assert 4 == len(set(told.values()))
+    } == set(found)
+    assert 4 == len(set(found.values()))
 
     def counted(kind: str, desc: str, ranks: str, rank: int) -> int:
-        """Return what was enqueued; of what was completed gloo tells the last to say so.
+        """Return what was enqueued; of what was completed gloo reports the last.
 
         Its threads report in any order, so that an earlier number may stand last.
         """
-        group = told[kind, desc, ranks]
+        group = found[kind, desc, ranks]
         enqueued = int(listener.values("collective.enqueued", group=group, rank=rank)[-1])
         completed = int(listener.values("collective.completed", group=group, rank=rank)[-1])
         assert 1 <= completed <= enqueued
@@ -156,7 +156,7 @@ def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, list
         assert 2 == counted("tp", "TENSOR_MODEL_PARALLEL_GROUP#2", "0,1", rank)
         assert counted("world", "default_pg", "0,1", rank) >= 1
     assert 1 == counted("pp", "PIPELINE_MODEL_PARALLEL_GROUP", "1", 1)
-    assert not listener.values("collective.started"), "gloo tells no start"
+    assert not listener.values("collective.started"), "gloo reports no start"
 
 
 PARTS = ("data", "compute", "comm", "optimizer", "checkpoint", "gc")
