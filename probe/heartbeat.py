@@ -1,4 +1,4 @@
-"""What a rank says every five seconds, steps or not, from a thread that lives when it is stuck."""
+"""What a rank sends every five seconds, steps or not, from a thread that lives when it is stuck."""
 
 import os
 import statistics
@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
 from .phases import Phases
-from .places import Places
+from .placement import Placement
 from .stacks import stack_text
 
 PERIOD_SECONDS = 5.0
@@ -23,14 +23,14 @@ _STACK_PERIOD_SECONDS = 30.0
 
 
 class Source(Protocol):
-    """Something with samples to add to every pulse."""
+    """Adds samples to every heartbeat."""
 
     def samples(self, at: float, rank: int) -> list[Sample]:
-        """Return what it has to say now."""
+        """Return the samples of now."""
         ...
 
 
-class Pulse:
+class Heartbeat:
     """Who and where this rank is, how long since its last step; when stuck, its stack.
 
     Lives in the sender's thread; `step_ended` is called by the training thread.
@@ -39,11 +39,11 @@ class Pulse:
     def __init__(
         self,
         *,
-        places: Places,
+        placement: Placement,
         sources: tuple[Source, ...],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._places = places
+        self._placement = placement
         self._sources = sources
         self._steady = steady
         self._last_step = steady()
@@ -62,12 +62,12 @@ class Pulse:
         self._durations.append(duration)
 
     def settled(self) -> bool:
-        """Return whether it is known who speaks; asked before anything is sent."""
-        self._places.refresh()
-        return self._places.settled(stepped=self._stepped)
+        """Return whether the rank is known; asked before anything is sent."""
+        self._placement.refresh()
+        return self._placement.settled(stepped=self._stepped)
 
     def __call__(self, now: float) -> tuple[list[Sample], list[Event]] | None:
-        """Return what is due at `now`, or None between two pulses."""
+        """Return what is due at `now`, or None between two heartbeats."""
         if self.phases is not None:
             self.phases.look(now)
         events = self._stack(now)
@@ -78,9 +78,9 @@ class Pulse:
         return (samples, events) if samples or events else None
 
     def _alive(self, now: float) -> list[Sample]:
-        rank = self._places.identity().rank
+        rank = self._placement.identity().rank
         samples = [
-            Sample("training.rank.info", 1.0, now, attributes(self._places.attributes())),
+            Sample("training.rank.info", 1.0, now, attributes(self._placement.attributes())),
             Sample("training.progress.age", self.age(), now, attributes({"rank": rank})),
         ]
         for source in self._sources:
@@ -112,9 +112,9 @@ class Pulse:
         frame = sys._current_frames().get(self._main or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         if frame is None:
             return []
-        said: dict[str, Scalar] = {
-            "rank": self._places.identity().rank,
+        labels: dict[str, Scalar] = {
+            "rank": self._placement.identity().rank,
             "pid": os.getpid(),
             "text": stack_text(frame),
         }
-        return [Event("process.stack", now, said)]
+        return [Event("process.stack", now, labels)]

@@ -3,8 +3,8 @@
 from ..vocabulary.samples import Event, Sample, Scalar
 
 
-class Notice:
-    """One event; the rank is added when it is sent, since the process group may tell it late."""
+class EventMessage:
+    """One event; the rank is added when it is sent, since the process group may provide it late."""
 
     __slots__ = ("at", "event")
 

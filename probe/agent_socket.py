@@ -1,4 +1,4 @@
-"""The line to the agent: one datagram socket, opened when the agent is there, reopened when stale.
+"""One datagram socket to the agent, opened when the agent is there, reopened when stale.
 
 Never waits: a full receiver or an absent one is an answer (False), not an exception.
 """
@@ -14,7 +14,7 @@ _RETRY_SECONDS = 1.0
 _FULL = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ENOBUFS}
 
 
-class Line:
+class AgentSocket:
     """A non-blocking datagram socket to the address that RANKSCOPE_AGENT names.
 
     Raises ValueError when the variable makes no sense; later trouble is counted, not raised.
@@ -27,14 +27,19 @@ class Line:
         self.refused = 0
 
     def open(self, now: float) -> bool:
-        """Return whether somebody is on the other end, trying at most once a second."""
+        """Return whether the agent's socket is connected, trying at most once a second."""
         if self._socket is not None:
             return True
-        # A clock set back must not keep the line closed for as long as it was set back.
+        # A clock set back must not keep the socket closed for as long as it was set back.
         if 0 <= self._next_try - now <= _RETRY_SECONDS:
             return False
         self._next_try = now + _RETRY_SECONDS
         self._socket = self._connect()
+        return self._socket is not None
+
+    @property
+    def connected(self) -> bool:
+        """Whether there was an agent at the last try."""
         return self._socket is not None
 
     def writable(self) -> bool:
@@ -60,7 +65,7 @@ class Line:
         return True
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

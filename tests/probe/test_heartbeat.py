@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
+from rankscope.probe.heartbeat import Heartbeat
 from rankscope.probe.identity import identify
-from rankscope.probe.places import Places
-from rankscope.probe.pulse import Pulse
+from rankscope.probe.placement import Placement
 from rankscope.probe.stacks import stack_text
 
 
@@ -24,14 +24,14 @@ def steady():
     return Steady()
 
 
-def pulse_of(steady, **known) -> Pulse:
+def heartbeat_of(steady, **known) -> Heartbeat:
     who = identify({"RANKSCOPE_JOB_ID": "j"}, rank=2, world_size=8)
-    return Pulse(places=Places(who, known, steady=steady), sources=(), steady=steady)
+    return Heartbeat(placement=Placement(who, known, steady=steady), sources=(), steady=steady)
 
 
 def test_every_five_seconds_it_says_who_it_is_and_how_long_it_has_not_stepped(steady):
-    pulse = pulse_of(steady, framework="torch", tp=1, pp=None)
-    samples, events = pulse(50.0) or ([], [])
+    heartbeat = heartbeat_of(steady, framework="torch", tp=1, pp=None)
+    samples, events = heartbeat(50.0) or ([], [])
     assert ["training.rank.info", "training.progress.age"] == [each.metric for each in samples]
     said = dict(samples[0].attributes)
     assert (2, 0, 8, "torch", 1) == tuple(
@@ -40,55 +40,55 @@ def test_every_five_seconds_it_says_who_it_is_and_how_long_it_has_not_stepped(st
     assert "pp" not in said
     assert not events
     steady.time += 3
-    assert pulse(53.0) is None
+    assert heartbeat(53.0) is None
     steady.time += 2
-    samples, _events = pulse(55.0) or ([], [])
+    samples, _events = heartbeat(55.0) or ([], [])
     assert 5.0 == samples[1].value
 
 
 def test_a_clock_set_back_does_not_silence_it(steady):
-    pulse = pulse_of(steady)
-    assert pulse(10_000.0)
-    assert pulse(5_000.0)
+    heartbeat = heartbeat_of(steady)
+    assert heartbeat(10_000.0)
+    assert heartbeat(5_000.0)
 
 
 def test_a_stalled_rank_sends_its_main_threads_stack_and_repeats_it_rarely(steady):
-    pulse = pulse_of(steady)
+    heartbeat = heartbeat_of(steady)
     for _ in range(5):
         steady.time += 1.0
-        pulse.step_ended(1.0)
-    heard = []
+        heartbeat.step_ended(1.0)
+    received = []
     for second in range(100):
-        _samples, events = pulse(float(second)) or ([], [])
-        heard += [(second, event) for event in events]
+        _samples, events = heartbeat(float(second)) or ([], [])
+        received += [(second, event) for event in events]
         steady.time += 1.0
-    assert [11, 41, 71] == [second for second, _event in heard]
-    event = heard[0][1]
+    assert [11, 41, 71] == [second for second, _event in received]
+    event = received[0][1]
     assert "process.stack" == event.name
     assert "test_a_stalled_rank" in str(event.attributes["text"])
-    assert "test_pulse.py" in str(event.attributes["text"])
+    assert "test_heartbeat.py" in str(event.attributes["text"])
     steady.time += 1.0
-    pulse.step_ended(1.0)
-    assert not pulse.stalled()
+    heartbeat.step_ended(1.0)
+    assert not heartbeat.stalled()
 
 
 def test_long_steps_make_it_patient(steady):
-    pulse = pulse_of(steady)
+    heartbeat = heartbeat_of(steady)
     for _ in range(5):
         steady.time += 60.0
-        pulse.step_ended(60.0)
+        heartbeat.step_ended(60.0)
     steady.time += 299.0
-    assert not pulse.stalled()
+    assert not heartbeat.stalled()
     steady.time += 2.0
-    assert pulse.stalled()
+    assert heartbeat.stalled()
 
 
 def test_before_the_first_step_it_waits_a_minute(steady):
-    pulse = pulse_of(steady)
+    heartbeat = heartbeat_of(steady)
     steady.time += 59.0
-    assert not pulse.stalled()
+    assert not heartbeat.stalled()
     steady.time += 2.0
-    assert pulse.stalled()
+    assert heartbeat.stalled()
 
 
 def test_a_source_that_fails_leaves_the_sign_of_life(steady):
@@ -97,10 +97,12 @@ def test_a_source_that_fails_leaves_the_sign_of_life(steady):
             raise RuntimeError
 
     who = identify({}, rank=0)
-    pulse = Pulse(places=Places(who, {}, steady=steady), sources=(Broken(),), steady=steady)
-    samples, _events = pulse(0.0) or ([], [])
+    heartbeat = Heartbeat(
+        placement=Placement(who, {}, steady=steady), sources=(Broken(),), steady=steady
+    )
+    samples, _events = heartbeat(0.0) or ([], [])
     assert 2 == len(samples)
-    assert 1 == pulse.failures
+    assert 1 == heartbeat.failures
 
 
 def test_a_stack_names_functions_files_and_lines_and_never_values():
@@ -114,16 +116,16 @@ def test_a_stack_names_functions_files_and_lines_and_never_values():
     thread.start()
     thread.join()
     last = frames[0].splitlines()[-1]
-    assert "never_values.<locals>.inner (test_pulse.py:" in last
+    assert "never_values.<locals>.inner (test_heartbeat.py:" in last
     assert "hunter2" not in frames[0]
     assert "/" not in frames[0]
 
 
-def test_a_process_nobody_launched_waits_for_its_process_group_before_it_speaks(steady):
-    places = Places(identify({}), {}, steady=steady)
-    assert not places.settled(stepped=False)
+def test_a_process_nobody_launched_waits_for_its_process_group_before_it_sends(steady):
+    placement = Placement(identify({}), {}, steady=steady)
+    assert not placement.settled(stepped=False)
     steady.time += 11
-    assert places.settled(stepped=False)
-    again = Places(identify({}), {}, steady=steady)
+    assert placement.settled(stepped=False)
+    again = Placement(identify({}), {}, steady=steady)
     assert again.settled(stepped=True)
-    assert Places(identify({"RANK": "0"}), {}, steady=steady).settled(stepped=False)
+    assert Placement(identify({"RANK": "0"}), {}, steady=steady).settled(stepped=False)

@@ -1,4 +1,4 @@
-"""Where this rank runs and what is known of its place in the job, as the pulse tells it."""
+"""Rank, host device and parallel indices of this process, as `training.rank.info` sends them."""
 
 import dataclasses
 import os
@@ -10,10 +10,10 @@ from ..vocabulary.samples import Scalar
 from .identity import Identity
 
 _GUESS_SECONDS = 10.0
-"""How long a process that nobody launched waits for a process group before it says rank 0."""
+"""How long a process that nobody launched waits for a process group before it sends as rank 0."""
 
 
-class Places:
+class Placement:
     """Who this process is, corrected by torch's process group once there is one."""
 
     def __init__(
@@ -35,16 +35,16 @@ class Places:
         return self._identity
 
     def refresh(self) -> None:
-        """Ask the process group, which knows better than the environment but not than the caller.
+        """Take rank and world size from torch's process group, where the caller gave none.
 
         Processes that torch.multiprocessing spawned have no launcher's variables at all.
         """
         dist = sys.modules.get("torch.distributed")
         if dist is None or not getattr(dist, "is_initialized", bool)():
             return
-        mine, said = self._identity, self._identity.said
-        rank = mine.rank if "rank" in said else int(dist.get_rank())
-        size = mine.world_size if "world_size" in said else int(dist.get_world_size())
+        mine, given = self._identity, self._identity.given
+        rank = mine.rank if "rank" in given else int(dist.get_rank())
+        size = mine.world_size if "world_size" in given else int(dist.get_world_size())
         self._settled = True
         if rank >= 0 and (rank, size) != (mine.rank, mine.world_size):
             self._identity = dataclasses.replace(mine, rank=rank, world_size=size)
@@ -58,7 +58,7 @@ class Places:
     def attributes(self) -> dict[str, Scalar]:
         """Return the attributes of `training.rank.info`."""
         who = self._identity
-        said: dict[str, Scalar] = {
+        labels: dict[str, Scalar] = {
             "rank": who.rank,
             "local_rank": who.local_rank,
             "world_size": who.world_size,
@@ -67,5 +67,5 @@ class Places:
             **self._known,
         }
         if self.hardware:
-            said["hw.id"] = self.hardware
-        return said
+            labels["hw.id"] = self.hardware
+        return labels

@@ -1,4 +1,4 @@
-"""The probe's seat inside torch: what every hook may look at, and what they tell each other."""
+"""State shared by the hooks: the job's torch, model and optimizer, the open step, budgets."""
 
 import weakref
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Steps(Protocol):
         ...
 
 
-class Seat:
+class HookContext:
     """Shared by the hooks of one process, all in the thread that trains.
 
     `torch` is the job's own module. `failures` counts what went wrong in a hook.
@@ -58,7 +58,7 @@ class Seat:
         self.norm_budget = Budget()
         self.local_budget = Budget()
         self._model = reference(model)
-        self._ruler = reference(optimizer)
+        self._step_optimizer = reference(optimizer)
         self._compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
         self._distributed = False
 
@@ -77,15 +77,15 @@ class Seat:
         self._model = reference(model)
 
     @property
-    def ruler(self) -> Any:
+    def step_optimizer(self) -> Any:
         """Return the optimizer whose updates are the steps."""
-        return self._ruler()
+        return self._step_optimizer()
 
-    @ruler.setter
-    def ruler(self, optimizer: object) -> None:
-        self._ruler = reference(optimizer)
+    @step_optimizer.setter
+    def step_optimizer(self, optimizer: object) -> None:
+        self._step_optimizer = reference(optimizer)
 
-    def away(self) -> bool:
+    def inactive(self) -> bool:
         """Return whether hooks must do nothing: detached, or torch is tracing this very code."""
         return not self.active or self._compiling()
 
@@ -97,10 +97,10 @@ class Seat:
             self._distributed = bool(ready and ready())
         return self._distributed
 
-    def is_ruler(self, optimizer: object) -> bool:
+    def is_step_optimizer(self, optimizer: object) -> bool:
         """Return whether this optimizer's updates are the steps."""
-        ruler = self._ruler()
-        return ruler is not None and ruler is optimizer
+        step_optimizer = self._step_optimizer()
+        return step_optimizer is not None and step_optimizer is optimizer
 
     def update_ended(self) -> None:
         """End the step, unless the loop marks its steps itself."""
@@ -124,8 +124,8 @@ class Seat:
             self.device = DeviceReader(self.torch, tensor.device)
         return self.device
 
-    def leave(self) -> None:
-        """Take every hook away again."""
+    def remove(self) -> None:
+        """Remove every hook."""
         self.active = False
         while self.undo:
             self.undo.pop()()

@@ -1,8 +1,8 @@
-"""What torch's Flight Recorder knows of every group: last collective enqueued, started, completed.
+"""torch's Flight Recorder, read for every group: last collective enqueued, started, completed.
 
 Asked every five seconds from the sender's thread, for the counters only (some 40 us); the list of
-operations, which tells how torch's local group numbers map to groups, only when an unknown number
-appears. A torch without the recorder, or with its buffer switched off, has nothing to say.
+operations, which maps torch's local group numbers to groups, only when an unknown number
+appears. A torch without the recorder, or with its buffer switched off, yields nothing.
 """
 
 import json
@@ -24,7 +24,7 @@ COUNTERS = (
 _DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 
 
-class Flight:
+class FlightRecorder:
     """Reads the recorder of the torch that the job imported."""
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class Flight:
                 "group": group.name,
                 "source": "flight_recorder",
             }
-            said = attributes(pairs)
+            labels = attributes(pairs)
             for metric, key in COUNTERS:
                 value = int(counts.get(key, -1))
                 if value >= 0:
-                    found.append(Sample(metric, float(value), at, said))
+                    found.append(Sample(metric, float(value), at, labels))
         return found
 
     def _learn(self, dist: Any, dump: Any, status: dict[str, Any], at: float) -> None:
