@@ -3,20 +3,22 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
+import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from datetime import datetime
+from importlib import resources
 from typing import Any
 
 import hypothesis
 import jsonschema
 import pytest
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 
 # Machines are noisy: no example fails for its time. CI tries the same examples each time, so that a
@@ -24,6 +26,26 @@ from rankscope.vocabulary import incident_schema
 hypothesis.settings.register_profile("anybody", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
+
+
+def pytest_configure() -> None:
+    """Take from the environment what would change the outcome of a test or of what it starts.
+
+    Settings of a Rankscope in use here, the variables of a launcher (the suite may run in a Slurm
+    allocation, or on Jenkins, which sets JOB_NAME), proxies (every address here is this machine's)
+    and colours forced upon output that is compared.
+    """
+    text = resources.files("rankscope.probe").joinpath("identity.toml").read_text(encoding="utf-8")
+    launchers = [list(row.values()) for row in tomllib.loads(text)["launcher"]]
+    foreign = {
+        name for row in launchers for names in row if isinstance(names, list) for name in names
+    }
+    foreign |= {"MASTER_ADDR", "MASTER_PORT", "FORCE_COLOR", "CLICOLOR_FORCE"}
+    proxies = {"http_proxy", "https_proxy", "all_proxy"}
+    for name in list(os.environ):
+        ours = name.startswith("RANKSCOPE_") and name != "RANKSCOPE_EVERY_PART"
+        if ours or name in foreign or name.lower() in proxies:
+            del os.environ[name]
 
 
 @pytest.fixture(scope="session")
@@ -77,9 +99,7 @@ def prometheus(program, tmp_path):
                 }
             )
         )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = f"127.0.0.1:{free_port()}"
         log = (tmp_path / "prometheus.log").open("w")
         running.append(
             (

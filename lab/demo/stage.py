@@ -23,10 +23,18 @@ def trainer_module(choice: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port that is free on the loopback just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port on the loopback that stays free for the program that is given it.
+
+    A socket of this process keeps it until the process ends: bound, so that the kernel gives the
+    port to nobody else, but not listening, and open to reuse, so that a server that allows reuse
+    too may bind and listen. Nearly all do (asyncio, Go, gloo, torch's store).
+    """
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    port = int(keeper.getsockname()[1])
+    keeper.detach()  # left open on purpose
+    return port
 
 
 class Stage:

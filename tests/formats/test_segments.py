@@ -247,7 +247,10 @@ def test_close_may_be_called_twice(tmp_path):
     writer = SegmentWriter(tmp_path)
     writer.append(1, 1, b"x")
     writer.close()
+    before = [path.read_bytes() for path in tmp_path.iterdir()]
     writer.close()
+    assert before == [path.read_bytes() for path in tmp_path.iterdir()]
+    assert contents(tmp_path) == [(1, 1, b"x")]
 
 
 def test_zstd_without_cramjam_says_what_to_install(tmp_path, monkeypatch):

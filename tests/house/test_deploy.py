@@ -44,7 +44,8 @@ def test_the_settings_files_shown_in_the_pages_are_accepted(name: str, model: ty
     [shown] = re.findall(rf"^```yaml\n(# {name}\.yaml\n.*?)^```", text, re.MULTILINE | re.DOTALL)
     path = tmp_path / f"{name}.yaml"
     path.write_text(shown)
-    settings.load(model, path=path, environ={})
+    loaded = settings.load(model, path=path, environ={})
+    assert set(yaml.safe_load(shown)) == loaded.model_fields_set
 
 
 @pytest.mark.acceptance

@@ -1,6 +1,7 @@
 """The parts of the demo that need no job: how hosts are divided, how answers are judged."""
 
 import contextlib
+import socket
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from rankscope.lab.demo.hosts import divide
 from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.stage import free_port
 from rankscope.lab.demo.verdict import judge
 
 
@@ -62,6 +64,17 @@ def test_a_host_fault_is_right_only_at_its_host(answer, right):
 )
 def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
     assert judge(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
+
+
+def test_a_free_port_stays_free_until_its_server_listens():
+    """The kernel gives it to nobody in between, neither to a listener nor to a connection."""
+    port = free_port()
+    with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+        other.bind(("127.0.0.1", port))
+    for _ in range(2):  # a server that is started again finds it free again
+        with socket.create_server(("127.0.0.1", port)) as server:
+            socket.create_connection(("127.0.0.1", port)).close()
+            server.accept()[0].close()
 
 
 def test_no_cause_at_all_is_wrong():

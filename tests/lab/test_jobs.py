@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,14 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders
 from rankscope.lab.jobs.star import PeerLostError, Star
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def meet(world, job):

@@ -87,6 +87,7 @@ def incident() -> Incident:
 
 
 def test_the_schema_is_a_schema():
+    assert jsonschema.Draft202012Validator.META_SCHEMA["$id"] == incident_schema.schema()["$schema"]
     jsonschema.Draft202012Validator.check_schema(incident_schema.schema())
 
 
