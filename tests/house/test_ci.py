@@ -69,7 +69,7 @@ class Machine:
         shutil.copy(ROOT / ".ci" / "run", self.checkout / ".ci")
         for name in NEEDED:
             (self.programs / name).symlink_to(shutil.which(name) or name)
-        self.program("python3", f'exec {sys.executable} "$@"\n')
+        self.program("python3", f'exec "{sys.executable}" "$@"\n')
         for name, body in STANDINS.items():
             self.program(name, WRITE_DOWN + body)
 
@@ -158,7 +158,7 @@ def test_what_is_missing_is_installed_and_nothing_else(machine: Machine):
 
 
 def test_a_python_that_cannot_make_environments_is_completed(machine: Machine):
-    machine.program("python3", f'[ "$1" = -c ] && exit 1; exec {sys.executable} "$@"\n')
+    machine.program("python3", f'[ "$1" = -c ] && exit 1; exec "{sys.executable}" "$@"\n')
     assert "installing from Debian: python3 python3-venv\n" in machine.run().stdout
 
 
