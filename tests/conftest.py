@@ -1,4 +1,4 @@
-"""What every test may ask for: real programs of the machine, and the incident's schema."""
+"""For all tests: a clean environment, real programs of the machine, the incident's schema."""
 
 import json
 import os
@@ -21,8 +21,8 @@ import pytest
 from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 
-# Machines are noisy: no example fails for its time. CI tries the same examples each time, so that a
-# change is judged by what it changed; everybody else tries new ones.
+# No example fails for the time it takes. CI tries the same examples each time, so that a failure
+# comes from the change under test; everybody else tries new ones.
 hypothesis.settings.register_profile("anybody", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
@@ -86,7 +86,7 @@ def valid_incident() -> Callable[[dict[str, Any]], None]:
 
 @pytest.fixture
 def prometheus(program, tmp_path):
-    """Start a real Prometheus with some scrape configs; return a function that asks it a query."""
+    """Start a real Prometheus with some scrape configs; return a function that runs a query."""
     running = []
 
     def start(scrape_configs: list[dict[str, Any]]):

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankscope.detectors.catalogue import detectors
@@ -255,6 +255,7 @@ def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
 
 @EVERY
 @given(seed=SEEDS)
+@example(seed=1424791)  # a loss scale that falls from 1e300 to 1e-9
 @settings(max_examples=40, deadline=None)
 def test_absurd_values_are_judged_without_complaint(detector, seed):
     rng = np.random.default_rng(seed)

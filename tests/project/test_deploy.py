@@ -1,4 +1,4 @@
-"""What deploy/ and the pages tell people to configure is accepted by the real parts."""
+"""Settings shown in deploy/ and in the documentation are accepted by the real programs."""
 
 import re
 import subprocess

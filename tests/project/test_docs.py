@@ -1,4 +1,4 @@
-"""Pages that are read on the shelf: every link inside the repository leads somewhere."""
+"""The documentation: links resolve; verbs, targets and code that pages show exist and compile."""
 
 import re
 import subprocess
