@@ -72,7 +72,7 @@ def test_an_interrupted_demo_leaves_nothing_running_and_says_where_its_logs_are(
 
 
 def running_for(folder):
-    """Return the commands of running processes that were told of this folder."""
+    """Return the commands of running processes whose environment names this folder."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():

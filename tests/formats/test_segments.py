@@ -21,8 +21,8 @@ def write(folder, payloads=PAYLOADS, **options):
     return segments.segments(folder)
 
 
-def contents(place, **options):
-    return [(record.kind, record.at_ns, record.payload) for record in read(place, **options)]
+def contents(folder, **options):
+    return [(record.kind, record.at_ns, record.payload) for record in read(folder, **options)]
 
 
 def expected(payloads=PAYLOADS):
@@ -138,7 +138,7 @@ def test_a_file_that_ends_in_zeros_is_cut_off_there(tmp_path, blocks):
 
 
 def test_every_single_damaged_byte_is_noticed(tmp_path):
-    """Damage before the last record is an error with its place, never a wrong or missing record."""
+    """Damage before the last record is an error with its position, never a wrong record."""
     (path,) = write(tmp_path)
     whole = path.read_bytes()
     records = list(read(path))

@@ -1,4 +1,4 @@
-"""The parts of the demo that need no job: how hosts are divided, how answers are judged."""
+"""The parts of the demo that need no job: how hosts are divided, how its result is checked."""
 
 import contextlib
 import socket

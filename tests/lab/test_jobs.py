@@ -1,4 +1,4 @@
-"""The lab's trainers really train together, and go wrong as they are told to."""
+"""The lab's trainers really train together, and fail in the way that orders name."""
 
 import os
 import signal

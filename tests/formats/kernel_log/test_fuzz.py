@@ -28,16 +28,16 @@ def test_any_bytes_are_a_record_or_none_and_a_line_in_any_case(data):
 
 
 @given(st.lists(LINES, max_size=20))
-def test_no_line_upsets_the_parser_and_what_it_tells_is_bounded(lines):
+def test_no_line_upsets_the_parser_and_what_it_returns_is_bounded(lines):
     parser = Parser()
     for number, line in enumerate(lines):
-        for told in parser.feed(line, float(number)):
-            assert len(told.text) <= 300
-            if isinstance(told, DeviceFault):
-                assert told.code
-                assert told.pid is None or 0 <= told.pid < 10**9
-            if isinstance(told, OomKill):
-                assert 0 <= told.pid < 10**9
+        for found in parser.feed(line, float(number)):
+            assert len(found.text) <= 300
+            if isinstance(found, DeviceFault):
+                assert found.code
+                assert found.pid is None or 0 <= found.pid < 10**9
+            if isinstance(found, OomKill):
+                assert 0 <= found.pid < 10**9
 
 
 @given(LINES)
