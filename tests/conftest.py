@@ -4,14 +4,16 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -26,6 +28,8 @@ from rankscope.vocabulary import incident_schema
 hypothesis.settings.register_profile("anybody", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
+
+LONGEST_TMPDIR = 20
 
 
 def pytest_configure() -> None:
@@ -46,6 +50,9 @@ def pytest_configure() -> None:
         ours = name.startswith("RANKSCOPE_") and name != "RANKSCOPE_EVERY_PART"
         if ours or name in foreign or name.lower() in proxies:
             del os.environ[name]
+    # Tests bind Unix sockets below tmp_path, and the path of a socket has at most 107 bytes.
+    if len(tempfile.gettempdir()) > LONGEST_TMPDIR:
+        tempfile.tempdir = os.environ["TMPDIR"] = "/tmp"
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +89,14 @@ def valid_incident() -> Callable[[dict[str, Any]], None]:
     validator = jsonschema.Draft202012Validator(incident_schema.schema(), format_checker=formats)
     validate: Callable[[dict[str, Any]], None] = validator.validate
     return validate
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Make a folder whose path is short enough for Unix sockets some levels below it."""
+    path = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,19 @@ from .processes import Process, Processes
 
 JOB = "demo-job"
 CONTENTION = "host.cpu_contention"
+
+
+_LONGEST_SOCKET_PATH = 107
+"""Bytes that the path of a Unix socket may have on Linux."""
+
+
+def new_folder() -> Path:
+    """Make a temporary folder: in /tmp, if TMPDIR is too long for the path of a socket in it."""
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-"))
+    if len(os.fsencode(folder / "demo-a.sock")) > _LONGEST_SOCKET_PATH:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-", dir="/tmp"))
+    return folder
 
 
 def trainer_module(choice: str) -> str:

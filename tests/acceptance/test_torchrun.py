@@ -86,24 +86,24 @@ def replayed(folder):
 
 @pytest.mark.parametrize("fault", [orders.CRASH, orders.NAN])
 def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it(
-    fault, tmp_path, valid_incident
+    fault, short_path, valid_incident
 ):
-    (tmp_path / "logs").mkdir()
+    (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
-    with Processes(tmp_path / "logs") as processes:
-        stage = Stage(tmp_path, processes, hosts)
+    with Processes(short_path / "logs") as processes:
+        stage = Stage(short_path, processes, hosts)
         collector, client = stage.collector(), Client(stage.address)
         wait("the collector", client.ready, 60)
         with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
-            torchrun(processes, hosts, tmp_path)
+            torchrun(processes, hosts, short_path)
 
             def training():
                 steps = [row["last_step"] for row in client.ranks(JOB)]
                 return len(steps) == 4 and min(step or 0 for step in steps) > 20
 
             wait("the job", training, 150)
-            orders.give(tmp_path / "orders.json", fault=fault, rank=2)
+            orders.give(short_path / "orders.json", fault=fault, rank=2)
 
             def diagnosed():
                 for row in client.incidents(JOB):
@@ -125,7 +125,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
         processes.stop(collector)
         processes.stop(*agents)
 
-        once, again = replayed(tmp_path), replayed(tmp_path)
+        once, again = replayed(short_path), replayed(short_path)
         assert once == again
 
         stage.collector()
