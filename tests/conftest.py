@@ -30,6 +30,7 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
 
 LONGEST_TMPDIR = 20
+"""Characters; pytest and a test's name add about seventy."""
 
 
 def pytest_configure() -> None:

@@ -128,9 +128,13 @@ def test_the_default_agent_writes_to_two_folders_of_the_node_and_no_other():
 @pytest.mark.parametrize("profile", ["restricted", "full"])
 def test_read_only_folders_are_so_with_all_that_is_mounted_below(profile: str):
     """`readOnly` alone leaves /sys/fs/cgroup writable."""
-    for mount in container(agent(profile))["volumeMounts"]:
-        if mount.get("readOnly") and mount["mountPath"] != "/dev/kmsg":
-            assert "IfPossible" == mount["recursiveReadOnly"], mount["mountPath"]
+    recursive = {
+        mount["mountPath"]: mount.get("recursiveReadOnly")
+        for mount in container(agent(profile))["volumeMounts"]
+        if mount.get("readOnly") and mount["mountPath"] != "/dev/kmsg"
+    }
+    assert "/sys" in recursive
+    assert {"IfPossible"} == set(recursive.values())
 
 
 @pytest.mark.parametrize("profile", ["restricted", "full"])
