@@ -37,8 +37,8 @@ def pytest_configure() -> None:
     """Take from the environment what would change the outcome of a test or of what it starts.
 
     Settings of a Rankscope in use here, the variables of a launcher (the suite may run in a Slurm
-    allocation, or on Jenkins, which sets JOB_NAME), proxies (every address here is this machine's)
-    and colours forced upon output that is compared.
+    allocation, or on Jenkins, which sets JOB_NAME) and colours forced upon output that is compared.
+    A proxy stays, for pyright may still have to fetch its own package, but not for this machine.
     """
     text = resources.files("rankscope.probe").joinpath("identity.toml").read_text(encoding="utf-8")
     launchers = [list(row.values()) for row in tomllib.loads(text)["launcher"]]
@@ -46,11 +46,12 @@ def pytest_configure() -> None:
         name for row in launchers for names in row if isinstance(names, list) for name in names
     }
     foreign |= {"MASTER_ADDR", "MASTER_PORT", "FORCE_COLOR", "CLICOLOR_FORCE"}
-    proxies = {"http_proxy", "https_proxy", "all_proxy"}
     for name in list(os.environ):
         ours = name.startswith("RANKSCOPE_") and name != "RANKSCOPE_EVERY_PART"
-        if ours or name in foreign or name.lower() in proxies:
+        if ours or name in foreign:
             del os.environ[name]
+    direct = [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(one for one in direct if one)
     # Tests bind Unix sockets below tmp_path, and the path of a socket has at most 107 bytes.
     if len(tempfile.gettempdir()) > LONGEST_TMPDIR:
         tempfile.tempdir = os.environ["TMPDIR"] = "/tmp"
