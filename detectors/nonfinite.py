@@ -1,5 +1,6 @@
 """Where a NaN or Inf came from: the rank whose own value went bad first."""
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -194,7 +195,7 @@ class Nonfinite:
                 attempt=window.attempt,
                 entity=window.entity,
                 onset=(at, at),
-                magnitude=float(scale.max() / scale[-1]),
+                magnitude=min(float(scale.max()) / float(scale[-1]), sys.float_info.max),
                 score=2.0,
                 detector=self.name,
                 signal=_SCALE,

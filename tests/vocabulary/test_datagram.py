@@ -1,4 +1,4 @@
-"""The datagram between probe and agent: what is said is what is heard."""
+"""The datagram between probe and agent: what is encoded is what is decoded."""
 
 import json
 import math
@@ -43,8 +43,8 @@ def test_what_is_encoded_decodes_to_the_same(said):
 def test_numbers_that_are_equal_keep_their_types():
     for value in (1, True, 1.0):
         said = Datagram("j", 0, 0, 1, samples=(Sample("m", 1.0, 2.0, (("a", value),)),))
-        ((_name, heard),) = decode(encode(said)).samples[0].attributes
-        assert type(value) is type(heard)
+        ((_name, decoded),) = decode(encode(said)).samples[0].attributes
+        assert type(value) is type(decoded)
 
 
 def test_values_that_are_not_finite_travel_as_jsons_common_extension():

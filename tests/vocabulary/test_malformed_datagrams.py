@@ -15,8 +15,8 @@ LEFT_OUT = object()
 
 
 def body(**changes):
-    told = {key: value for key, value in {**WELL, **changes}.items() if value is not LEFT_OUT}
-    return json.dumps(told).encode()
+    fields = {key: value for key, value in {**WELL, **changes}.items() if value is not LEFT_OUT}
+    return json.dumps(fields).encode()
 
 
 def test_a_well_formed_one_is_read():

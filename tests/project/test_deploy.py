@@ -1,4 +1,4 @@
-"""What deploy/ and the pages tell people to configure is accepted by the real parts."""
+"""Settings shown in deploy/ and in the documentation are accepted by the real programs."""
 
 import re
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from rankscope import settings
 from rankscope.agent.settings import FOREIGN, AgentSettings
@@ -39,12 +40,15 @@ def test_the_agent_of_the_compose_file_would_start_with_the_collectors_token():
 @pytest.mark.parametrize(
     ("name", "model"), [("agent", AgentSettings), ("collector", CollectorSettings)]
 )
-def test_the_settings_files_shown_in_the_pages_are_accepted(name: str, model: type, tmp_path: Path):
+def test_the_settings_files_shown_in_the_pages_are_accepted(
+    name: str, model: type[BaseModel], tmp_path: Path
+):
     text = (ROOT / "docs" / "deploy.md").read_text()
     [shown] = re.findall(rf"^```yaml\n(# {name}\.yaml\n.*?)^```", text, re.MULTILINE | re.DOTALL)
     path = tmp_path / f"{name}.yaml"
     path.write_text(shown)
-    settings.load(model, path=path, environ={})
+    loaded = settings.load(model, path=path, environ={})
+    assert set(yaml.safe_load(shown)) == loaded.model_fields_set
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""What is built is what is in the packages, and the base install stands alone."""
+"""Wheel and sdist hold every file of every package; the base install needs no dependency."""
 
 import os
 import re
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 START_LINE = "rankscope_probe.pth"
 """Beside the packages: what lets RANKSCOPE_PROBE=1 attach without a line of code."""
 
-ROOMS = sorted(link.name for link in (ROOT / "src" / "rankscope").iterdir() if link.is_symlink())
+PACKAGES = sorted(link.name for link in (ROOT / "src" / "rankscope").iterdir() if link.is_symlink())
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*_cache")
 
 
@@ -30,8 +30,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     shutil.copytree(ROOT / "src", copy / "src", symlinks=True, ignore=IGNORED)
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, copy / room, ignore=IGNORED)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, copy / package, ignore=IGNORED)
     subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist", "."],
         cwd=copy,
@@ -44,42 +44,42 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return sdist, wheel
 
 
-def files_of_rooms() -> set[str]:
+def files_of_packages() -> set[str]:
     """Return every file of every package, as `rankscope/<package>/...`."""
     return {
         f"rankscope/{path.relative_to(ROOT).as_posix()}"
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
 
 
-def test_every_room_is_linked_and_typed():
+def test_every_package_is_linked_and_typed():
     """A package without its link is not installed; without py.typed its types are not seen."""
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
         "contracts"
     ][0]["layers"]
-    named = {room for layer in layers for room in re.split(r"\s*\|\s*", layer)}
-    assert named == set(ROOMS)
-    for room in ROOMS:
-        assert (ROOT / room / "py.typed").is_file()
-        assert Path("../..") / room == (ROOT / "src" / "rankscope" / room).readlink()
+    named = {package for layer in layers for package in re.split(r"\s*\|\s*", layer)}
+    assert named == set(PACKAGES)
+    for package in PACKAGES:
+        assert (ROOT / package / "py.typed").is_file()
+        assert Path("../..") / package == (ROOT / "src" / "rankscope" / package).readlink()
     assert not (ROOT / "src" / "rankscope" / "__init__.py").exists()
 
 
-def test_the_wheel_holds_every_file_of_every_room(built: tuple[Path, Path]):
+def test_the_wheel_holds_every_file_of_every_package(built: tuple[Path, Path]):
     _, wheel = built
     with zipfile.ZipFile(wheel) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert files_of_rooms() | {START_LINE} == inside
+    assert files_of_packages() | {START_LINE} == inside
 
 
-def test_the_sdist_holds_every_file_of_every_room(built: tuple[Path, Path]):
+def test_the_sdist_holds_every_file_of_every_package(built: tuple[Path, Path]):
     sdist, _ = built
     with tarfile.open(sdist) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
     inside = {name.removeprefix("src/") for name in names if name.startswith("src/rankscope/")}
-    assert files_of_rooms() == inside
+    assert files_of_packages() == inside
 
 
 def test_installing_creates_no_module_beside_rankscope(built: tuple[Path, Path]):

@@ -1,4 +1,4 @@
-"""docs/reference says what the code says."""
+"""docs/reference is what `make docs` generates from the code."""
 
 import subprocess
 import sys
