@@ -8,6 +8,7 @@ that is expected, reported to the reader and never an error; damage anywhere els
 from .format import LockedError, Record, SegmentError
 from .reading import Position, read, segments, size
 from .retention import trim
+from .rewriting import rewrite
 from .writing import SegmentWriter
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "SegmentError",
     "SegmentWriter",
     "read",
+    "rewrite",
     "segments",
     "size",
     "trim",
