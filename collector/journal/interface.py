@@ -24,13 +24,13 @@ EVALUATION = "evaluation"
 class Written:
     """What became of a group: the first `entries` of it are durable; `failure` stopped the others.
 
-    `end` is the offset after the last durable one.
+    `ends` are the offsets after each durable one.
     """
 
     entries: int
     bytes: int
     failure: OSError | None = None
-    end: Offset | None = None
+    ends: Sequence[Offset] = ()
 
 
 class Partition(Protocol):
@@ -53,6 +53,10 @@ class Partition(Protocol):
 
     def holds(self, offset: Offset) -> bool:
         """Tell whether nothing after this offset has been trimmed."""
+        ...
+
+    def last_at_ns(self) -> int | None:
+        """Return the receive time of the newest entry, None where there is none."""
         ...
 
     def trim(self, now: float) -> int:

@@ -40,16 +40,17 @@ class Journal:
         """Append the entries, make them durable, and say how many are."""
         durable = done = size = 0
         failure: OSError | None = None
-        end: Offset | None = None
+        ends: list[Offset] = []
         try:
             if self._writer is None:
                 self._writer = self._open()
             for entry in entries:
-                before = self._writer.position
+                file = self._writer.writing
                 size += self._append(self._writer, entry)
-                if self._writer.position[0] != before[0]:
+                if self._writer.writing != file:
                     # Another file began, so the one before it was full and is on the disk.
-                    durable, end = done, before
+                    durable = done
+                ends.append(self._writer.position)
                 done += 1
         except OSError as error:
             failure = error
@@ -63,8 +64,8 @@ class Journal:
             # What the kernel could not write it may have forgotten: this file is not to be
             # trusted any more, and nothing is to stand behind a gap.
             self._abandon()
-            return Written(durable, size, error, end)
-        return Written(done, size, failure, self._writer.position)
+            return Written(durable, size, error, ends[:durable])
+        return Written(done, size, failure, ends)
 
     def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
         """Yield the entries after an offset, each with the offset after it, up to the end.
@@ -101,6 +102,14 @@ class Journal:
         """Tell whether nothing after this offset has been trimmed, and it can be one of ours."""
         files = segments.segments(self._folder)
         return any(file.name == offset[0] and file.stat().st_size >= offset[1] for file in files)
+
+    def last_at_ns(self) -> int | None:
+        """Return the receive time of the newest entry, None where there is none."""
+        for file in reversed(segments.segments(self._folder)):
+            newest = segments.last_at_ns(file)
+            if newest is not None:
+                return newest
+        return None
 
     def trim(self, now: float) -> int:
         """Let go of segments beyond the age or the size kept; return the bytes that are left."""

@@ -58,6 +58,15 @@ class SeriesTable:
             self._series.append(Series(resource, sys.intern(metric), attributes))
         return series
 
+    @property
+    def full(self) -> bool:
+        """Tell whether new series get FULL."""
+        return len(self._series) >= self._capacity
+
+    def alike(self) -> "SeriesTable":
+        """Return an empty table with the same bounds."""
+        return SeriesTable(self._capacity, unkept=self._unkept)
+
     def __getitem__(self, series: int) -> Series:
         return self._series[series]
 

@@ -69,6 +69,25 @@ def first_at_ns(path: Path) -> int | None:
     return None if header is None else header.at_ns
 
 
+def last_at_ns(path: Path) -> int | None:
+    """Return the time of a segment's last record whose header is whole, None without any.
+
+    Only headers are read: it is quick, and says nothing about the payloads.
+    """
+    newest = None
+    with path.open("rb") as file:
+        end = path.stat().st_size
+        offset = len(MAGIC)
+        while offset + HEADER_BYTES <= end:
+            file.seek(offset)
+            header = unpack(file.read(HEADER_BYTES))
+            if header is None:
+                break
+            newest = header.at_ns
+            offset += HEADER_BYTES + header.length
+    return newest
+
+
 def _unheard(_file: Path, _offset: int) -> None:
     return
 
