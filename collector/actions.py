@@ -5,39 +5,30 @@ an action once, however often the journal is read again, and the API waits for i
 """
 
 import json
+import secrets
 import threading
-from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from ..alerts.actions import Action
 from ..formats.otlp.errors import UndecodableError
-
-ON_INCIDENTS = frozenset(("ack", "resolve", "assign", "feedback"))
-"""Kinds that are about one incident; the others ("silence", "unsilence", ...) are about none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """One action as it was entered: by whom, about which incident ("" for none)."""
+    """One action as it was entered."""
 
     id: str
-    kind: str
-    by: str
-    incident: str = ""
-    note: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    action: Action
+
+    @classmethod
+    def new(cls, action: Action) -> "Entered":
+        """Return an action under a new id."""
+        return cls(secrets.token_hex(8), action)
 
     def pack(self) -> bytes:
         """Return the body of its entry."""
-        row = {
-            "id": self.id,
-            "kind": self.kind,
-            "by": self.by,
-            "incident": self.incident,
-            "note": self.note,
-            "detail": dict(self.detail),
-        }
+        row = {"id": self.id, **self.action.document()}
         return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -45,13 +36,9 @@ def unpack(body: bytes) -> Entered:
     """Return what `pack` wrote. Raises UndecodableError."""
     try:
         row = json.loads(body)
-        texts = [row[name] for name in ("id", "kind", "by", "incident", "note")]
-        detail = row["detail"]
+        return Entered(str(row["id"]), Action.parse(row))
     except (ValueError, KeyError, TypeError) as error:
         raise UndecodableError(f"not an action: {error!r}") from None
-    if not all(isinstance(text, str) for text in texts) or not isinstance(detail, dict):
-        raise UndecodableError("not an action: a field of another type")
-    return Entered(*texts, detail)
 
 
 class Pending:

@@ -1,8 +1,8 @@
-"""Intake, evaluation and storing, put together: three stages that never wait for each other.
+r"""Intake, evaluation and storing, put together: three stages that never wait for each other.
 
-    submit -> intake -> journal, then acknowledged
-                  \\-> tail -> evaluation -> storing -> store
-                                   \\-> snapshot
+submit -> intake -> journal, then acknowledged
+\-> tail -> evaluation -> storing -> store
+\-> snapshot
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class Stages(Generic[P]):
         before_ns = journal.last_at_ns()
         evaluated = (snapshots.evaluated() if snapshots else None) or 0
         tail = Tail(tail_bytes)
-        decoders = Decoders(pipeline.table.alike, room=lambda: self.consumer.room())
+        decoders = Decoders(pipeline.table.alike, room=self._room)
         self.intake = Appending(
             journal=journal,
             decoders=decoders,
@@ -77,6 +77,9 @@ class Stages(Generic[P]):
             rereading=rereading,
             before_ns=before_ns,
         )
+
+    def _room(self) -> bool:
+        return self.consumer.room()
 
     @property
     def ready(self) -> bool:

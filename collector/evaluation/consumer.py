@@ -277,9 +277,7 @@ class Consumer(Generic[P]):
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,
         )
-        return Schedule(
-            self._pipeline, hooks, skips=self._overload, lock=self._lock, at=moment
-        )
+        return Schedule(self._pipeline, hooks, skips=self._overload, lock=self._lock, at=moment)
 
     def _changed(self, changes: Sequence[Any], now: float) -> None:
         if not self._rereading.take(Item(changes, now)):

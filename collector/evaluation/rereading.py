@@ -5,7 +5,7 @@ ago would be opened, and announced, a second time under another id. What is foun
 held back until all has been read, and passed on only where the store has nothing to set against it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -15,8 +15,8 @@ from ..storing import Item
 class Stored(Protocol):
     """What is needed of the store."""
 
-    def known(self, incidents: Sequence[str]) -> set[str]:
-        """Return which of these incidents the store has."""
+    def known(self, identities: Sequence[str]) -> Mapping[str, str]:
+        """Return the status of each of these incidents that the store has."""
         ...
 
     def last_change(self, job: str) -> float | None:
@@ -58,10 +58,10 @@ class Rereading:
         return True
 
     def news(self) -> list[Item]:
-        """Return the items to pass on, without incidents that the store has under another id.
+        """Return the items to pass on, without incidents that the store has as resolved.
 
-        Those are over by now, unknown to the store by their id, and were detected before evaluation
-        last said something about their job.
+        Under their id, or under another: those are over by now, unknown to the store by their id,
+        and were detected before evaluation last said something about their job.
         """
         held = self._held or []
         if self._stored is None:
@@ -71,7 +71,8 @@ class Rereading:
         again = {
             identity
             for identity, incident in last.items()
-            if identity not in known and incident.status == "resolved" and self._old(incident)
+            if known.get(identity) == "resolved"
+            or (identity not in known and incident.status == "resolved" and self._old(incident))
         }
         return [
             Item(kept, item.at, item.action)

@@ -10,9 +10,10 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ...alerts.actions import Action
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
 from ..actions import Entered
@@ -41,7 +42,7 @@ class Evaluator(Protocol):
         """Take events."""
         ...
 
-    def act(self, action: Entered, now: float) -> Sequence[Any]:
+    def act(self, action: Action, now: float) -> Sequence[Any]:
         """Take what a person did; return what changed."""
         ...
 
@@ -49,8 +50,8 @@ class Evaluator(Protocol):
         """Evaluate a whole second, job by job; yield what changed in each."""
         ...
 
-    def next_due(self, now: float) -> float:
-        """Return when time alone could change anything after `now` (inf: never)."""
+    def next_due(self) -> float:
+        """Return when time alone could change anything (inf: never)."""
         ...
 
 
@@ -137,23 +138,26 @@ class Schedule:
         if self._evaluated is None:
             return
         last = math.floor(now)
-        while (second := self._next()) <= min(last, self._quiet_at):
+        while (second := self._next(min(last, self._quiet_at))) is not None:
             skipped = self._skips.until(second)
             if skipped is not None:
-                self._evaluated = max(self._evaluated, skipped)
+                self._evaluated = skipped
                 continue
             self._evaluated, self._changed = second, False
             self._evaluate(float(second))
         self._evaluated = max(self._evaluated, last)
 
-    def _next(self) -> float:
-        """Return the next second to evaluate."""
+    def _next(self, last: int) -> int | None:
+        """Return the next second to evaluate up to the last one, None where there is none."""
         assert self._evaluated is not None  # noqa: S101  `until` has looked
-        following = self._evaluated + 1
-        if self._changed:
-            return following
-        due = self._pipeline.next_due(float(self._evaluated))
-        return max(following, math.ceil(due)) if math.isfinite(due) else math.inf
+        second = self._evaluated + 1
+        if not self._changed:
+            due = self._pipeline.next_due()
+            if due > last:
+                return None
+            if due > second:
+                second = math.ceil(due)
+        return second if second <= last else None
 
     def _evaluate(self, second: float) -> None:
         began = time.perf_counter()
@@ -173,11 +177,13 @@ class Schedule:
         if changes:
             self._hooks.changed(changes, second)
 
-    def _act(self, action: Entered, now: float) -> None:
+    def _act(self, entered: Entered, now: float) -> None:
+        # It happened when it was received: the clock of the API may have been another.
+        action = replace(entered.action, at=now)
         changes: Sequence[Any] = ()
         try:
             with self._lock:
                 changes = self._pipeline.act(action, now)
         except Exception as error:  # noqa: BLE001  the edge of one action
             self._hooks.failed("act", error)
-        self._hooks.acted(action, changes, now)
+        self._hooks.acted(replace(entered, action=action), changes, now)

@@ -181,7 +181,7 @@ def _read(file: IO[bytes]) -> Snapshot:
         raise SnapshotError("it is damaged")
     try:
         found = _Unpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
-    except Exception as error:  # noqa: BLE001  whatever a pickle raises, it is not usable
+    except Exception as error:
         raise SnapshotError(f"it cannot be read: {error!r}") from error
     if not isinstance(found, Snapshot):
         raise SnapshotError("it is not a snapshot")

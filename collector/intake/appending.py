@@ -10,13 +10,13 @@ from concurrent.futures import Future
 
 import structlog
 
+from ...formats.otlp.errors import UndecodableError
+from ...vocabulary.clock import Clock
 from ..defects import Defects
 from ..health import Health
 from ..journal.entries import Entry
 from ..journal.interface import Partition
 from ..journal.kinds import Kind
-from ...formats.otlp.errors import UndecodableError
-from ...vocabulary.clock import Clock
 from . import permits
 from .decoding import Decoders
 from .payloads import Decoded, Outcome, Payload
@@ -175,9 +175,7 @@ class Appending:
             now_ns = self._now_ns()
             for payload, decoded, _ in taken:
                 self._received_ns = max(self._received_ns + _APART_NS, now_ns)
-                entries.append(
-                    Entry(payload.kind, self._received_ns, payload.body, decoded.layout)
-                )
+                entries.append(Entry(payload.kind, self._received_ns, payload.body, decoded.layout))
             self._writing_ns = entries[0].at_ns
         return entries
 

@@ -83,5 +83,3 @@ class Tail:
         with self._changed:
             self._woken = True
             self._changed.notify_all()
-
-

@@ -15,13 +15,17 @@ from ...vocabulary.times import parse, rfc3339
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person did: kind is ack, assign, resolve or feedback."""
+    """One thing a person did: kind is ack, assign, resolve or feedback.
+
+    `settled`: the state machine took it, so the document says what it did.
+    """
 
     kind: str
     at: float
     author: str
     note: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    settled: bool = False
 
 
 def written(document: Mapping[str, Any]) -> str:
@@ -35,8 +39,8 @@ def digest(text: str) -> str:
 
 
 def status(machine: str, actions: Sequence[Action]) -> str:
-    """Return the status that people see: what is resolved stays so, whoever said it."""
-    kinds = {action.kind for action in actions}
+    """Return the status that people see: the machine's, unless it did not take what they did."""
+    kinds = {action.kind for action in actions if not action.settled}
     if machine == "resolved" or "resolve" in kinds:
         return "resolved"
     return "acknowledged" if "ack" in kinds or machine == "acknowledged" else "open"
@@ -50,7 +54,8 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
     laid = dict(document)
     laid["status"] = status(document["status"], actions)
     resolved_at = [document["resolved_at"]] if document["resolved_at"] else []
-    resolved_at += [rfc3339(first["resolve"].at)] if first["resolve"] else []
+    resolve = next((row for row in actions if row.kind == "resolve" and not row.settled), None)
+    resolved_at += [rfc3339(resolve.at)] if resolve else []
     laid["resolved_at"] = min(resolved_at, default=None)
     if actions:
         laid["updated_at"] = max(document["updated_at"], *(rfc3339(row.at) for row in actions))

@@ -37,10 +37,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
         principal.check_job(query.job)
         if query.from_ > query.to:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        known = services.engine.read(lambda line: {row.job for row in line.windows.jobs()})
+        known = services.stages.read(lambda line: {row.job for row in line.windows.jobs()})
         if query.job not in known:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        found = services.engine.read(lambda line: line.explain(query.job, query.from_, query.to))
+        found = services.stages.read(lambda line: line.explain(query.job, query.from_, query.to))
         return JSONResponse(_nothing() if found is None else found)
 
     return routes

@@ -111,7 +111,9 @@ def test_damage_in_the_middle_costs_a_restart_only_the_rest_of_that_segment(tmp_
     data[60] ^= 0xFF
     first.write_bytes(data)
     opened = Journal(folder, settings)
-    assert [got.body for got, _ in opened.latest(100)][-3:] == [entry(10 + n).body for n in range(3)]
+    assert [got.body for got, _ in opened.latest(100)][-3:] == [
+        entry(10 + n).body for n in range(3)
+    ]
     opened.close()
     with pytest.raises(segments.SegmentError):
         list(journals.read(folder))
