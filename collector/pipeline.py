@@ -6,12 +6,12 @@ same incidents, to the byte.
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..alerts.causes.engine import explain
-from ..alerts.causes.places import Places
+from ..alerts.causes.engine import explain, explanations
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
@@ -21,9 +21,10 @@ from ..detectors.window import JobWindow
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
 from ..vocabulary import metrics
 from ..vocabulary.findings import Finding
-from ..vocabulary.ids import IncidentId
+from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from ..vocabulary.topology import Placement, Topology
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -72,12 +73,17 @@ class Pipeline:
             window = self.windows.window(attempt, now)
             findings = self._found(window)
             self._findings[attempt.job] = findings
-            places = _places(window)
+            there = partial(
+                explanations,
+                topology=_topology(window),
+                observed=_observed(window),
+                clock_skew=window.clock_skew,
+            )
             changes += self.tracker.update(
                 attempt.job,
                 attempt.number,
                 findings,
-                lambda chosen, there=places: explain(chosen, there),  # type: ignore[misc]
+                there,
                 _scene(window, attempt),
                 now,
             )
@@ -97,7 +103,12 @@ class Pipeline:
         findings = [f for f in self._found(window) if f.onset[1] >= start or f.window[1] >= start]
         if not any(is_symptom(finding) for finding in findings):
             return None
-        return explain(findings, _places(window)).document()
+        return explain(
+            findings,
+            _topology(window),
+            observed=_observed(window),
+            clock_skew=window.clock_skew,
+        ).document()
 
     def scores(self) -> list[tuple[str, str, int, float]]:
         """Return (job, detector, rank, score) of the ranks that stood out last."""
@@ -135,9 +146,8 @@ def _scene(window: JobWindow, attempt: Attempt) -> JobHealth:
     )
 
 
-def _places(window: JobWindow) -> Places:
-    rows = range(len(window.ranks))
-    hosts = {window.hosts[n]: window.host_entity(n) for n in range(len(window.hosts))}
+def _observed(window: JobWindow) -> frozenset[str]:
+    """Return the names of the metrics and events that some source of the job reports."""
     observed = {name.partition("|")[0] for name in window.steps.planes}
     for readings in (window.rank_readings, window.host_readings):
         observed |= {name.partition("|")[0] for name in readings}
@@ -147,19 +157,27 @@ def _places(window: JobWindow) -> Places:
         for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
             if np.isfinite(valid).any():
                 observed.add(f"collective.{name}")
-    observed |= {event.name for event in window.events}
-    return Places(
-        job=window.entity,
-        hosts=hosts,
-        rank_hosts={
-            int(window.ranks[row]): host for row in rows if (host := window.host_name(row))
-        },
-        devices={
-            int(window.ranks[row]): device for row in rows if (device := window.gpu_entity(row))
-        },
-        pids={
-            int(window.ranks[row]): int(window.pids[row]) for row in rows if window.pids[row] > 0
-        },
-        observed=frozenset(observed),
-        clock_skew=window.clock_skew,
+    return frozenset(observed | {event.name for event in window.events})
+
+
+def _topology(window: JobWindow) -> Topology:
+    placements = []
+    for row, rank in enumerate(window.ranks):
+        device = window.gpu_entity(row)
+        pid = int(window.pids[row])
+        placements.append(
+            Placement(
+                int(rank),
+                window.host_name(row) or "",
+                pid=pid if pid > 0 else None,
+                hw_id=None if device is None else device.id,
+            )
+        )
+    return Topology(
+        Job(window.job),
+        attempt=window.attempt,
+        cluster=window.cluster,
+        world_size=window.world_size,
+        placements=placements,
+        hosts=window.hosts,
     )
