@@ -7,15 +7,16 @@ is due: any other second costs nothing.
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..alerts.actions import Action
-from ..alerts.causes.engine import explain
-from ..alerts.causes.places import Places
+from ..alerts.causes.engine import explain, explanations
+from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
@@ -28,6 +29,7 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from ..vocabulary.topology import Placement, Topology
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -88,6 +90,10 @@ class Pipeline:
         """Take what a person did; return what changed."""
         return self.tracker.act(action, now)
 
+    def remember(self, incidents: Iterable[PastIncident]) -> None:
+        """Take in incidents of an earlier process, so that none is announced again."""
+        self.tracker.remember(incidents)
+
     def evaluate(self, now: float) -> list[Change]:
         """Evaluate a whole second; return what changed."""
         return [change for changes in self.evaluate_jobs(now) for change in changes]
@@ -128,7 +134,12 @@ class Pipeline:
         findings = [f for f in self._found(window) if f.onset[1] >= start or f.window[1] >= start]
         if not any(is_symptom(finding) for finding in findings):
             return None
-        return explain(findings, _places(window)).document()
+        return explain(
+            findings,
+            _topology(window),
+            observed=_observed(window),
+            clock_skew=window.clock_skew,
+        ).document()
 
     def scores(self) -> list[tuple[str, str, int, float]]:
         """Return (job, detector, rank, score) of the ranks that stood out last."""
@@ -148,12 +159,17 @@ class Pipeline:
         window = self.windows.window(attempt, now)
         findings = self._found(window, last)
         self._findings[attempt.job] = findings
-        places = _places(window)
+        explained = partial(
+            explanations,
+            topology=_topology(window),
+            observed=_observed(window),
+            clock_skew=window.clock_skew,
+        )
         changes = self.tracker.update(
             attempt.job,
             attempt.number,
             findings,
-            lambda chosen: explain(chosen, places),
+            explained,
             _job_health(window, attempt),
             now,
         )
@@ -164,13 +180,11 @@ class Pipeline:
         """Return when time alone could change what is said about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
-        if self.tracker.has_open(attempt.job):
-            return now + 1.0
         waiting = [row for row in self._detectors if hasattr(row, "next_due")]
         if not waiting:
             return now + 1.0
-        # A host's silence is also counted from the last sign of the job itself.
-        return float(max(now + 1.0, min(row.next_due(window) for row in waiting)))
+        due = min(float(row.next_due(window)) for row in waiting)
+        return max(now + 1.0, min(due, self.tracker.next_due(attempt.job, now)))
 
     def _received(self, attempt: Attempt, last: _Evaluated) -> float:
         """Return when anything that an attempt's window shows was last received."""
@@ -224,9 +238,8 @@ def _job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
     )
 
 
-def _places(window: JobWindow) -> Places:
-    rows = range(len(window.ranks))
-    hosts = {window.hosts[n]: window.host_entity(n) for n in range(len(window.hosts))}
+def _observed(window: JobWindow) -> frozenset[str]:
+    """Return the names of the metrics and events that some source of the job reports."""
     observed = {name.partition("|")[0] for name in window.steps.planes}
     for readings in (window.rank_readings, window.host_readings):
         observed |= {name.partition("|")[0] for name in readings}
@@ -236,19 +249,27 @@ def _places(window: JobWindow) -> Places:
         for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
             if np.isfinite(valid).any():
                 observed.add(f"collective.{name}")
-    observed |= {event.name for event in window.events}
-    return Places(
-        job=window.entity,
-        hosts=hosts,
-        rank_hosts={
-            int(window.ranks[row]): host for row in rows if (host := window.host_name(row))
-        },
-        devices={
-            int(window.ranks[row]): device for row in rows if (device := window.gpu_entity(row))
-        },
-        pids={
-            int(window.ranks[row]): int(window.pids[row]) for row in rows if window.pids[row] > 0
-        },
-        observed=frozenset(observed),
-        clock_skew=window.clock_skew,
+    return frozenset(observed | {event.name for event in window.events})
+
+
+def _topology(window: JobWindow) -> Topology:
+    placements = []
+    for row, rank in enumerate(window.ranks):
+        device = window.gpu_entity(row)
+        pid = int(window.pids[row])
+        placements.append(
+            Placement(
+                int(rank),
+                window.host_name(row) or "",
+                pid=pid if pid > 0 else None,
+                hw_id=None if device is None else device.id,
+            )
+        )
+    return Topology(
+        Job(window.job),
+        attempt=window.attempt,
+        cluster=window.cluster,
+        world_size=window.world_size,
+        placements=placements,
+        hosts=window.hosts,
     )
