@@ -74,6 +74,15 @@ class SeriesTable:
         )
 
     @property
+    def full(self) -> bool:
+        """Return whether new series are refused."""
+        return self._count >= self._capacity and not self._free
+
+    def alike(self) -> "SeriesTable":
+        """Return an empty table that keeps the same."""
+        return SeriesTable(self._capacity, unkept=self._unkept)
+
+    @property
     def live(self) -> int:
         """Return how many series are registered now."""
         return self._count - len(self._free) - len(self._resting)
@@ -199,6 +208,41 @@ class SeriesTable:
         if resource >> _RESOURCE_BITS or metric >> _METRIC_BITS or attributes >> _SET_BITS:
             return None
         return (resource << (_METRIC_BITS + _SET_BITS)) | (metric << _SET_BITS) | attributes
+
+
+class Translation:
+    """The series of one table in the ids of another, which gets them when they are first asked for.
+
+    Whole arrays at once; nothing is remembered of single series, only of what they are made of.
+    """
+
+    def __init__(self, source: SeriesTable, target: SeriesTable) -> None:
+        self._source = source
+        self._target = target
+        self._resources = np.zeros(0, np.int64)
+        self._metrics = np.zeros(0, np.int64)
+        self._pairs = np.zeros(0, np.int64)
+
+    def ids(self, series: Ids) -> Ids:
+        """Return the target's ids of the source's series, FULL and SKIP included."""
+        source, target = self._source, self._target
+        resources = source.resources[len(self._resources) :]
+        more = np.array([target.resource(resource) for resource in resources], np.int64)
+        self._resources = np.concatenate((self._resources, more))
+        metrics = source.metrics[len(self._metrics) :]
+        more = np.array([target.metric(metric) for metric in metrics], np.int64)
+        self._metrics = np.concatenate((self._metrics, more))
+        pairs = source.attributes.pairs[len(self._pairs) :]
+        more = np.array([target.attributes.pair(name, value) for name, value in pairs], np.int64)
+        self._pairs = np.concatenate((self._pairs, more))
+        sets, which = np.unique(source.attributes_of[series], return_inverse=True)
+        members, sizes = source.attributes.members(sets.astype(np.int64))
+        numbers = target.attributes.numbers_of(self._pairs[members].astype(np.int32), sizes)
+        return target.intern_many(
+            self._resources[source.resource_of[series]],
+            self._metrics[source.metric_of[series]],
+            numbers[which],
+        )
 
 
 def _doubled(old: NDArray[Any]) -> NDArray[Any]:
