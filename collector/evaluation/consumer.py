@@ -160,8 +160,8 @@ class Consumer(Generic[P]):
         while self._next < self._tail.added:
             self._apply_next()
         self._schedule.until(watermark)
-        self._health.series_refused.inc(self._schedule.translation.refused)
-        self._schedule.translation.refused = 0
+        self._health.series_refused.inc(self._schedule.translations.refused)
+        self._schedule.translations.refused = 0
         self._health.tail_bytes.set(self._tail.bytes)
 
     def _run(self) -> None:

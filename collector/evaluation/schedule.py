@@ -19,7 +19,7 @@ from ...vocabulary.samples import Event
 from ..actions import Entered
 from ..intake.payloads import Decoded
 from .overload import Recorded, Skips
-from .series import Translation
+from .series import Translations
 
 QUIET_SECONDS = 900
 """How long evaluation goes on without any entry. Everything silent together is the end of the data,
@@ -96,7 +96,7 @@ class Schedule:
         self._hooks = hooks
         self._skips: Skips = skips or Recorded()
         self._lock = lock or nullcontext()
-        self.translation = Translation(pipeline.table)
+        self.translations = Translations(pipeline.table)
         self._evaluated = at.evaluated
         self._quiet_at = at.quiet_at
         self._changed = at.changed
@@ -126,7 +126,7 @@ class Schedule:
                 if entry.metrics is not None:
                     batch = entry.metrics
                     if entry.table is not None:
-                        batch = self.translation.translated(batch, entry.table)
+                        batch = self.translations.translated(batch, entry.table)
                     self._pipeline.metrics(batch, now)
                 elif entry.events:
                     self._pipeline.events(entry.events, now)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
-from ....alerts.causes import catalogue, engine
+from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ...services import Services
 from .. import shapes_incident
@@ -50,7 +50,7 @@ def _nothing() -> dict[str, Any]:
     """Return the answer where nothing went wrong: no hypothesis, and the reason."""
     return RootCause(
         status="provisional",
-        engine=engine.ENGINE,
+        engine=ranking.ENGINE,
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
         unknown_score=0.0,

@@ -89,8 +89,6 @@ class Live:
 
     def documents(self):
         rows = [dict(row) for row in self.store.incidents(limit=100).items]
-        for row in rows:
-            row.pop("handling")  # what people did, which no replay knows
         return sorted(rows, key=lambda row: (row["opened_at"], row["id"]))
 
 
