@@ -1,47 +1,41 @@
-"""Findings, places and scenes by hand: a job of four ranks on two hosts, everything observed."""
+"""Findings, topologies and job health by hand: a job of four ranks on two hosts."""
 
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from rankscope.alerts.causes.places import Places
 from rankscope.alerts.lifecycle import JobHealth
-from rankscope.vocabulary import entities
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.topology import Placement, Topology
 
 START = 1_700_000_000.0
 
 
-def at_home(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Places:
+def laid_out(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Topology:
     """Return a job with two ranks on each of its hosts, one device a rank."""
-    home = {
-        rank: host for number, host in enumerate(hosts) for rank in (2 * number, 2 * number + 1)
-    }
-    return Places(
-        job=entities.job(name, tuple(home)),
-        hosts={
-            host: entities.host(host, tuple(rank for rank, on in home.items() if on == host))
-            for host in hosts
-        },
-        rank_hosts=home,
-        devices={rank: entities.gpu(f"GPU-{rank}", host, (rank,)) for rank, host in home.items()},
-        pids={rank: 1000 + rank for rank in home},
-        observed=frozenset(s for kind in kinds.catalogue().values() for s in kind.signals),
+    return Topology(
+        Job(name),
+        placements=[
+            Placement(rank, host, local_rank=rank % 2, pid=1000 + rank, hw_id=f"GPU-{rank}")
+            for number, host in enumerate(hosts)
+            for rank in (2 * number, 2 * number + 1)
+        ],
     )
 
 
 @pytest.fixture
-def places() -> Places:
-    return at_home()
+def topology() -> Topology:
+    return laid_out()
 
 
 @pytest.fixture
-def settle() -> Callable[..., Places]:
+def lay_out() -> Callable[..., Topology]:
     """Return a function that lays out a job of another name or on other hosts."""
-    return at_home
+    return laid_out
 
 
 @pytest.fixture
@@ -59,6 +53,7 @@ def found() -> Callable[..., Finding]:
         text: str = "",
         job: str = "run-1",
         attempt: int = 0,
+        ranks: Sequence[int] = (),
     ) -> Finding:
         begun = START + onset
         return Finding(
@@ -75,6 +70,7 @@ def found() -> Callable[..., Finding]:
             observed=magnitude,
             expected=1.0,
             text=text or f"{kind} on {entity}",
+            ranks=Ranks(ranks),
         )
 
     return make
