@@ -1,10 +1,13 @@
 """Findings, topologies and job health by hand: a job of four ranks on two hosts."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
-from rankscope.alerts.lifecycle import JobHealth
+from rankscope.alerts.causes.engine import explanations
+from rankscope.alerts.lifecycle import Change, JobHealth
+from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
@@ -89,5 +92,74 @@ def health() -> Callable[..., JobHealth]:
             last_step_at=START + stepped,
             silent_seconds=silent,
         )
+
+    return make
+
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.fixture
+def tracker() -> IncidentTracker:
+    return IncidentTracker()
+
+
+@pytest.fixture
+def evaluated(
+    tracker: IncidentTracker, topology: Topology, health: Callable[..., JobHealth]
+) -> Callable[..., list[Change]]:
+    """Return a function that takes what was found about a job at a second after START."""
+
+    def evaluate(
+        now: float,
+        *findings: Finding,
+        layout: Topology = topology,
+        attempt: int = 0,
+        stepped: float | None = None,
+        silent: float = 0.0,
+        into: IncidentTracker = tracker,
+    ) -> list[Change]:
+        return into.update(
+            layout.job,
+            attempt,
+            findings,
+            partial(explanations, topology=layout, observed=EVERYTHING),
+            health(now - 1.0 if stepped is None else stepped, attempt=attempt, silent=silent),
+            START + now,
+        )
+
+    return evaluate
+
+
+@pytest.fixture
+def contended(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+    """Return a function for what is found when one host's ranks do not get their CPU time."""
+
+    def make(
+        onset: float = 40.0, *, host: str = "host-b", layout: Topology = topology, **more: float
+    ) -> list[Finding]:
+        job = layout.job
+        return [
+            found("job.slow", layout.job_entity, onset, job=job, **more),
+            *(
+                found("rank.slow_compute", layout.rank_entity(rank), onset, job=job)
+                for rank in layout.ranks_of_host(host)
+            ),
+            found("host.cpu_wait", layout.host_entity(host), onset, job=job),
+        ]
+
+    return make
+
+
+@pytest.fixture
+def stuck(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+    """Return a function for what is found of a rank that stopped, as sure as its detector is."""
+
+    def make(onset: float = 40.0, *, score: float = 3.0, rank: int = 2) -> list[Finding]:
+        return [
+            found("job.stalled", topology.job_entity, onset, score=score),
+            found("rank.behind_enqueued", topology.rank_entity(rank), onset),
+            found("rank.outside_collective", topology.rank_entity(rank), onset),
+        ]
 
     return make

@@ -17,28 +17,6 @@ EVERYTHING = frozenset(s for k in kind_catalogue.catalogue().values() for s in k
 
 
 @pytest.fixture
-def tracker() -> IncidentTracker:
-    return IncidentTracker()
-
-
-@pytest.fixture
-def evaluated(tracker, topology, health):
-    """Return a function that folds what was found at a second into the cases of a job."""
-
-    def evaluate(now, *findings, job=RUN, attempt=0, **fields):
-        return tracker.update(
-            job,
-            attempt,
-            findings,
-            partial(explanations, topology=topology, observed=EVERYTHING),
-            health(fields.pop("stepped", now - 1.0), attempt=attempt, **fields),
-            START + now,
-        )
-
-    return evaluate
-
-
-@pytest.fixture
 def slow(topology, found):
     return found("job.slow", topology.job_entity, 40.0)
 
@@ -103,7 +81,7 @@ def test_the_same_symptom_with_a_later_onset_stays_in_its_incident(
 def test_two_jobs_never_fold(evaluated, tracker, lay_out, found, slow):
     other = lay_out("run-2").job_entity
     evaluated(60, slow)
-    evaluated(60, found("job.slow", other, 40.0, job="run-2"), job=Job("run-2"))
+    evaluated(60, found("job.slow", other, 40.0, job="run-2"), layout=lay_out("run-2"))
     assert 2 == len(tracker.incidents)
     assert {"run-1", "run-2"} == {row.job for row in tracker.incidents.values()}
 
