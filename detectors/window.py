@@ -123,7 +123,8 @@ class JobWindow:
     ranks: [rows] global rank of each row. host_of: [rows] index into hosts, -1 where unknown.
     last_received: [rows] when the rank's own process last reported; host_last_received,
     host_interval: [hosts] when a host last reported and how often it does (both by the clock that
-    `now` comes from).
+    `now` comes from). attempt_started_at: when its processes started, -inf where unknown.
+    host_announced: [hosts] the agent announced its own shutdown, empty where nobody can.
     """
 
     job: Job
@@ -146,6 +147,9 @@ class JobWindow:
     groups: Sequence[Group] = ()
     events: Sequence[Event] = ()
     clock_skew: float = 0.0
+    attempt_started_at: float = float("-inf")
+    host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    collective_timeout_seconds: float = 600.0
 
     @property
     def entity(self) -> Entity:

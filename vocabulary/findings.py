@@ -2,12 +2,13 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
 from .entities import Entity, EntityType
 from .ids import Job
+from .ranks import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Finding:
     observed: float | str | None
     expected: float | str | None
     text: str
+    ranks: Ranks = field(default_factory=Ranks)
 
 
 @dataclass(frozen=True, slots=True)
