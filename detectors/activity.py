@@ -24,7 +24,7 @@ _DEVICE = (
 _PAST_SECONDS = 180.0
 
 BUSY = (0.15, 0.85)
-"""CPU of a process that runs its own code: more than a sleeping waiter, less than a spinning one."""
+"""CPU of a process that runs its own code: between a sleeping and a spinning waiter."""
 
 
 @dataclass(frozen=True, slots=True)
