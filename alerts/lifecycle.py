@@ -48,7 +48,9 @@ STOPPED = ("job.stalled", "job.crashed", "host.silent", "job.nonfinite")
 class Change:
     """What happened to an incident, and whether receivers hear of it."""
 
-    kind: Literal["incident.opened", "incident.updated", "incident.resolved"]
+    kind: Literal[
+        "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
+    ]
     incident: Incident
     notify: bool
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident, RootCause
+from .actions import Action
 from .lifecycle import Change, JobHealth, TrackedIncident, is_symptom, open_incident
 
 TOGETHER_SECONDS = 120.0
@@ -74,6 +75,10 @@ class IncidentTracker:
         self._open[job] = [case for case in tracker if case.resolved_at is None]
         self._forget()
         return changes
+
+    def act(self, action: Action, now: float) -> list[Change]:  # noqa: ARG002  filled in next
+        """Apply what a person did; return what changed, nothing for an unknown incident."""
+        return []
 
     def _forget(self) -> None:
         extra = len(self._incidents) - KEPT_RESOLVED
