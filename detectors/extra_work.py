@@ -30,7 +30,7 @@ class ExtraWork(Detector):
     Two signs. What is left of a rank's step when every timed part is taken out (logging, metrics,
     preprocessing, gathering results) exceeds that of its peers, who wait in collectives meanwhile.
     Or, where compute time is measured as that remainder, the rank's own time exceeds that of its
-    peers and its process uses the CPU for about as much longer: work in the process, not a slower
+    peers and its process uses the CPU for a good part of that: work in the process, not a slower
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
     that stands out so has slower CPUs, and is no finding.
 
@@ -65,7 +65,7 @@ class ExtraWork(Detector):
     kinds = ("job.slow", "rank.extra_work")
 
     def __init__(
-        self, *, least: float = 0.08, least_from_start: float = 0.2, on_cpu: float = 0.5
+        self, *, least: float = 0.08, least_from_start: float = 0.2, on_cpu: float = 0.3
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start

@@ -109,7 +109,7 @@ class Stage:
                 orders.SLOW_LOADER: "its data loader takes "
                 f"{1000 * orders.LOADER_SECONDS:.0f} ms longer for each batch",
                 orders.EXTRA_WORK: "it calculates for "
-                f"{1000 * orders.EXTRA_SECONDS:.0f} ms in each step beside training",
+                f"{1000 * orders.EXTRA_SECONDS:.0f} ms of CPU time in each step beside training",
             }
             return f"rank {rank} on {host.name}: {done[fault]}"
         self.parts.append(
