@@ -35,10 +35,10 @@ class Exits(Detector):
     crashed, when most of its ranks end by SIGTERM, SIGINT or in order, or a scheduler or the ranks
     themselves announced it, and what follows within the grace period are SIGKILLs and the errors
     of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
-    says it lacked memory, are most likely stopped as well: that is a first word only, and names
-    nobody. A rank whose log says that a peer closed the connection ended because of that peer,
-    however early its exit was seen. An exit that steps of the same rank follow is over: the job was
-    restarted.
+    says it lacked memory, are stopped as well: over several hosts that is certain, on one host it
+    is a first word only, and names nobody. A rank whose log says that a peer closed the connection
+    ended because of that peer, however early its exit was seen. An exit that steps of the same rank
+    follow is over: the job was restarted.
 
     Parameters
     ----------
@@ -178,6 +178,8 @@ class Exits(Detector):
         wished = [e for e in abnormal if _code(e.attributes) in (-_SIGTERM, -_SIGINT)]
         if len(wished) == len(abnormal):
             return True
+        if self._killed_together(window, abnormal) and len(window.hosts) > 1:
+            return True  # no fault reaches the processes of several hosts with SIGKILL
         announced = [
             event.at
             for event in window.events
@@ -210,7 +212,11 @@ class Exits(Detector):
         ranks = {_rank(event) for event in exits}
         if len(window.ranks) < 2 or codes != {-_SIGKILL} or len(ranks) < len(window.ranks):
             return False
-        if any(event.name == "host.oom_kill" for event in window.events):
+        if any(
+            event.name == "host.oom_kill"
+            or (event.name == "scheduler.event" and not _WISHES.search(_reason(event)))
+            for event in window.events
+        ):
             return False
         return exits[-1].at - exits[0].at <= GRACE_SECONDS and not _root_before(
             window, exits[-1].at
@@ -267,6 +273,29 @@ class Exits(Detector):
                 )
             )
         return findings
+
+
+def is_stop(event: Event) -> bool:
+    """Tell whether a process ended in order, or by a signal that somebody sent it."""
+    return _code(event.attributes) in _STOPS
+
+
+def being_ended(window: JobWindow, last: float) -> bool:
+    """Tell whether ranks ended since the last step at `last`: crashed, or asked to end just now.
+
+    The others then wait for them, and that is no stall. Ranks that ended in order and left the
+    others waiting, and ones ended by a signal longer ago than the grace period, are.
+    """
+    for event in window.events:
+        if event.name != "process.exit" or event.at < last or _rank(event) is None:
+            continue
+        code = _code(event.attributes)
+        wished = code in (-_SIGTERM, -_SIGINT)
+        if event.attributes.get("role") == "dataloader" or code == 0 or code is None:
+            continue
+        if not wished or window.now - event.at < GRACE_SECONDS:
+            return True
+    return False
 
 
 def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:

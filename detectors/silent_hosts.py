@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import own_time
+from . import exits, own_time
 from .contract import Detector
 from .findings import report
 from .window import Flags, Floats, JobWindow
@@ -153,14 +153,13 @@ def _announced(window: JobWindow) -> Flags:
 
 
 def _ended(window: JobWindow) -> set[int]:
-    """Return the ranks that ended in order."""
+    """Return the ranks that ended in order, or by a signal that somebody sent."""
     ended = set()
     for event in window.events:
         rank = event.attributes.get("rank")
         if not isinstance(rank, int):
             continue
         shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-        normal = event.name == "process.exit" and event.attributes.get("exit_code") in (0, "0")
-        if shutdown or normal:
+        if shutdown or (event.name == "process.exit" and exits.is_stop(event)):
             ended.add(rank)
     return ended
