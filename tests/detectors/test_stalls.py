@@ -247,7 +247,25 @@ def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
     assert [] == evaluated(200, events=events)
-    assert ["job.stalled"] == kinds(evaluated(200, events=events[:3]))
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        pytest.param({"exit_code": 0}, ["job.stalled"], id="in order: the others wait in vain"),
+        pytest.param({"exit_code": 1}, [], id="a crash: its own detector says so"),
+        pytest.param({"signal": 15}, ["job.stalled"], id="somebody ended it and nothing followed"),
+    ],
+)
+def test_ranks_that_ended_and_left_the_others_waiting(evaluated, event, how, found):
+    events = tuple(event("process.exit", 62, rank=rank, **how) for rank in range(3))
+    assert found == kinds(evaluated(200, events=events))
+
+
+def test_a_job_that_is_being_ended_is_not_stalled_within_the_grace_period(evaluated, event):
+    asked = event("process.exit", 62, rank=1, signal=15)
+    assert [] == evaluated(130, events=(asked,))
+    assert ["job.stalled"] == kinds(evaluated(140, events=(asked,)))
 
 
 def test_collectives_that_go_on_are_an_evaluation(evaluated, group):
