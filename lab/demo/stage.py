@@ -128,6 +128,10 @@ class Stage:
                 orders.STUCK: "its main thread stops before the next all-reduce",
                 orders.NAN: "one activation of its next batch becomes NaN",
                 orders.CRASH: "it raises an exception that nothing catches",
+                orders.SLOW_LOADER: "its data loader takes "
+                f"{1000 * orders.LOADER_SECONDS:.0f} ms longer for each batch",
+                orders.EXTRA_WORK: "it calculates for "
+                f"{1000 * orders.EXTRA_SECONDS:.0f} ms of CPU time in each step beside training",
             }
             return f"rank {rank} on {host.name}: {done[fault]}"
         self.parts.append(
