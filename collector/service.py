@@ -161,7 +161,9 @@ class Service:
         now = self._clock.now()
         try:
             self._health.journal_size.set(self._journal.trim(now))
-            self._store.trim(before=now - self._settings.store.keep_days * _DAY_SECONDS)
+            keep = self._settings.store
+            self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
+            self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))

@@ -20,12 +20,16 @@ class Open(BaseModel):
 
 
 class Entity(Open):
-    """One thing that an incident points at."""
+    """One thing that an incident points at.
+
+    `ranks` are numbers and, beyond a few of them, ranges "0-1016:8" (both ends included, with a
+    stride where it is not 1).
+    """
 
     type: EntityType
     id: str
     host: str | None
-    ranks: list[int]
+    ranks: list[int | str]
 
 
 class Symptom(Open):

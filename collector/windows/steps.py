@@ -28,6 +28,9 @@ STEP_INDEX_TIMEOUT_SECONDS = 10.0
 
 MOST_WAITING = 200_000
 
+REPORTED_NAN = -np.inf
+"""What stands in a plane for a NaN that was reported; infinities of either sign are +Inf there."""
+
 _NO_FLOOR = int(np.iinfo(np.int64).min)
 """Steps up to the floor were forgotten; with none, batches may come in any order."""
 
@@ -113,7 +116,9 @@ class StepGrid:
         if not len(rows):
             return
         self.last_received[rows] = now
-        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody reported
+        if not np.isfinite(value).all():  # NaN in the grid means that nobody reported
+            infinite = np.where(np.isinf(value), np.inf, value)
+            value = np.where(np.isnan(value), REPORTED_NAN, infinite)
         step_plane = self.plane_ids.get(self.STEP, -1)
         tells = planes == step_plane
         if tells.any():

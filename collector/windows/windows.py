@@ -20,7 +20,6 @@ from .attempt import MOST_EVENTS, Attempt, GroupRows
 from .attributes import plane_name, rank_of, source_order, whole
 from .rings import Rings
 from .skew import HostClock
-from .summaries import Summaries
 
 IGNORED, STEP, RING, FORGOTTEN = 0, 1, 2, 3
 
@@ -34,7 +33,7 @@ LONGEST_CADENCE_SECONDS = 60.0
 """A host that was away for longer was away, and does not report that rarely."""
 
 
-class Windows(Summaries):
+class Windows:
     """What the collector remembers. All methods belong to the thread that owns the pipeline."""
 
     def __init__(self, table: SeriesTable) -> None:
@@ -157,6 +156,10 @@ class Windows(Summaries):
             if job not in newest or number > newest[job].number:
                 newest[job] = attempt
         return [newest[job] for job in sorted(newest)]
+
+    def attempt_of(self, job: str) -> Attempt | None:
+        """Return the newest attempt of a job, None when it is not known."""
+        return next((attempt for attempt in self.current() if attempt.job == job), None)
 
     def window(self, attempt: Attempt, now: float, *, until: float | None = None) -> JobWindow:
         """Return what detectors see of an attempt; `until` hides what came later."""

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ...services import Services
+from ...windows import queries
 from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Parameters
@@ -26,9 +27,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/topology", summary="Get what a job runs on", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
-        known = services.engine.read(lambda line: {row.job for row in line.windows.jobs()})
+        known = services.engine.read(lambda line: queries.names(line.windows))
         if query.job not in known:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        return JSONResponse(services.engine.read(lambda line: line.windows.topology(query.job)))
+        return JSONResponse(
+            services.engine.read(lambda line: queries.topology(line.windows, query.job))
+        )
 
     return routes

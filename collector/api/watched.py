@@ -1,0 +1,41 @@
+"""The jobs that are watched, summed up anew only where something arrived since the last request."""
+
+import threading
+
+from ..engine import Engine
+from ..pipeline import Pipeline
+from ..windows import queries
+from ..windows.queries import JobSummary
+
+_Revision = tuple[int, float, int]
+
+
+class Watched:
+    """Summaries of jobs, kept from one request to the next. Safe to ask from any thread."""
+
+    def __init__(self, engine: Engine[Pipeline]) -> None:
+        self._engine = engine
+        self._held: dict[str, tuple[_Revision, JobSummary]] = {}
+        self._lock = threading.Lock()
+
+    def jobs(self) -> list[JobSummary]:
+        """Return every job that is remembered, by id."""
+        with self._lock:
+            held = self._held
+            self._held = self._engine.read(lambda line: _renewed(line, held))
+            return [summary for _, summary in self._held.values()]
+
+
+def _renewed(
+    line: Pipeline, held: dict[str, tuple[_Revision, JobSummary]]
+) -> dict[str, tuple[_Revision, JobSummary]]:
+    """Return what is held, with new summaries of the jobs that reported since; none that went."""
+    found: dict[str, tuple[_Revision, JobSummary]] = {}
+    for attempt in line.windows.current():
+        revision = (attempt.number, attempt.last_received, attempt.version)
+        before = held.get(attempt.job)
+        if before is not None and before[0] == revision:
+            found[attempt.job] = before
+        else:
+            found[attempt.job] = (revision, queries.summary(attempt))
+    return found
