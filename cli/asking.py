@@ -45,7 +45,7 @@ class Collector:
         self._token = token
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if parts.hostname in _LOOPBACK:
-            handlers.append(urllib.request.ProxyHandler({}))  # no proxy knows this machine's own
+            handlers.append(urllib.request.ProxyHandler({}))  # a proxy is no way to this machine
         self._opener = urllib.request.build_opener(*handlers)
 
     @classmethod
@@ -103,11 +103,3 @@ def _problem(error: urllib.error.HTTPError) -> str:
     if error.code == 401:
         return f"{detail or 'it wants a token'} (--token or RANKSCOPE_TOKEN)"
     return str(detail or f"the collector answered {error.code}")
-
-
-def plain(text: str) -> str:
-    """Return text of others fit for a terminal: control characters are shown, not obeyed."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )

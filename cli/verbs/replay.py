@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import terminal
+
 if TYPE_CHECKING:
     from ...collector.replay import Progress
 
@@ -34,25 +36,25 @@ def run(arguments: argparse.Namespace) -> int:
     from . import collector  # noqa: PLC0415
 
     collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
-    valid = _Told()
+    messages = _Messages()
     replay = Replay(
         pipeline=Pipeline(),
-        warn=valid.warn,
-        failed=valid.failed,
-        progress=valid.progress,
+        warn=messages.warn,
+        failed=messages.failed,
+        progress=messages.progress,
     )
     try:
         documents = replay.run(arguments.path)
     except RecordingError as error:
-        valid.clear()
-        print(f"rankscope replay: {error}", file=sys.stderr)
+        messages.clear()
+        terminal.complain(f"rankscope replay: {error}")
         return 1
-    valid.clear()
+    messages.clear()
     for document in documents:
         print(as_line(document) if arguments.json else _report(document))
     if not documents and not arguments.json:
         print("no incident")
-    return 1 if valid.defects else 0
+    return 1 if messages.defects else 0
 
 
 def _report(document: dict[str, Any]) -> str:
@@ -61,7 +63,7 @@ def _report(document: dict[str, Any]) -> str:
     return report.incident_report(document)
 
 
-class _Told:
+class _Messages:
     """What a person sees on standard error while it runs."""
 
     def __init__(self) -> None:
@@ -72,7 +74,7 @@ class _Told:
     def warn(self, text: str) -> None:
         """Say what was left out."""
         self.clear()
-        print(f"rankscope replay: {text}", file=sys.stderr)
+        terminal.complain(f"rankscope replay: {text}")
 
     def failed(self, stage: str, error: Exception) -> None:
         """Say that there is a defect; the live collector passes it over in the same way."""

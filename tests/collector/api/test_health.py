@@ -81,7 +81,7 @@ def test_a_job_id_of_any_letters_makes_valid_metrics(client, opened):
 
 def test_a_scrape_does_not_read_every_incident_again(client, opened, store, monkeypatch):
     """With a year of incidents in the store a scrape costs what changed since the last one."""
-    opened(identity="a", lost=50.0)
+    first = opened(identity="a", lost=50.0)
     _samples(client)
 
     def fail():
@@ -89,7 +89,7 @@ def test_a_scrape_does_not_read_every_incident_again(client, opened, store, monk
 
     monkeypatch.setattr(store, "costs", fail)
     opened(identity="b", lost=30.0, fault="gpu.slow")
-    client.post("/api/v1/incidents/a/ack")
+    client.post(f"/api/v1/incidents/{first}/ack")
     samples = _samples(client)
     assert samples["rankscope_gpu_seconds_lost_total", "host.cpu_contention", "run-1"] == 50
     assert samples["rankscope_gpu_seconds_lost_total", "gpu.slow", "run-1"] == 30
@@ -108,16 +108,16 @@ def test_a_first_cause_that_changes_moves_its_costs(client, opened, clock):
 def test_resolved_incidents_leave_the_store_and_the_statistics_when_their_time_is_over(
     client, store, opened, clock
 ):
-    opened("resolved", identity="a", status="resolved")
-    opened(identity="b")
+    old = opened("resolved", identity="a", status="resolved")
+    active = opened(identity="b")
     assert sum(client.get("/api/v1/stats").json()["incidents"].values()) == 2
     clock.at += 366 * 86400
     assert store.trim_incidents(before=clock.at - 365 * 86400) == 1
     assert client.get("/api/v1/stats").json()["incidents"] == {
         "open": 1, "acknowledged": 0, "resolved": 0,
     }  # fmt: skip
-    assert client.get("/api/v1/incidents/a").status_code == 404
-    assert client.get("/api/v1/incidents/b").status_code == 200
+    assert client.get(f"/api/v1/incidents/{old}").status_code == 404
+    assert client.get(f"/api/v1/incidents/{active}").status_code == 200
 
 
 def test_scores_of_a_job_that_no_longer_reports_are_gone(client, send_steps, clock, monkeypatch):
