@@ -172,12 +172,13 @@ class Service:
         """Say where we listen, once payloads are really taken."""
         await asyncio.to_thread(self._engine.wait_ready)
         if self._listening is not None and self._listening.restricted:
-            _say(
-                f"no token is configured, so it listens on {self.address} only, not on "
-                f"{self._settings.http.listen}"
+            _LOG.warning(
+                "no token is configured: listening on loopback only",
+                address=self.address,
+                configured=self._settings.http.listen,
             )
         elif not self._settings.protected:
-            _say("no token is configured: anybody on this machine may read and write")
+            _LOG.warning("no token is configured: anybody on this machine may read and write")
         print(f"rankscope collector listens on {self.address}", flush=True)  # noqa: T201
         self.ready.set()
 
