@@ -1,4 +1,4 @@
-# Every door of the project. `make` alone prints them.
+# Every target of the project. `make` alone prints them.
 #
 # Knobs: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
 # `make demo` injects), ARGS (passed on to demo, pytest, bench and soak), REPORT (where `make test`
@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## break a real training job on this machine, and see it explained (FAULT=numerics.nan_rank ...)
+demo: $(VENV)/.installed ## run a real training job, inject a fault, print the explained incident (FAULT=numerics.nan_rank ...)
 	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
 # The acceptance tests run real jobs with faults in them, one at a time: a second one beside it would
@@ -32,11 +32,11 @@ lint: $(VENV)/.developing ## style and formatting: ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the rooms
+types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the packages
 	$(BIN)/mypy src tests tools
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-layers: $(VENV)/.developing ## which room may import which: import-linter
+layers: $(VENV)/.developing ## which package may import which: import-linter
 	$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/

@@ -82,7 +82,12 @@ def _bad_settings(error: Exception) -> bool:
 
 
 def _overview() -> str:
-    lines = [_USAGE, "", "What broke in a training job, where, how sure, on what evidence.", ""]
+    lines = [
+        _USAGE,
+        "",
+        "Finds what broke in a training job, where, how sure, and on what evidence.",
+        "",
+    ]
     lines += [f"  {name:<14}{verbs.load(name).HELP}" for name in verbs.VERBS]
     lines += ["", "rankscope VERB --help says more about a verb."]
     return "\n".join(lines)

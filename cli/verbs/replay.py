@@ -64,7 +64,7 @@ def _report(document: dict[str, Any]) -> str:
 
 
 class _Messages:
-    """What a person sees on standard error while it runs."""
+    """Progress and warnings on standard error."""
 
     def __init__(self) -> None:
         self.defects = 0
@@ -72,17 +72,17 @@ class _Messages:
         self._shown_at = 0.0
 
     def warn(self, text: str) -> None:
-        """Say what was left out."""
+        """Report what was left out."""
         self.clear()
         terminal.complain(f"rankscope replay: {text}")
 
     def failed(self, stage: str, error: Exception) -> None:
-        """Say that there is a defect; the live collector passes it over in the same way."""
+        """Report an exception of the pipeline, after which the replay goes on."""
         self.defects += 1
-        self.warn(f"a defect in {stage}: {type(error).__name__}: {error}")
+        self.warn(f"unexpected error in {stage}: {type(error).__name__}: {error}")
 
     def progress(self, progress: "Progress") -> None:
-        """Show how far it came, now and then, where somebody looks."""
+        """Show how far it is, twice a second at most, on a terminal."""
         if not self._watched or time.monotonic() - self._shown_at < _PROGRESS_SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -90,6 +90,6 @@ class _Messages:
         print(f"\r{progress.records} records, {at} UTC", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the progress line away."""
+        """Remove the progress line."""
         if self._watched and self._shown_at:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -90,7 +90,7 @@ class Series(BaseModel):
 
 
 class Topology(BaseModel):
-    """What a job runs on: nodes are entities, edges say how they hang together."""
+    """The topology of a job: nodes are entities, edges their relations."""
 
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
@@ -213,7 +213,7 @@ class Webhooks(BaseModel):
 
 
 class Tested(BaseModel):
-    """How a test message fared."""
+    """The outcome of a test message."""
 
     delivered: bool
     webhook_id: str
@@ -222,7 +222,7 @@ class Tested(BaseModel):
 
 
 class Delivery(BaseModel):
-    """One message and how it fared."""
+    """One message and its delivery state."""
 
     webhook_id: str
     incident: str

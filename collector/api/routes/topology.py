@@ -1,4 +1,4 @@
-"""/topology: what a job runs on."""
+"""/topology: the placement of a job."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     routes = APIRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
-    @routes.get("/topology", summary="Get what a job runs on", response_model=shapes.Topology)
+    @routes.get("/topology", summary="Get the topology of a job", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
         known = services.engine.read(lambda line: queries.names(line.windows))
