@@ -62,6 +62,10 @@ class PlainOutput:
         for line in lines:
             self.write(line)
 
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

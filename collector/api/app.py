@@ -7,6 +7,7 @@ from fastapi import Depends, FastAPI
 from ..intake import routes as intake
 from ..services import Services
 from . import openapi, paths, problems
+from .answers import Answers
 from .auth import Guard
 from .feed import Feed
 from .ledger import Ledger
@@ -64,7 +65,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched),
-        incidents.router(services, guard),
+        incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         causes.router(services, guard),
         topology.router(services, guard),

@@ -40,7 +40,7 @@ class TokenFailures:
         self._sleep = sleep
         self._sources: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._delayed = 0
-        self._minute = (0, 0)
+        self._minute: tuple[int, int] = (0, 0)
         self._count = Counter(
             "rankscope_collector_token_failures",
             "Requests refused for their token: missing, unknown, or of too low a role.",

@@ -1,20 +1,30 @@
 """The jobs that are watched, summed up anew only where something arrived since the last request."""
 
 import threading
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
-from ..engine import Engine
 from ..pipeline import Pipeline
 from ..windows import queries
 from ..windows.queries import JobSummary
 
+T = TypeVar("T")
 _Revision = tuple[int, float, int]
+
+
+class Readable(Protocol):
+    """What is needed of whoever owns the pipeline."""
+
+    def read(self, question: Callable[[Pipeline], T]) -> T:
+        """Return the answer of a question to the pipeline, between two changes of it."""
+        ...
 
 
 class Watched:
     """Summaries of jobs, kept from one request to the next. Safe to ask from any thread."""
 
-    def __init__(self, engine: Engine[Pipeline]) -> None:
-        self._engine = engine
+    def __init__(self, owner: Readable) -> None:
+        self._owner = owner
         self._held: dict[str, tuple[_Revision, JobSummary]] = {}
         self._lock = threading.Lock()
 
@@ -22,7 +32,7 @@ class Watched:
         """Return every job that is remembered, by id."""
         with self._lock:
             held = self._held
-            self._held = self._engine.read(lambda line: _renewed(line, held))
+            self._held = self._owner.read(lambda line: _renewed(line, held))
             return [summary for _, summary in self._held.values()]
 
 

@@ -6,15 +6,14 @@ and their answers hold nothing that the pipeline goes on changing.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ...detectors.window import Floats, JobWindow
 from ...vocabulary import metrics
-from ...vocabulary.entities import Entity
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
+from ...vocabulary.topology import CommunicationGroup, Placement, Topology
 from .attempt import Attempt
 from .steps import REPORTED_NAN
 from .windows import Windows
@@ -199,43 +198,45 @@ def variant(name: str) -> dict[str, str]:
     return {"variant": "|".join(values)} if found is None else found
 
 
-def topology(windows: Windows, job: str) -> dict[str, Any]:
-    """Return {"nodes": [entity...], "edges": [{from, to, relation}]} of a job's attempt."""
+def topology(windows: Windows, job: str) -> Topology | None:
+    """Return the topology of a job's newest attempt, None for an unknown job."""
     window = _window(windows, job)
-    if window is None:
-        return {"nodes": [], "edges": []}
-    nodes: dict[tuple[str, str], dict[str, Any]] = {}
-    edges: list[dict[str, Any]] = []
-
-    def add(document: dict[str, Any]) -> dict[str, str]:
-        nodes.setdefault((document["type"], document["id"]), document)
-        return {"type": document["type"], "id": document["id"]}
-
-    job_node = add(window.entity.document())
-    host_nodes = [add(window.host_entity(n).document()) for n in range(len(window.hosts))]
-    for host, node in zip(window.hosts, host_nodes, strict=True):
-        switch = windows.host_labels.get(host, {}).get("network.switch")
-        if switch:
-            entity = Entity("switch", str(switch)).document()
-            edges.append({"from": node, "to": add(entity), "relation": "uplink"})
-    for row in np.argsort(window.ranks):
-        rank = add(window.rank_entity(int(row)).document())
-        edges.append({"from": rank, "to": job_node, "relation": "member-of"})
-        if window.host_of[row] >= 0:
-            host_node = host_nodes[int(window.host_of[row])]
-            edges.append({"from": rank, "to": host_node, "relation": "runs-on"})
-            device = window.gpu_entity(int(row))
-            if device is not None:
-                gpu = add(device.document())
-                edges.append({"from": rank, "to": gpu, "relation": "uses"})
-                edges.append({"from": gpu, "to": host_node, "relation": "attached-to"})
-    for group in window.groups:
-        members = sorted(int(window.ranks[row]) for row in group.rows)
-        node = add(Entity("group", group.name, None, Ranks(members)).document())
-        for member in members:
-            rank = {"type": "rank", "id": str(member)}
-            edges.append({"from": rank, "to": node, "relation": "member-of"})
-    return {"nodes": list(nodes.values()), "edges": edges}
+    attempt = windows.attempt_of(job)
+    if window is None or attempt is None:
+        return None
+    labels = {host: windows.host_labels.get(host, {}) for host in window.hosts}
+    return Topology(
+        window.job,
+        attempt=window.attempt,
+        cluster=window.cluster,
+        world_size=window.world_size,
+        placements=[
+            Placement(
+                rank=rank,
+                host=window.hosts[host] if host >= 0 else "",
+                local_rank=attempt.places[rank].local_rank,
+                pid=pid if pid >= 0 else None,
+                hw_id=hw_id,
+            )
+            for rank, host, pid, hw_id in zip(
+                window.ranks.tolist(),
+                window.host_of.tolist(),
+                window.pids.tolist(),
+                window.hw_ids,
+                strict=True,
+            )
+        ],
+        hosts=window.hosts,
+        switches={
+            host: str(pairs["network.switch"])
+            for host, pairs in labels.items()
+            if pairs.get("network.switch")
+        },
+        groups=[
+            CommunicationGroup(group.name, group.kind, Ranks(window.ranks[group.rows].tolist()))
+            for group in window.groups
+        ],
+    )
 
 
 def _window(windows: Windows, job: str) -> JobWindow | None:

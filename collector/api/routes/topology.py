@@ -11,6 +11,7 @@ from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Parameters
 from ..problems import ProblemError
+from ..topology_graph import drawn
 
 
 class TopologyQuery(Parameters):
@@ -27,11 +28,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/topology", summary="Get the topology of a job", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
-        known = services.engine.read(lambda line: queries.names(line.windows))
-        if query.job not in known:
+        found = services.engine.read(lambda line: queries.topology(line.windows, query.job))
+        if found is None:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        return JSONResponse(
-            services.engine.read(lambda line: queries.topology(line.windows, query.job))
-        )
+        return JSONResponse(drawn(found))
 
     return routes

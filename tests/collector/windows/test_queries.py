@@ -5,6 +5,7 @@ import math
 import pytest
 
 from rankscope.collector.windows import queries
+from rankscope.vocabulary.ranks import Ranks
 
 LOSS = "training.loss"
 AGE = "training.progress.age"
@@ -54,7 +55,7 @@ def test_an_unknown_job_has_nothing(valid, after):
     windows = valid.windows
     assert [] == queries.ranks(windows, "no")
     assert [] == queries.series(windows, "no", LOSS, None, 0, after(99))
-    assert {"nodes": [], "edges": []} == queries.topology(windows, "no")
+    assert None is queries.topology(windows, "no")
     assert None is windows.attempt_of("no")
 
 
@@ -149,39 +150,24 @@ def test_a_nan_that_was_reported_is_not_an_infinity(two_by_two, plotted):
     assert [math.inf, 1.5] == others
 
 
-def test_the_topology_names_every_place_and_every_relation(two_by_two):
+def test_the_topology_of_a_job_is_the_value_that_detectors_and_causes_share(two_by_two):
     two_by_two.metrics(("system.cpu.utilization", 0.5, 6, {}), host="host-b", job=None,
                        network_switch="leaf-7")  # fmt: skip
     for rank in (0, 2):
         pairs = {"rank": rank, "group": "dp:abc"}
         host = "host-a" if rank < 2 else "host-b"
         two_by_two.metrics(("collective.enqueued", 5, 5, pairs), host=host)
-
     topology = queries.topology(two_by_two.windows, "run-1")
-
-    nodes = {(node["type"], node["id"]): node for node in topology["nodes"]}
-    assert {
-        ("job", "run-1"), ("host", "host-a"), ("host", "host-b"), ("switch", "leaf-7"),
-        ("group", "dp:abc"), *(("rank", str(rank)) for rank in range(4)),
-        *(("gpu", f"GPU-{rank}") for rank in range(4)),
-    } == set(nodes)  # fmt: skip
-    edges = {
-        (edge["from"]["type"], edge["from"]["id"], edge["relation"], edge["to"]["id"])
-        for edge in topology["edges"]
-    }
-    assert {
-        ("rank", "2", "member-of", "run-1"), ("rank", "2", "runs-on", "host-b"),
-        ("rank", "2", "uses", "GPU-2"), ("gpu", "GPU-2", "attached-to", "host-b"),
-        ("rank", "2", "member-of", "dp:abc"), ("host", "host-b", "uplink", "leaf-7"),
-    } <= edges  # fmt: skip
-    assert ("rank", "1", "member-of", "dp:abc") not in edges
-    for edge in topology["edges"]:
-        for end in (edge["from"], edge["to"]):
-            assert (end["type"], end["id"]) in nodes
+    assert topology is not None
+    assert ("host-b", "gpu GPU-2 on host-b", 102) == (
+        topology.host(2), str(topology.gpu_entity(2)), topology.pid(2),
+    )  # fmt: skip
+    assert {"host-b": "leaf-7"} == topology.switches
+    assert [("dp:abc", Ranks((0, 2)))] == [(group.name, group.ranks) for group in topology.groups]
 
 
 def test_a_rank_without_a_host_or_device_stands_alone(valid):
     valid.event("training.phase", 1, host="", rank=0, phase="train")
     topology = queries.topology(valid.windows, "run-1")
-    assert [("job", "run-1"), ("rank", "0")] == [(n["type"], n["id"]) for n in topology["nodes"]]
-    assert ["member-of"] == [edge["relation"] for edge in topology["edges"]]
+    assert topology is not None
+    assert ((), None, None) == (topology.hosts, topology.host(0), topology.gpu_entity(0))
