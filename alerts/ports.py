@@ -29,7 +29,7 @@ class IncidentChange(Protocol):
     """One change that the lifecycle decided on. `notify`: it is worth telling somebody."""
 
     @property
-    def kind(self) -> Literal["incident.opened", "incident.updated", "incident.resolved"]:
+    def kind(self) -> Happening:
         """Return what happened."""
         ...
 

@@ -1,22 +1,30 @@
-"""What a detector says: a finding about one entity, and the kinds of findings there are."""
+"""What a detector reports: a finding about one entity, and the kinds of findings there are."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Literal, cast
 
 from .entities import Entity, EntityType
 from .ids import Job
+from .ranks import Ranks
+
+Effect = Literal["stops", "corrupts", "slows", "none"]
+"""What a symptom does to its job: no step ends, steps end but are worth nothing, steps are long."""
+EFFECTS: tuple[Effect, ...] = ("stops", "corrupts", "slows", "none")
+"""From the one that costs most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a detector saw in one window.
+    """One thing that a detector found in one window.
 
-    `onset` is the interval (seconds since the epoch) in which it began, as judged; `window` the
-    stretch that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
+    `onset` is the interval (seconds since the epoch) in which it began; `window` the
+    time range that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
     ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report.
+    `ranks` are those that stand out in a symptom, whatever its entity; empty where none does.
     """
 
     kind: str
@@ -32,6 +40,7 @@ class Finding:
     observed: float | str | None
     expected: float | str | None
     text: str
+    ranks: Ranks = field(default_factory=Ranks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,8 @@ class FindingKind:
     """One kind of finding. `symptom`: it opens an incident; otherwise it is evidence for causes.
 
     Findings of one `family` are signs of one physical thing and count once. `signals` are the
-    metrics or events that it needs: without any of them it cannot be observed.
+    metrics or events that it needs: without any of them it cannot be observed. `effect`: what a
+    symptom does to its job.
     """
 
     kind: str
@@ -48,6 +58,7 @@ class FindingKind:
     entities: tuple[EntityType, ...]
     signals: tuple[str, ...]
     help: str
+    effect: Effect = "none"
 
 
 @cache
@@ -62,6 +73,7 @@ def catalogue() -> Mapping[str, FindingKind]:
             entities=tuple(row["entities"]),
             signals=tuple(row["signals"]),
             help=row["help"],
+            effect=cast("Effect", row.get("effect", "none")),
         )
         for row in tomllib.loads(text)["finding"]
     }

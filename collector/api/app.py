@@ -56,7 +56,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         failures=TokenFailures(services.clock, registry=services.health.registry, sleep=sleep),
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
-    watched = Watched(services.engine)
+    watched = Watched(services.stages)
     feed = Feed()
     services.store.subscribe(feed.put)
 

@@ -4,7 +4,7 @@ Functions over what detectors see too (`Windows.current`, `Windows.window`): the
 and their answers hold nothing that the pipeline goes on changing.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,8 +12,7 @@ import numpy as np
 from ...detectors.window import Floats, JobWindow
 from ...vocabulary import metrics
 from ...vocabulary.ids import Job
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.topology import CommunicationGroup, Placement, Topology
+from ...vocabulary.topology import Topology
 from .attempt import Attempt
 from .steps import REPORTED_NAN
 from .windows import Windows
@@ -80,10 +79,10 @@ class SeriesRow:
 
 def jobs(windows: Windows) -> list[JobSummary]:
     """Return every job that is remembered, by id."""
-    return [summary(attempt) for attempt in windows.current()]
+    return [summary(attempt, windows.host_names) for attempt in windows.current()]
 
 
-def summary(attempt: Attempt) -> JobSummary:
+def summary(attempt: Attempt, host_names: Sequence[str]) -> JobSummary:
     """Return what is known of one attempt as a whole."""
     steps = attempt.grid.view()
     seconds = None
@@ -97,9 +96,9 @@ def summary(attempt: Attempt) -> JobSummary:
         first_at=attempt.first_at,
         last_at=attempt.last_at,
         last_received=attempt.last_received,
-        world_size=max(attempt.world_size, len(attempt.places)),
-        hosts=attempt.hosts(),
-        ranks=len(attempt.places),
+        world_size=max(attempt.world_size, len(attempt.placements)),
+        hosts=tuple(sorted(host_names[number] for number in attempt.host_numbers().tolist())),
+        ranks=len(attempt.placements),
         last_step=int(steps.index[-1]) if len(steps.index) else None,
         step_seconds=seconds,
     )
@@ -120,8 +119,7 @@ def ranks(windows: Windows, job: str) -> list[RankSummary]:
     window = _window(windows, job)
     if window is None:
         return []
-    attempt = windows.attempt_of(job)
-    assert attempt is not None  # noqa: S101  it has a window
+    local = window.topology.local_ranks
     age, _ = window.of_ranks("training.progress.age").latest()
     last = _last_steps(window)
     found = []
@@ -132,7 +130,7 @@ def ranks(windows: Windows, job: str) -> list[RankSummary]:
         found.append(
             RankSummary(
                 rank=rank,
-                local_rank=attempt.places[rank].local_rank,
+                local_rank=local[row] if local[row] >= 0 else None,
                 host=window.hosts[host] if host >= 0 else None,
                 pid=pid if pid >= 0 else None,
                 hw_id=window.hw_ids[row],
@@ -201,46 +199,11 @@ def variant(name: str) -> dict[str, str]:
 def topology(windows: Windows, job: str) -> Topology | None:
     """Return the topology of a job's newest attempt, None for an unknown job."""
     window = _window(windows, job)
-    attempt = windows.attempt_of(job)
-    if window is None or attempt is None:
-        return None
-    labels = {host: windows.host_labels.get(host, {}) for host in window.hosts}
-    return Topology(
-        window.job,
-        attempt=window.attempt,
-        cluster=window.cluster,
-        world_size=window.world_size,
-        placements=[
-            Placement(
-                rank=rank,
-                host=window.hosts[host] if host >= 0 else "",
-                local_rank=attempt.places[rank].local_rank,
-                pid=pid if pid >= 0 else None,
-                hw_id=hw_id,
-            )
-            for rank, host, pid, hw_id in zip(
-                window.ranks.tolist(),
-                window.host_of.tolist(),
-                window.pids.tolist(),
-                window.hw_ids,
-                strict=True,
-            )
-        ],
-        hosts=window.hosts,
-        switches={
-            host: str(pairs["network.switch"])
-            for host, pairs in labels.items()
-            if pairs.get("network.switch")
-        },
-        groups=[
-            CommunicationGroup(group.name, group.kind, Ranks(window.ranks[group.rows].tolist()))
-            for group in window.groups
-        ],
-    )
+    return None if window is None else window.topology
 
 
 def _window(windows: Windows, job: str) -> JobWindow | None:
-    attempt = windows.attempt_of(job)
+    attempt = windows.attempt(job)
     return None if attempt is None else windows.window(attempt, attempt.last_received)
 
 
@@ -275,13 +238,20 @@ def _cut(
     if not inside.any():
         return []
     order = np.argsort(at[inside], kind="stable")
-    return [SeriesRow(rank, at[inside][order], value[inside][order], pairs)]
+    values = np.array([_shortest(one) for one in value[inside][order].tolist()])
+    return [SeriesRow(rank, at[inside][order], values, pairs)]
 
 
 def _with_nan(row: SeriesRow) -> SeriesRow:
     """Return a series from a plane with NaN in the place of what stands for it there."""
     values = np.where(row.value == REPORTED_NAN, np.nan, row.value)
     return SeriesRow(row.rank, row.at, values, row.attributes)
+
+
+def _shortest(value: float) -> float:
+    """Return a value that was kept as a float32 as it was sent: 2.4, not 2.4000000953674316."""
+    single = np.float32(value)
+    return float(str(single)) if float(single) == value else value
 
 
 def _order(row: SeriesRow) -> tuple[bool, int, list[tuple[str, str]]]:

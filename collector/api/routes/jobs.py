@@ -65,7 +65,7 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
     @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
     def ranks(job: str, principal: reader) -> shapes.Ranks:
         known(principal, job)
-        rows = services.engine.read(lambda line: queries.ranks(line.windows, job))
+        rows = services.stages.read(lambda line: queries.ranks(line.windows, job))
         return shapes.Ranks(
             items=[
                 shapes.Rank(
@@ -97,7 +97,7 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
         start = query.from_ if query.from_ is not None else end - _RANGE_SECONDS
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        found = services.engine.read(
+        found = services.stages.read(
             lambda line: queries.series(line.windows, job, query.metric, query.rank, start, end)
         )
         every = -(-sum(len(row.at) for row in found) // MOST_POINTS) or 1

@@ -79,7 +79,7 @@ class Incidents(Collector):
             labels=("job_id", "detector", "rank"),
         )
         highest: dict[tuple[str, str, str], float] = {}
-        for job, detector, rank, score in self._services.engine.read(lambda line: line.scores()):
+        for job, detector, rank, score in self._services.stages.read(lambda line: line.scores()):
             if job in reporting:
                 labels = (str(job), detector, str(rank))
                 highest[labels] = max(score, highest.get(labels, 0.0))

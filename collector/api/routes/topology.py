@@ -28,7 +28,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/topology", summary="Get the topology of a job", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
-        found = services.engine.read(lambda line: queries.topology(line.windows, query.job))
+        found = services.stages.read(lambda line: queries.topology(line.windows, query.job))
         if found is None:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
         return JSONResponse(drawn(found))
