@@ -47,5 +47,8 @@ def _renewed(
         if before is not None and before[0] == revision:
             found[attempt.job] = before
         else:
-            found[attempt.job] = (revision, queries.summary(attempt, line.windows.host_names))
+            found[attempt.job] = (
+                revision,
+                queries.summary(attempt, line.windows.topology(attempt).hosts),
+            )
     return found

@@ -79,11 +79,11 @@ class SeriesRow:
 
 def jobs(windows: Windows) -> list[JobSummary]:
     """Return every job that is remembered, by id."""
-    return [summary(attempt, windows.host_names) for attempt in windows.current()]
+    return [summary(attempt, windows.topology(attempt).hosts) for attempt in windows.current()]
 
 
-def summary(attempt: Attempt, host_names: Sequence[str]) -> JobSummary:
-    """Return what is known of one attempt as a whole."""
+def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
+    """Return what is known of one attempt, whose ranks run on `hosts`, as a whole."""
     steps = attempt.grid.view()
     seconds = None
     if len(steps.index) > 1:
@@ -97,7 +97,7 @@ def summary(attempt: Attempt, host_names: Sequence[str]) -> JobSummary:
         last_at=attempt.last_at,
         last_received=attempt.last_received,
         world_size=max(attempt.world_size, len(attempt.placements)),
-        hosts=tuple(sorted(host_names[number] for number in attempt.host_numbers().tolist())),
+        hosts=hosts,
         ranks=len(attempt.placements),
         last_step=int(steps.index[-1]) if len(steps.index) else None,
         step_seconds=seconds,
@@ -119,7 +119,7 @@ def ranks(windows: Windows, job: str) -> list[RankSummary]:
     window = _window(windows, job)
     if window is None:
         return []
-    local = window.topology.local_ranks
+    local_ranks = window.topology.local_ranks
     age, _ = window.of_ranks("training.progress.age").latest()
     last = _last_steps(window)
     found = []
@@ -130,7 +130,7 @@ def ranks(windows: Windows, job: str) -> list[RankSummary]:
         found.append(
             RankSummary(
                 rank=rank,
-                local_rank=local[row] if local[row] >= 0 else None,
+                local_rank=local_ranks[row] if local_ranks[row] >= 0 else None,
                 host=window.hosts[host] if host >= 0 else None,
                 pid=pid if pid >= 0 else None,
                 hw_id=window.hw_ids[row],
@@ -198,8 +198,8 @@ def variant(name: str) -> dict[str, str]:
 
 def topology(windows: Windows, job: str) -> Topology | None:
     """Return the topology of a job's newest attempt, None for an unknown job."""
-    window = _window(windows, job)
-    return None if window is None else window.topology
+    attempt = windows.attempt(job)
+    return None if attempt is None else windows.topology(attempt)
 
 
 def _window(windows: Windows, job: str) -> JobWindow | None:

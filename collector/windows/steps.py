@@ -28,6 +28,7 @@ MOST_WAITING = 200_000
 REPORTED_NAN = -np.inf
 """What stands in a plane for a NaN that was reported; infinities of either sign are +Inf there."""
 
+
 _Ended = tuple[Ints, Floats, Ints]
 """Steps that just ended, as rows, times and columns."""
 
