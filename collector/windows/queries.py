@@ -4,7 +4,7 @@ Functions over what detectors see too (`Windows.current`, `Windows.window`): the
 and their answers hold nothing that the pipeline goes on changing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
