@@ -17,7 +17,7 @@ def valid(topology, found):
 
     def tell(*findings):
         symptoms = [
-            Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text)
+            Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text, f.ranks)
             for f in findings[:1]
         ]
         return sentence(explain(findings, topology, observed=EVERYTHING), symptoms)
@@ -58,6 +58,25 @@ def test_many_ranks_are_not_listed(valid, found):
 def test_an_unknown_cause_is_said_to_be_unknown(valid, topology, found):
     slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
     assert "Cause unknown: steps take 1.4 s" == valid(slow)
+
+
+def test_who_stands_out_is_said_although_the_cause_is_unknown(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s", ranks=(2,))
+    assert "Cause unknown: rank 2 on host-b stands out; steps take 1.4 s" == valid(slow)
+
+
+def test_what_makes_a_rank_stand_out_is_said(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    least = found("rank.waits_least", topology.rank_entity(2), text="rank 2 waits 0.1 s")
+    assert (
+        "Cause unknown: rank 2 on host-b stands out (rank 2 waits 0.1 s); steps take 1.4 s"
+        == valid(slow, least)
+    )
+
+
+def test_several_ranks_that_stand_out_are_listed(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s", ranks=(1, 2))
+    assert "Cause unknown: ranks 1, 2 stand out; steps take 1.4 s" == valid(slow)
 
 
 def test_without_a_symptom_the_sentence_still_reads(topology, found):

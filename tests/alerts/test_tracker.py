@@ -176,3 +176,42 @@ def test_open_incidents_are_never_forgotten(evaluated, tracker, topology, found,
         found("job.nonfinite", topology.job_entity, 390.0),
     )
     assert 2 == len(tracker.incidents)
+
+
+def test_a_restart_under_the_same_attempt_number_resolves_the_crash(
+    evaluated, tracker, topology, found
+):
+    """The exit events are still found; that the job steps again makes them history."""
+    crash = [
+        found("job.crashed", topology.job_entity, 55.0),
+        found("rank.first_exit", topology.rank_entity(3), 55.0),
+    ]
+    for now in range(56, 100):
+        evaluated(now, *crash, stepped=54.0)
+    changes = [c for now in range(100, 200) for c in evaluated(now, *crash)]
+    assert ["incident.resolved"] == kinds([c for c in changes if c.kind != "incident.updated"])
+    assert "training goes on" == changes[-1].incident.timeline[-1].text
+
+
+def test_of_a_job_that_ended_long_ago_nothing_is_announced(evaluated, tracker, topology, found):
+    crash = found("job.crashed", topology.job_entity, 55.0)
+    assert [] == evaluated(2000, crash, stepped=54.0, silent=1900.0)
+
+
+def test_an_incident_that_turns_out_to_be_part_of_another_is_merged_into_it(
+    evaluated, tracker, topology, found
+):
+    slow = found("job.slow", topology.job_entity, 40.0)
+
+    def of(rank):
+        entity = topology.rank_entity(rank)
+        return [found("rank.slow_compute", entity), found("rank.waits_least", entity)]
+
+    for now in range(60, 63):
+        evaluated(now, slow, *of(2), *of(3))
+    for now in range(63, 70):
+        evaluated(now, slow, *of(2), *of(3), found("host.cpu_wait", topology.host_entity("host-b")))
+    rows = sorted(tracker.incidents.values(), key=lambda row: row.status)
+    assert ["open", "resolved"] == [row.status for row in rows]
+    assert "host-b" == rows[0].root_cause.hypotheses[0].entity.id
+    assert f"explained by incident {rows[0].id}" == rows[1].timeline[-1].text
