@@ -12,6 +12,8 @@ FAULTS = (
     "software.stuck_process",
     "numerics.nan_rank",
     "software.crash",
+    "software.dataloader_slow",
+    "balance.rank0_preprocessing",
 )
 TRAINERS = ("auto", "torch", "numpy")
 _PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")

@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="one incident document a line")
     parser.add_argument("--config", type=Path, help="the collector's settings file")
+    parser.add_argument(
+        "--ignore-actions",
+        action="store_true",
+        help="leave out what people did: acknowledged, resolved, silenced",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         warn=valid.warn,
         failed=valid.failed,
         progress=valid.progress,
+        ignore_actions=arguments.ignore_actions,
     )
     try:
         documents = replay.run(arguments.path)

@@ -53,7 +53,7 @@ class Summaries:
 
     def jobs(self: Windows) -> list[JobSummary]:  # type: ignore[misc]
         """Return every job that is remembered, by id."""
-        return [_summary(attempt) for attempt in self.current()]
+        return [_summary(attempt, self.host_names) for attempt in self.current()]
 
     def hosts(self: Windows) -> list[str]:  # type: ignore[misc]
         """Return every host that ever spoke, sorted."""
@@ -61,7 +61,7 @@ class Summaries:
 
     def attempt_of(self: Windows, job: str) -> Attempt | None:  # type: ignore[misc]
         """Return the newest attempt of a job, None when it is not known."""
-        return next((attempt for attempt in self.current() if attempt.job == job), None)
+        return self.attempt(job)
 
     def ranks(self: Windows, job: str) -> list[RankSummary]:  # type: ignore[misc]
         """Return the ranks of a job's newest attempt, by number; empty for an unknown job."""
@@ -71,8 +71,8 @@ class Summaries:
         window = self.window(attempt, attempt.last_received)
         age, _ = window.of_ranks("training.progress.age").latest()
         found = []
-        for row, rank in enumerate(attempt.grid.ranks):
-            place = attempt.places[rank]
+        for row, rank in enumerate(attempt.placements.ranks):
+            place = attempt.placements.placement(row, self.host_names)
             last = int(attempt.grid.last_index[row])
             found.append(
                 RankSummary(
@@ -112,7 +112,7 @@ class Summaries:
             planes = {metric: np.broadcast_to(steps.index.astype(np.float64), steps.at.shape)}
         names = [name for name in planes if name == metric or name.startswith(f"{metric}|")]
         for name in sorted(names):
-            for row, rank in enumerate(attempt.grid.ranks):
+            for row, rank in enumerate(attempt.placements.ranks):
                 if ranks is None or rank in ranks:
                     points = _points(steps.at[row], planes[name][row], start, end)
                     if points:
@@ -124,7 +124,7 @@ class Summaries:
             for name in known:
                 readings = table[name]
                 for row in range(len(readings.at)):
-                    member = attempt.grid.ranks[row] if by_rank else None
+                    member = attempt.placements.ranks[row] if by_rank else None
                     if by_rank and ranks is not None and member not in ranks:
                         continue
                     points = _points(readings.at[row], readings.value[row], start, end)
@@ -172,7 +172,7 @@ class Summaries:
         return {"nodes": list(nodes.values()), "edges": edges}
 
 
-def _summary(attempt: Attempt) -> JobSummary:
+def _summary(attempt: Attempt, host_names: list[str]) -> JobSummary:
     steps = attempt.grid.view()
     last = int(steps.index[-1]) if len(steps.index) else None
     seconds = None
@@ -185,9 +185,9 @@ def _summary(attempt: Attempt) -> JobSummary:
         cluster=attempt.cluster,
         first_at=attempt.first_at,
         last_at=attempt.last_at,
-        world_size=max(attempt.world_size, len(attempt.grid.ranks)),
-        hosts=attempt.hosts(),
-        ranks=len(attempt.grid.ranks),
+        world_size=max(attempt.world_size, len(attempt.placements.ranks)),
+        hosts=tuple(sorted(host_names[number] for number in attempt.host_numbers().tolist())),
+        ranks=len(attempt.placements.ranks),
         last_step=last,
         step_seconds=seconds,
     )
@@ -196,5 +196,11 @@ def _summary(attempt: Attempt) -> JobSummary:
 def _points(at: Any, value: Any, start: float, end: float) -> list[tuple[float, float]]:
     inside = (at >= start) & (at <= end) & ~np.isnan(value)  # NaN: nobody reported
     order = np.argsort(at[inside], kind="stable")
-    pairs = zip(at[inside][order].tolist(), value[inside][order].tolist(), strict=True)
-    return list(pairs)
+    values = [_shortest(one) for one in value[inside][order].tolist()]
+    return list(zip(at[inside][order].tolist(), values, strict=True))
+
+
+def _shortest(value: float) -> float:
+    """Return a value that was kept as a float32 as it was sent: 2.4, not 2.4000000953674316."""
+    single = np.float32(value)
+    return float(str(single)) if float(single) == value else value

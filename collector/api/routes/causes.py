@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
-from ....alerts.causes import catalogue, engine
+from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ...services import Services
 from .. import shapes_incident
@@ -37,10 +37,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
         principal.check_job(query.job)
         if query.from_ > query.to:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        known = services.engine.read(lambda line: {row.job for row in line.windows.jobs()})
+        known = services.stages.read(lambda line: {row.job for row in line.windows.jobs()})
         if query.job not in known:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        found = services.engine.read(lambda line: line.explain(query.job, query.from_, query.to))
+        found = services.stages.read(lambda line: line.explain(query.job, query.from_, query.to))
         return JSONResponse(_nothing() if found is None else found)
 
     return routes
@@ -50,7 +50,7 @@ def _nothing() -> dict[str, Any]:
     """Return the answer where nothing went wrong: no hypothesis, and the reason."""
     return RootCause(
         status="provisional",
-        engine=engine.ENGINE,
+        engine=ranking.ENGINE,
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
         unknown_score=0.0,

@@ -17,7 +17,7 @@ def router(services: Services) -> APIRouter:
 
     @routes.get("/readyz", summary="Tell whether requests are served")
     def readyz() -> shapes.Health:
-        if not services.engine.ready:
+        if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
         services.store.check()
         return shapes.Health(status="ok", version=services.version)

@@ -37,7 +37,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def watched() -> dict[str, JobSummary]:
-        return {row.job: row for row in services.engine.read(lambda line: line.windows.jobs())}
+        return {row.job: row for row in services.stages.read(lambda line: line.windows.jobs())}
 
     def found(principal: Principal) -> dict[str, shapes.Job]:
         costs = services.store.costs()
@@ -71,7 +71,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
     def ranks(job: str, principal: reader) -> shapes.Ranks:
         known(principal, job)
-        rows = services.engine.read(lambda line: line.windows.ranks(job))
+        rows = services.stages.read(lambda line: line.windows.ranks(job))
         return shapes.Ranks(
             items=[
                 shapes.Rank(
@@ -103,7 +103,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         start = query.from_ if query.from_ is not None else end - _STRETCH_SECONDS
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        found = services.engine.read(
+        found = services.stages.read(
             lambda line: line.windows.series(job, query.metric, query.rank, start, end)
         )
         # In windows NaN is what nobody reported; a NaN that somebody reported is kept as Inf.

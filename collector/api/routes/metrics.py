@@ -47,7 +47,7 @@ class Incidents(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield every family."""
         services = self._services
-        jobs = services.engine.read(lambda line: line.windows.jobs())
+        jobs = services.stages.read(lambda line: line.windows.jobs())
         costs = services.store.costs()
         since = services.clock.now() - _RECENT_SECONDS
         recent = {row.job for row in costs if row.updated_at >= since or row.status != "resolved"}
@@ -98,7 +98,7 @@ class Incidents(Collector):
             labels=("job_id", "detector", "rank"),
         )
         highest: dict[tuple[str, str, str], float] = {}
-        for job, detector, rank, score in self._services.engine.read(lambda line: line.scores()):
+        for job, detector, rank, score in self._services.stages.read(lambda line: line.scores()):
             labels = (str(job), detector, str(rank))
             highest[labels] = max(score, highest.get(labels, 0.0))
         worst = sorted(highest.items(), key=lambda row: (-row[1], row[0]))

@@ -27,7 +27,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
     @routes.get("/stats", summary="Get times and costs")
     def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> shapes.Stats:
-        jobs = services.engine.read(lambda line: line.windows.jobs())
+        jobs = services.stages.read(lambda line: line.windows.jobs())
         seen = [row for row in services.store.costs() if principal.permits(row.jobs)]
         costs = [row for row in seen if query.since is None or row.opened_at >= query.since]
         goodput = Goodput(seen)

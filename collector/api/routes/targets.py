@@ -18,11 +18,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/targets", summary="List agents for Prometheus")
     def targets(principal: reader) -> list[shapes.Target]:
         if principal.limited:
-            jobs = services.engine.read(lambda line: line.windows.jobs())
+            jobs = services.stages.read(lambda line: line.windows.jobs())
             mine = [row.hosts for row in jobs if principal.permits([row.job])]
             hosts = sorted({host for hosts in mine for host in hosts})
         else:
-            hosts = services.engine.read(lambda line: line.windows.hosts())
+            hosts = services.stages.read(lambda line: line.windows.hosts())
         return [
             shapes.Target(targets=[_address(host, port)], labels={"host_name": host})
             for host in hosts

@@ -26,9 +26,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/topology", summary="Get what a job runs on", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
-        known = services.engine.read(lambda line: {row.job for row in line.windows.jobs()})
+        known = services.stages.read(lambda line: {row.job for row in line.windows.jobs()})
         if query.job not in known:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        return JSONResponse(services.engine.read(lambda line: line.windows.topology(query.job)))
+        return JSONResponse(services.stages.read(lambda line: line.windows.topology(query.job)))
 
     return routes

@@ -1,4 +1,4 @@
-"""The whole application over a real engine, pipeline and store; the clock is set by tests."""
+"""The whole application over a real stages, pipeline and store; the clock is set by tests."""
 
 import asyncio
 import time
@@ -11,9 +11,9 @@ from fastapi import FastAPI
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
-from rankscope.collector.engine import Engine
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.services import Services
+from rankscope.collector.stages import Stages
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
@@ -78,19 +78,25 @@ def store(tmp_path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def new_services(store, memory_journal, clock, health) -> Iterator[Callable[..., Services]]:
+def new_services(
+    store, memory_journal, decisions, clock, health
+) -> Iterator[Callable[..., Services]]:
     """Return a function that makes running services with these settings."""
     started = []
 
     def make(**settings: Any) -> Services:
-        engine = Engine(
-            pipeline=Pipeline(), journal=memory_journal, sink=store, clock=clock, health=health
+        stages = Stages(
+            pipeline=Pipeline(),
+            journal=memory_journal,
+            decisions=decisions,
+            sink=store,
+            clock=clock,
+            health=health,
         )
-        engine.start()
-        engine.wait_ready()
-        started.append(engine)
+        stages.start()
+        started.append(stages)
         return Services(
-            engine=engine,
+            stages=stages,
             store=store,
             settings=CollectorSettings.model_validate(settings),
             clock=clock,
@@ -99,8 +105,8 @@ def new_services(store, memory_journal, clock, health) -> Iterator[Callable[...,
         )
 
     yield make
-    for engine in started:
-        engine.stop()
+    for stages in started:
+        stages.stop()
 
 
 @pytest.fixture

@@ -383,13 +383,13 @@ def test_attempts_beyond_the_newest_three_are_forgotten(valid, after):
 
 
 def test_a_job_that_was_silent_for_half_a_day_is_forgotten(two_by_two, after):
-    rows = two_by_two.windows.rings.rows
+    live = two_by_two.windows.table.live
     two_by_two.windows.forget(after(FORGET_SECONDS - 10))
     assert 1 == len(two_by_two.windows.jobs())
     two_by_two.windows.forget(after(FORGET_SECONDS + 10))
     assert [] == two_by_two.windows.jobs()
     two_by_two.info(0, FORGET_SECONDS + 20, job="run-2")
-    assert rows == two_by_two.windows.rings.rows, "its rows are used again"
+    assert (1, live) == (two_by_two.windows.table.live, two_by_two.windows.expired)
 
 
 def test_a_forgotten_job_that_speaks_again_is_known_again(two_by_two, after):
