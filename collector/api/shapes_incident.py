@@ -37,6 +37,7 @@ class Symptom(Open):
     magnitude: float | None
     detector: str
     text: str
+    ranks: list[int | str]
 
 
 class Evidence(Open):

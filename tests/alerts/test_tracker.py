@@ -138,7 +138,7 @@ def test_the_order_of_findings_changes_no_incident(tracker, topology, found, hea
         found("rank.slow_compute", topology.rank_entity(2), 40.0),
         found("rank.behind_enqueued", topology.rank_entity(2), 45.0),
     ]
-    valid = set()
+    seen = set()
     for seed in range(20):
         shuffled = random.Random(seed).sample(findings, len(findings))
         there = IncidentTracker()
@@ -150,8 +150,8 @@ def test_the_order_of_findings_changes_no_incident(tracker, topology, found, hea
             health(),
             START + 60,
         )
-        valid.add(str([row.document()["symptoms"] for row in there.incidents.values()]))
-    assert 1 == len(valid)
+        seen.add(str([row.document()["symptoms"] for row in there.incidents.values()]))
+    assert 1 == len(seen)
 
 
 def test_only_the_newest_resolved_incidents_are_remembered(
