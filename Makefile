@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## run a real training job on this machine, inject a fault, print the incident (FAULT=numerics.nan_rank ...)
+demo: $(VENV)/.installed ## run a real training job, inject a fault, print the explained incident (FAULT=numerics.nan_rank ...)
 	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
 # The acceptance tests run real jobs with faults in them, one at a time: a second one beside it would

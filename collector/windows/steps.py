@@ -25,6 +25,10 @@ STEP_INDEX_TIMEOUT_SECONDS = 10.0
 
 MOST_WAITING = 200_000
 
+REPORTED_NAN = -np.inf
+"""What stands in a plane for a NaN that was reported; infinities of either sign are +Inf there."""
+
+
 _Ended = tuple[Ints, Floats, Ints]
 """Steps that just ended, as rows, times and columns."""
 
@@ -113,7 +117,9 @@ class StepGrid:
         if not len(rows):
             return
         self.last_received[rows] = now
-        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody reported
+        if not np.isfinite(value).all():  # NaN in the grid means that nobody reported
+            infinite = np.where(np.isinf(value), np.inf, value)
+            value = np.where(np.isnan(value), REPORTED_NAN, infinite)
         step_plane = self.columns.plane_ids.get(self.STEP, -1)
         steps = planes == step_plane
         if steps.any():

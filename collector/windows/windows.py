@@ -14,6 +14,7 @@ from ...detectors.window import Floats, Ints, JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.topology import Topology
 from . import restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
@@ -21,7 +22,7 @@ from .attributes import rank_of
 from .hosts import Hosts
 from .placing import FORGOTTEN, PLACED, Placing
 from .steps import StepGrid
-from .summaries import Summaries
+from .topology import layout
 
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
@@ -35,7 +36,7 @@ LIVE = ("training.progress.age", "training.rank.info")
 T = TypeVar("T")
 
 
-class Windows(Summaries):
+class Windows:
     """What the collector holds. All methods belong to the thread that owns the pipeline."""
 
     def __init__(self, table: SeriesTable) -> None:
@@ -163,6 +164,15 @@ class Windows(Summaries):
     def attempt(self, job: str) -> Attempt | None:
         """Return the newest attempt of a job, None when it is not known."""
         return self._attempts.newest(Job(job))
+
+    def topology(self, attempt: Attempt) -> Topology:
+        """Return what runs where in an attempt; the same value until something moves."""
+        return layout(attempt, self.known_hosts).topology
+
+    def last_received(self, attempt: Attempt) -> float:
+        """Return when anything that an attempt's window shows was last received."""
+        hosts = self.known_hosts.last_received[layout(attempt, self.known_hosts).host_ids]
+        return max(attempt.last_received, float(hosts.max(initial=-np.inf)))
 
     def window(
         self,

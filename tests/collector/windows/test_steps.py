@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankscope.collector.windows import columns as columns_of
 from rankscope.collector.windows import steps as grid_of
-from rankscope.collector.windows.steps import STEP_INDEX_TIMEOUT_SECONDS, StepGrid
+from rankscope.collector.windows.steps import REPORTED_NAN, STEP_INDEX_TIMEOUT_SECONDS, StepGrid
 
 START = 1_000.0
 LOSS = "training.loss|local"
@@ -71,10 +71,11 @@ def test_the_step_index_itself_is_no_plane(valid):
     assert [LOSS] == list(valid.grid.view().planes)
 
 
-def test_a_nan_that_was_told_is_kept_apart_from_one_that_was_not(valid):
+def test_a_reported_nan_a_reported_infinity_and_nothing_reported_are_three_things(valid):
     valid.step(0, 0, at=1, loss=np.nan)
-    valid.step(0, 1, at=2)
-    np.testing.assert_array_equal([[np.inf, np.nan]], valid.matrix()[1])
+    valid.step(0, 1, at=2, loss=np.inf)
+    valid.step(0, 2, at=3)
+    np.testing.assert_array_equal([[REPORTED_NAN, np.inf, np.nan]], valid.matrix()[1])
 
 
 def test_a_point_that_comes_before_its_step_waits_for_it(valid):

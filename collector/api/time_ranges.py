@@ -1,4 +1,4 @@
-"""Stretches of time that people announce: for silences and maintenance windows."""
+"""Time ranges as silences and maintenance windows give them."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=200)]
 """A shell pattern (`*`, `?`, `[..]`)."""
 
 
-class Stretch(BaseModel):
+class TimeRange(BaseModel):
     """From `starts_at` (now when left out) up to `ends_at`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -21,7 +21,7 @@ class Stretch(BaseModel):
     ends_at: Moment
 
     def checked(self, now: float) -> tuple[float, float]:
-        """Return start and end. Raises ProblemError 422 for a time range that is over or empty."""
+        """Return start and end. Raises ProblemError 422 for a range that is over or empty."""
         starts_at = now if self.starts_at is None else self.starts_at
         if self.ends_at <= max(starts_at, now):
             raise ProblemError(
