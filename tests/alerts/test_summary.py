@@ -46,7 +46,8 @@ def test_a_host_is_named_with_its_ranks(summary, topology, found):
 def test_a_device_is_named_with_its_one_rank(summary, topology, found):
     slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
     rank = found("rank.slow_compute", topology.rank_entity(2))
-    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == summary(slow, rank)
+    least = found("rank.waits_least", topology.rank_entity(2))
+    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == summary(slow, rank, least)
 
 
 def test_many_ranks_are_not_listed(summary, found):

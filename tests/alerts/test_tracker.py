@@ -199,7 +199,7 @@ def test_of_a_job_that_ended_long_ago_nothing_is_announced(evaluated, tracker, t
 
 
 def test_an_incident_that_turns_out_to_be_part_of_another_is_merged_into_it(
-    evaluated, tracker, topology, found
+    tracker, topology, found, health
 ):
     slow = found("job.slow", topology.job_entity, 40.0)
 
@@ -207,11 +207,16 @@ def test_an_incident_that_turns_out_to_be_part_of_another_is_merged_into_it(
         entity = topology.rank_entity(rank)
         return [found("rank.slow_compute", entity), found("rank.waits_least", entity)]
 
-    for now in range(60, 63):
-        evaluated(now, slow, *of(2), *of(3))
-    for now in range(63, 70):
-        evaluated(now, slow, *of(2), *of(3), found("host.cpu_wait", topology.host_entity("host-b")))
-    rows = sorted(tracker.incidents.values(), key=lambda row: row.status)
-    assert ["open", "resolved"] == [row.status for row in rows]
-    assert "host-b" == rows[0].root_cause.hypotheses[0].entity.id
-    assert f"explained by incident {rows[0].id}" == rows[1].timeline[-1].text
+    def root(*evidence):
+        (row,) = explanations([slow, *evidence], topology, observed=EVERYTHING)
+        return row
+
+    two = (root(*of(2)), root(*of(3)))
+    host = root(*of(2), *of(3), found("host.cpu_wait", topology.host_entity("host-b")))
+    for now in range(60, 70):
+        rows = two if now < 63 else (host,)
+        tracker.update(RUN, 0, [slow], lambda _, rows=rows: rows, health(now), START + now)
+    kept, merged = sorted(tracker.incidents.values(), key=lambda row: row.status)
+    assert ["open", "resolved"] == [kept.status, merged.status]
+    assert "host-b" == kept.root_cause.hypotheses[0].entity.id
+    assert f"explained by incident {kept.id}" == merged.timeline[-1].text
