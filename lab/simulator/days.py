@@ -43,7 +43,7 @@ def _job(random: np.random.Generator, cluster: Cluster, step: float, seconds: fl
     def one_of(*choices: Any) -> Any:
         return choices[int(random.integers(len(choices)))]
 
-    pipelined = random.random() < 0.3
+    pipelined = random.random() < 0.3 and cluster.hosts * cluster.slots % 4 == 0
     pauses = {
         "eval_every": max(int(random.uniform(300, 1500) / step), 1),
         "eval_seconds": float(np.exp(random.uniform(np.log(8), np.log(120)))),
@@ -59,7 +59,7 @@ def _job(random: np.random.Generator, cluster: Cluster, step: float, seconds: fl
             "loss_scale": one_of(2.0**16, 2.0**20, 2.0**32),
             "loss_scale_fits": one_of(2.0**9, 2.0**12, 2.0**15),
         }
-    restarts = ()
+    restarts: tuple[float, ...] = ()
     if random.random() < 0.5:
         restarts = (float(random.uniform(0.3, 0.8) * seconds),)
     return Job(
