@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import exits, own_time
+from . import own_time, stops
 from .contract import Detector
 from .findings import report
 from .window import Flags, Floats, JobWindow
@@ -160,6 +160,6 @@ def _ended(window: JobWindow) -> set[int]:
         if not isinstance(rank, int):
             continue
         shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-        if shutdown or (event.name == "process.exit" and exits.is_stop(event)):
+        if shutdown or (event.name == "process.exit" and stops.is_stop(event)):
             ended.add(rank)
     return ended
