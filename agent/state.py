@@ -1,10 +1,10 @@
 """Where the agent keeps what outlives it: one folder a purpose."""
 
-import contextlib
 import os
-import threading
 from collections.abc import Mapping
 from pathlib import Path
+
+from ..formats import segments
 
 _SYSTEM = Path("/var/lib/rankscope")
 
@@ -43,11 +43,4 @@ def opened(chosen: Path | None, environ: Mapping[str, str]) -> Path:
 
 def rewrite(path: Path, text: str) -> None:
     """Write a small file whole or not at all, whoever else is writing it. Raises OSError."""
-    fresh = path.with_name(f"{path.name}.{threading.get_ident()}")
-    try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
+    segments.rewrite(path, [text.encode()])

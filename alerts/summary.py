@@ -3,19 +3,38 @@
 from collections.abc import Sequence
 
 from ..vocabulary import faults
-from ..vocabulary.incidents import RootCause, Symptom
+from ..vocabulary.incidents import Hypothesis, RootCause, Symptom
+
+FEW = 8
+"""So many ranks are listed one by one."""
 
 
 def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
-    """Return the summary of an incident: cause and place first, then the first symptom."""
+    """Return the summary of an incident: cause and entity first, then the first symptom."""
     first = cause.hypotheses[0]
-    noticed = symptoms[0].text if symptoms else "something is wrong"
+    noticed = symptoms[0].text if symptoms else "no symptom is recorded"
     if first.fault == faults.UNKNOWN:
-        return f"Cause unknown: {noticed}"
+        return f"Cause unknown: {_standing_out(first, symptoms)}{noticed}"
     title = faults.catalogue()[first.fault].title
     ranks = first.entity.ranks
     where = str(first.entity)
-    if first.entity.type not in ("rank", "job") and 0 < len(ranks) <= 8:
-        word = "rank" if len(ranks) == 1 else "ranks"
-        where += f" ({word} {', '.join(str(rank) for rank in ranks)})"
+    if first.entity.type not in ("rank", "job") and 0 < len(ranks) <= FEW:
+        where += f" ({_word(len(ranks))} {', '.join(str(rank) for rank in ranks)})"
     return f"{title}: {where}; {noticed}"
+
+
+def _standing_out(unknown: Hypothesis, symptoms: Sequence[Symptom]) -> str:
+    """Return which ranks stand out and in what: it is known although the cause is not."""
+    entity, ranks = unknown.entity, unknown.entity.ranks
+    sign = next((row.text for row in unknown.evidence if row.weight == 0), "")
+    reported = any(symptom.ranks for symptom in symptoms)
+    if not 0 < len(ranks) <= FEW or not (entity.type == "rank" or sign or reported):
+        return ""
+    where = f" on {entity.host}" if entity.host else ""
+    listed = ", ".join(str(rank) for rank in ranks)
+    who = f"{_word(len(ranks))} {listed}{where} {'stands' if len(ranks) == 1 else 'stand'} out"
+    return f"{who} ({sign}); " if sign else f"{who}; "
+
+
+def _word(count: int) -> str:
+    return "rank" if count == 1 else "ranks"

@@ -1,42 +1,50 @@
-"""Which symptoms belong together: findings of one job fold into as few cases as causes.
+"""Which incidents there are: one for each root cause and scope, over as many jobs as it affects.
 
-A symptom joins the open case that already has it, else one whose symptoms began close to its own
-onset; only then does it open a case. Findings that are no symptom are evidence for every open
-case of their job; what merely waits is thereby explained, not accused.
+Each second the explanations of a job's findings are matched with its open incidents. What is left
+over reopens an incident that returned, joins one that another job has on the same entity, or opens
+its own; the tail of an incident that is over opens nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..vocabulary import faults
+from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Incident, RootCause
+from ..vocabulary.incidents import Incident
+from . import first_cause, matching, people
 from .actions import Action
-from .lifecycle import Change, JobHealth, TrackedIncident, is_symptom, open_incident
+from .affected_job import JobHealth, is_history
+from .causes.engine import Explanation
+from .closed import REOPEN_SECONDS, ClosedIncidents, PastIncident
+from .counts import IncidentCounts
+from .lifecycle import Change, TrackedIncident, incident_id
+from .severity import severity, worse
 
-TOGETHER_SECONDS = 120.0
-"""Symptoms of one job that begin within this time of each other have one cause."""
-
-KEPT_RESOLVED = 2_000
-"""Resolved cases kept in memory; the store keeps all of them."""
-
-Explain = Callable[[Sequence[Finding]], RootCause]
+Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
 
 
 class IncidentTracker:
-    """Every case, open and resolved."""
+    """Every incident, open and resolved."""
 
     def __init__(self) -> None:
+        self.counts = IncidentCounts()
         self._open: dict[Job, list[TrackedIncident]] = {}
+        self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
-        """Return every incident by id, as last decided."""
+        """Return every incident in memory by id, as last decided; resolved ones are bounded."""
         return self._incidents
 
     def has_open(self, job: Job) -> bool:
-        """Tell whether a job has an open case."""
+        """Return whether a job has an open incident."""
         return bool(self._open.get(job))
+
+    def next_due(self, job: Job, now: float) -> float:
+        """Return the earliest second at which time alone could change an incident of a job."""
+        return now + 1.0 if self.has_open(job) else float("inf")
 
     def update(
         self,
@@ -47,69 +55,218 @@ class IncidentTracker:
         health: JobHealth,
         now: float,
     ) -> list[Change]:
-        """Fold one job's findings at `now` into its cases; return what changed."""
-        tracker = self._open.setdefault(job, [])
-        symptoms = [finding for finding in findings if is_symptom(finding)]
-        evidence = [finding for finding in findings if not is_symptom(finding)]
-        assigned: dict[int, list[Finding]] = {number: [] for number in range(len(tracker))}
-        for symptom in symptoms:
-            number = _home(tracker, symptom, attempt)
-            if number is None:
-                if _resolved_already(self._incidents, job, symptom):
-                    continue
-                tracker.append(open_incident(job, attempt, symptom, now))
-                number = len(tracker) - 1
-                assigned[number] = []
-            begun = tracker[number].symptoms_begun
-            if not any(kind == symptom.kind for kind, _ in begun):
-                begun.append((symptom.kind, symptom.onset[0]))
-            assigned[number].append(symptom)
-        changes = []
-        for number, case in enumerate(tracker):
-            mine = assigned[number]
-            cause = explain([*mine, *evidence]) if mine else None
-            change = case.advance(mine, evidence, cause, health, now)
+        """Take what was found about one job at `now`; return what changed."""
+        incidents = [incident for incident in self._open.get(job, ()) if incident.open]
+        live = [finding for finding in findings if not is_history(finding, health)]
+        found = () if health.over or not live else explain(live)
+        pairs = matching.matched(job, attempt, incidents, found)
+        used = {id(explanation) for explanation in pairs.values()}
+        for explanation in found:
+            if id(explanation) in used:
+                continue
+            home = self._home(job, explanation, incidents, health, now)
+            if home is not None:
+                incident, explanation = home
+                if incident not in incidents:
+                    incidents.append(incident)
+                pairs.setdefault(incidents.index(incident), explanation)
+        return self._advance(job, incidents, pairs, health, now)
+
+    def act(self, action: Action, now: float) -> list[Change]:
+        """Apply what a person did; return what changed, nothing for an unknown incident."""
+        if action.incident is None:
+            return []
+        incident = self._find(action.incident)
+        change = None if incident is None else people.apply(action, incident, now)
+        if incident is None or change is None:
+            return []
+        self._note(change, incident)
+        return [change]
+
+    def remember(self, incidents: Iterable[PastIncident]) -> None:
+        """Take in incidents of an earlier process, so that none is announced again.
+
+        One that was open goes on under its id when its symptoms are found again.
+        """
+        for incident in incidents:
+            self._closed.remember(incident)
+
+    def _advance(
+        self,
+        job: Job,
+        incidents: Sequence[TrackedIncident],
+        pairs: Mapping[int, Explanation],
+        health: JobHealth,
+        now: float,
+    ) -> list[Change]:
+        changes: list[Change] = []
+        self._open[job] = list(incidents)
+        for number, incident in enumerate(incidents):
+            explanation = pairs.get(number)
+            change = None
+            if explanation is None:
+                change = self._merged(incident, incidents, pairs, now)
+            if change is None:
+                sharers = 1 if explanation is None else _sharers(explanation, pairs)
+                change = incident.advance(job, explanation, health, now, sharers=sharers)
             if change is not None:
-                self._incidents[change.incident.id] = change.incident
+                self._note(change, incident)
                 changes.append(change)
-        self._open[job] = [case for case in tracker if case.resolved_at is None]
-        self._forget()
+        self._open[job] = [incident for incident in incidents if incident.open]
+        if not self._open[job]:
+            del self._open[job]
         return changes
 
-    def act(self, action: Action, now: float) -> list[Change]:  # noqa: ARG002  filled in next
-        """Apply what a person did; return what changed, nothing for an unknown incident."""
-        return []
+    def _home(
+        self,
+        job: Job,
+        explanation: Explanation,
+        incidents: Sequence[TrackedIncident],
+        health: JobHealth,
+        now: float,
+    ) -> tuple[TrackedIncident, Explanation] | None:
+        """Return the incident that an unmatched explanation belongs to, None for a tail."""
+        symptoms = tuple(s for s in explanation.symptoms if not self._closed.is_tail(job, s, now))
+        if not symptoms:
+            return None
+        explanation = Explanation(explanation.cause, symptoms)
+        ended = self._resolved_by_person(job, explanation, now)
+        if ended is not None:
+            symptoms, reopened = ended
+            if reopened is not None:
+                return reopened, explanation
+            if not symptoms:
+                return None
+            explanation = Explanation(explanation.cause, symptoms)
+        incident = self._returned(job, explanation, now) or self._shared(explanation)
+        if incident is None:
+            incident = self._new(job, explanation, incidents, health, now)
+        return incident, explanation
 
-    def _forget(self) -> None:
-        extra = len(self._incidents) - KEPT_RESOLVED
-        if extra <= 0:
-            return
-        resolved = [key for key, row in self._incidents.items() if row.status == "resolved"]
-        for key in resolved[:extra]:
-            del self._incidents[key]
+    def _resolved_by_person(
+        self, job: Job, explanation: Explanation, now: float
+    ) -> tuple[tuple[Finding, ...], TrackedIncident | None] | None:
+        """Return the symptoms that a person has not resolved, and what got worse since they did.
 
+        None where no such incident lasts on. What a person resolved stays quiet until its symptoms
+        are gone for a while and return, or it gets worse.
+        """
+        for incident in self._closed.of_job(job):
+            held = incident.held_kinds(job)
+            part = incident.parts.get(job)
+            if incident.handling.resolved is None or part is None:
+                continue
+            lasting = now - part.last_active <= incident.notices.calm_seconds
+            same = [s for s in explanation.symptoms if s.kind in held]
+            if not lasting or not same:
+                continue
+            part.last_active = now
+            new = tuple(s for s in explanation.symptoms if s.kind not in held)
+            bad = severity(explanation.symptoms, explanation.cause, now - incident.opened_at)
+            if not new and worse(bad, incident.severity):
+                self._reopen(incident, now, f"worse since it was resolved: {bad}")
+                return (), incident
+            return new, None
+        return None
 
-def _home(tracker: Sequence[TrackedIncident], symptom: Finding, attempt: int) -> int | None:
-    """Return the number of the case a symptom belongs to, None when it opens its own."""
-    for number, case in enumerate(tracker):
-        if case.attempt == attempt and any(k == symptom.kind for k, _ in case.symptoms_begun):
-            return number
-    for number, case in enumerate(tracker):
-        begun = [onset for _, onset in case.symptoms_begun]
-        near = min(begun) - TOGETHER_SECONDS <= symptom.onset[0] <= max(begun) + TOGETHER_SECONDS
-        if case.attempt == attempt and near:
-            return number
-    return None
+    def _returned(self, job: Job, explanation: Explanation, now: float) -> TrackedIncident | None:
+        """Reopen the incident whose root is back, or whose symptom is while no root is named."""
+        root = first_cause.key(explanation.cause)
+        shown = {symptom.kind for symptom in explanation.symptoms}
+        for incident in self._closed.of_job(job):
+            if now - incident.closed_at > REOPEN_SECONDS or not shown & incident.held_kinds(job):
+                continue
+            if incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):
+                self._reopen(incident, now, explanation.symptoms[0].text)
+                return incident
+        return None
 
+    def _reopen(self, incident: TrackedIncident, now: float, text: str) -> None:
+        self._closed.take(incident)
+        incident.reopen(now, text)
+        for job in incident.parts:
+            self._open.setdefault(job, [])
+            if incident not in self._open[job]:
+                self._open[job].append(incident)
 
-def _resolved_already(incidents: Mapping[IncidentId, Incident], job: Job, symptom: Finding) -> bool:
-    """Tell whether the symptom is the tail of a case that was resolved: same kind, same onset."""
-    return any(
-        row.status == "resolved"
-        and row.job == job
-        and any(
-            held.kind == symptom.kind and abs(held.onset - symptom.onset[0]) < 1.0
-            for held in row.symptoms
+    def _shared(self, explanation: Explanation) -> TrackedIncident | None:
+        """Return another job's open incident with the same root, on what jobs can share."""
+        root = first_cause.key(explanation.cause)
+        if root[0] == faults.UNKNOWN or root[1] not in matching.SHARED_TYPES:
+            return None
+        return next(
+            (
+                incident
+                for incidents in self._open.values()
+                for incident in incidents
+                if incident.open and incident.document is not None and incident.root == root
+            ),
+            None,
         )
-        for row in incidents.values()
-    )
+
+    def _new(
+        self,
+        job: Job,
+        explanation: Explanation,
+        incidents: Sequence[TrackedIncident],
+        health: JobHealth,
+        now: float,
+    ) -> TrackedIncident:
+        first = min(explanation.symptoms, key=lambda s: (s.onset[0], s.kind, s.entity))
+        past = self._closed.open_past(job, first)
+        if past is not None:
+            return TrackedIncident(past.id, health.attempt, past.opened_at, past.detected_at)
+        begun = first.onset[0]
+        name = incident_id(job, first.kind, begun)
+        if name in self._incidents or any(name == incident.id for incident in incidents):
+            # Another root of the same symptom.
+            root = "\0".join(first_cause.key(explanation.cause))
+            name = incident_id(job, f"{first.kind}\0{root}", begun)
+        return TrackedIncident(name, health.attempt, begun, now)
+
+    def _merged(
+        self,
+        incident: TrackedIncident,
+        incidents: Sequence[TrackedIncident],
+        pairs: Mapping[int, Explanation],
+        now: float,
+    ) -> Change | None:
+        """Resolve an incident whose scope lies within the root of another one of its job."""
+        if incident.document is None:
+            return None
+        for number, explanation in pairs.items():
+            other = incidents[number]
+            if other is not incident and matching.includes(explanation, incident):
+                text = f"explained by incident {other.id}"
+                notify = incident.notices.severity is not None
+                return incident.resolve(now, text, at=now, notify=notify)
+        return None
+
+    def _find(self, name: IncidentId) -> TrackedIncident | None:
+        if name in self._closed.incidents:
+            return self._closed.incidents[name]
+        document = self._incidents.get(name)
+        rows = self._open.get(Job(document.job or ""), ()) if document is not None else ()
+        return next((incident for incident in rows if incident.id == name), None)
+
+    def _note(self, change: Change, incident: TrackedIncident) -> None:
+        self._incidents[change.incident.id] = change.incident
+        self.counts.note(change.incident)
+        if incident.open or incident.id in self._closed.incidents:
+            return
+        for job in incident.parts:
+            left = [row for row in self._open.get(job, ()) if row is not incident]
+            if left or job not in self._open:
+                self._open[job] = left
+            else:
+                del self._open[job]
+        for old in self._closed.add(incident):
+            del self._incidents[old.id]
+            self.counts.forget(old.id)
+
+
+def _sharers(explanation: Explanation, pairs: Mapping[int, Explanation]) -> int:
+    """Return to how many incidents the costliest symptom of an explanation is charged."""
+    costs = [kinds.catalogue()[symptom.kind].effect for symptom in explanation.symptoms]
+    first = explanation.symptoms[costs.index(min(costs, key=kinds.EFFECTS.index))]
+    return sum(any(s is first for s in row.symptoms) for row in pairs.values())

@@ -1,5 +1,6 @@
 """The collector: telemetry in, incidents out. It composes what the other packages offer.
 
-`service` starts it, `engine` owns journal and pipeline in one thread, `intake` and `api` speak
-HTTP, `store` remembers incidents, `replay` runs a recording through the same pipeline.
+`service` starts it. `stages` puts together `intake` (HTTP to journal), `evaluation` (journal to
+incidents) and `storing` (incidents to the store); `api` answers questions, `store` keeps incidents,
+`replay` runs a recording through the same pipeline.
 """

@@ -67,23 +67,48 @@ class Health:
         )
         self.queue_bytes = Gauge(
             "rankscope_collector_queue_bytes",
-            "Bytes of payloads accepted from the network and not yet applied.",
+            "Bytes of payloads accepted from the network and not yet in the journal.",
             registry=self.registry,
         )
         self.evaluation_seconds = Histogram(
             "rankscope_collector_evaluation_duration_seconds",
-            "Time that one judgement takes.",
+            "Time that one evaluation takes.",
             buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
             registry=self.registry,
         )
         self.lag_seconds = Gauge(
             "rankscope_collector_evaluation_lag_seconds",
-            "How far judgement is behind the clock.",
+            "How far evaluation is behind the clock.",
+            registry=self.registry,
+        )
+        self.skipped_seconds = Counter(
+            "rankscope_collector_evaluation_skipped_seconds",
+            "Seconds that evaluation skipped because it was behind.",
+            registry=self.registry,
+        )
+        self.tail_bytes = Gauge(
+            "rankscope_collector_tail_bytes",
+            "Memory of entries that are in the journal and not yet evaluated.",
+            registry=self.registry,
+        )
+        self.series_refused = Counter(
+            "rankscope_collector_refused_points",
+            "Points left out because the table of series is full.",
+            registry=self.registry,
+        )
+        self.store_queue = Gauge(
+            "rankscope_collector_store_queue_items",
+            "Seconds with incident changes, and actions, that the store does not have yet.",
+            registry=self.registry,
+        )
+        self.snapshot_seconds = Gauge(
+            "rankscope_collector_snapshot_duration_seconds",
+            "Time that writing the last snapshot took.",
             registry=self.registry,
         )
         self.pipeline_failures = Counter(
             "rankscope_collector_pipeline_failures",
-            "Defects met while applying or judging, by stage.",
+            "Defects met while applying or evaluating, by stage.",
             ["stage"],
             registry=self.registry,
         )
@@ -94,7 +119,7 @@ class Health:
         )
         self.replayed = Counter(
             "rankscope_collector_restart_records",
-            "Journal records read again at start.",
+            "Journal entries read at start.",
             registry=self.registry,
         )
 

@@ -1,17 +1,22 @@
 """The one pipeline of live and replay: batches and events in, incident changes out.
 
 `now` is always passed in. One thread owns a pipeline; the same calls in the same order give the
-same incidents, to the byte.
+same incidents, to the byte. A job is evaluated at seconds in which something of it was received or
+is due: any other second costs nothing.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..alerts.causes.engine import explain
-from ..alerts.causes.places import Places
+from ..alerts.actions import Action
+from ..alerts.causes.engine import explain, explanations
+from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
@@ -21,16 +26,19 @@ from ..detectors.window import JobWindow
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
 from ..vocabulary import metrics
 from ..vocabulary.findings import Finding
-from ..vocabulary.ids import IncidentId
+from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .windows import Windows
 from .windows.attempt import Attempt
 
 IDLE_SECONDS = 900.0
-"""A job that nobody has reported for so long, and without an open case, is not evaluated."""
+"""A job that nobody has reported for so long is evaluated only now and then, and only while it has
+an open incident."""
 
-FORGET_EVERY = 600
+IDLE_EVERY_SECONDS = 60.0
+
+FORGET_EVERY_SECONDS = 600.0
 
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
@@ -38,8 +46,18 @@ UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.caden
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class _Evaluated:
+    """What was found when an attempt was last evaluated, and when time alone changes it."""
+
+    at: float
+    due: float
+    findings: dict[str, tuple[float, tuple[Finding, ...]]] = field(default_factory=dict)
+    """By detector: when it was last asked, and what it said."""
+
+
 class Pipeline:
-    """Windows, detectors, cases."""
+    """Windows, detectors, incidents. All of it can be pickled."""
 
     def __init__(self, *, detectors: Sequence[Detector] | None = None) -> None:
         self.table = SeriesTable(unkept=UNKEPT)
@@ -48,6 +66,9 @@ class Pipeline:
         self.detector_failures: dict[str, int] = {}
         self._detectors = tuple(detectors) if detectors is not None else catalogue.detectors()
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._evaluated: dict[tuple[Job, int], _Evaluated] = {}
+        self._due_at = math.inf
+        self._forgot_at = 0.0
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -62,42 +83,60 @@ class Pipeline:
         """Take events, received at `now`."""
         self.windows.events(events, now)
 
+    def act(self, action: Action, now: float) -> list[Change]:
+        """Take what a person did; return what changed."""
+        return self.tracker.act(action, now)
+
+    def remember(self, incidents: Iterable[PastIncident]) -> None:
+        """Take in incidents of an earlier process, so that none is announced again."""
+        self.tracker.remember(incidents)
+
     def evaluate(self, now: float) -> list[Change]:
-        """Evaluate every job at a whole second; return what changed."""
-        changes: list[Change] = []
+        """Evaluate a whole second; return what changed."""
+        return [change for changes in self.evaluate_jobs(now) for change in changes]
+
+    def evaluate_jobs(self, now: float) -> Iterator[list[Change]]:
+        """Evaluate each job of which something changed or is due; yield what changed in each."""
+        due = math.inf
+        defects: list[Exception] = []
         for attempt in self.windows.current():
-            idle = now - attempt.last_received > IDLE_SECONDS
-            if idle and not self.tracker.has_open(attempt.job):
-                continue
-            window = self.windows.window(attempt, now)
-            findings = self._found(window)
-            self._findings[attempt.job] = findings
-            places = _places(window)
-            changes += self.tracker.update(
-                attempt.job,
-                attempt.number,
-                findings,
-                lambda chosen, there=places: explain(chosen, there),  # type: ignore[misc]
-                _scene(window, attempt),
-                now,
-            )
-        if int(now) % FORGET_EVERY == 0:
-            self.windows.forget(now)
-        return changes
+            last = self._evaluated.get((attempt.job, attempt.number))
+            if last is None:
+                last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)
+            if now >= last.due or self.windows.last_received(attempt) >= last.at:
+                try:
+                    yield self._evaluate(attempt, last, now)
+                except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
+                    defects.append(error)
+            due = min(due, last.due)
+        self._due_at = due
+        if now - self._forgot_at >= FORGET_EVERY_SECONDS:
+            self._forget(now)
+        if defects:
+            raise defects[0]
+
+    def next_due(self) -> float:
+        """Return when time alone could change anything (inf: never)."""
+        return self._due_at
 
     def explain(self, job: str, start: float, end: float) -> dict[str, Any] | None:
         """Return the root cause of what happened to a job in [start, end], None if nothing did.
 
         Looks at what the windows still hold, as if `end` were now.
         """
-        attempt = self.windows.attempt_of(job)
+        attempt = self.windows.attempt(job)
         if attempt is None:
             return None
         window = self.windows.window(attempt, end, until=end)
         findings = [f for f in self._found(window) if f.onset[1] >= start or f.window[1] >= start]
         if not any(is_symptom(finding) for finding in findings):
             return None
-        return explain(findings, _places(window)).document()
+        return explain(
+            findings,
+            window.topology,
+            observed=_observed(window),
+            clock_skew=window.clock_skew,
+        ).document()
 
     def scores(self) -> list[tuple[str, str, int, float]]:
         """Return (job, detector, rank, score) of the ranks that stood out last."""
@@ -108,11 +147,64 @@ class Pipeline:
             if finding.entity.type == "rank"
         ]
 
-    def _found(self, window: JobWindow) -> tuple[Finding, ...]:
+    def _evaluate(self, attempt: Attempt, last: _Evaluated, now: float) -> list[Change]:
+        last.at, last.due = now, math.inf
+        idle = now - attempt.last_received > IDLE_SECONDS
+        if idle and not self.tracker.has_open(attempt.job):
+            self._findings.pop(attempt.job, None)
+            return []
+        window = self.windows.window(attempt, now, incident_open=self.tracker.has_open(attempt.job))
+        findings = self._found(window, last)
+        self._findings[attempt.job] = findings
+        explained = partial(
+            explanations,
+            topology=window.topology,
+            observed=_observed(window),
+            clock_skew=window.clock_skew,
+        )
+        changes = self.tracker.update(
+            attempt.job,
+            attempt.number,
+            findings,
+            explained,
+            _job_health(window, attempt),
+            now,
+        )
+        last.due = self._due_after(window, attempt, now)
+        return changes
+
+    def _due_after(self, window: JobWindow, attempt: Attempt, now: float) -> float:
+        """Return when time alone could change what is said about an attempt."""
+        if now - attempt.last_received > IDLE_SECONDS:
+            return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
+        waiting = [row for row in self._detectors if hasattr(row, "next_due")]
+        if not waiting:
+            return now + 1.0
+        due = min(float(row.next_due(window)) for row in waiting)
+        return max(now + 1.0, min(due, self.tracker.next_due(attempt.job, now)))
+
+    def _forget(self, now: float) -> None:
+        self._forgot_at = now
+        self.windows.forget(now)
+        held = self.windows.attempts
+        self._evaluated = {key: row for key, row in self._evaluated.items() if key in held}
+        jobs = {job for job, _ in held}
+        self._findings = {job: row for job, row in self._findings.items() if job in jobs}
+
+    def _found(self, window: JobWindow, last: _Evaluated | None = None) -> tuple[Finding, ...]:
+        """Return what detectors find; those with a cadence are asked as rarely as it says."""
         findings: list[Finding] = []
         for detector in self._detectors:
+            asked = None if last is None else last.findings.get(detector.name)
+            cadence = getattr(detector, "cadence_seconds", 0.0)
+            if asked is not None and window.now - asked[0] < cadence:
+                findings += asked[1]
+                continue
             try:
-                findings += detector.evaluate(window)
+                found = tuple(detector.evaluate(window))
+                findings += found
+                if last is not None and cadence:
+                    last.findings[detector.name] = (window.now, found)
             except Exception:  # noqa: BLE001
                 # The edge of one detector: its defect is counted and reported, the others go on.
                 count = self.detector_failures.get(detector.name, 0)
@@ -122,7 +214,7 @@ class Pipeline:
         return tuple(findings)
 
 
-def _scene(window: JobWindow, attempt: Attempt) -> JobHealth:
+def _job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
     ends = step_ends(window.steps)
     ends = ends[np.isfinite(ends)]
     return JobHealth(
@@ -135,9 +227,8 @@ def _scene(window: JobWindow, attempt: Attempt) -> JobHealth:
     )
 
 
-def _places(window: JobWindow) -> Places:
-    rows = range(len(window.ranks))
-    hosts = {window.hosts[n]: window.host_entity(n) for n in range(len(window.hosts))}
+def _observed(window: JobWindow) -> frozenset[str]:
+    """Return the names of the metrics and events that some source of the job reports."""
     observed = {name.partition("|")[0] for name in window.steps.planes}
     for readings in (window.rank_readings, window.host_readings):
         observed |= {name.partition("|")[0] for name in readings}
@@ -147,19 +238,4 @@ def _places(window: JobWindow) -> Places:
         for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
             if np.isfinite(valid).any():
                 observed.add(f"collective.{name}")
-    observed |= {event.name for event in window.events}
-    return Places(
-        job=window.entity,
-        hosts=hosts,
-        rank_hosts={
-            int(window.ranks[row]): host for row in rows if (host := window.host_name(row))
-        },
-        devices={
-            int(window.ranks[row]): device for row in rows if (device := window.gpu_entity(row))
-        },
-        pids={
-            int(window.ranks[row]): int(window.pids[row]) for row in rows if window.pids[row] > 0
-        },
-        observed=frozenset(observed),
-        clock_skew=window.clock_skew,
-    )
+    return frozenset(observed | {event.name for event in window.events})

@@ -5,6 +5,7 @@ same input gives the same documents, byte for byte.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +18,19 @@ from ..formats.otlp.columns import SeriesTable
 from ..formats.otlp.errors import UndecodableError
 from ..formats.segments import writing
 from . import recordings
-from .evaluation import Evaluation, Evaluator
-from .event_clock import EventClock
+from .actions import Entered
+from .evaluation.overload import Recorded
+from .evaluation.schedule import Evaluator, Hooks, Schedule
+from .event_clock import AHEAD_SECONDS, EventClock
 from .intake.decoding import Decoder
 from .intake.payloads import Decoded, Payload
-from .journal import journal
+from .journal import interface, journal
+from .journal.entries import Entry
 from .journal.kinds import Kind
 from .recordings import RecordingError
+
+_MOST_LEADING = 10_000
+"""Lines of events that are held until the first samples; a recording may have none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,15 @@ class Progress:
 class Replay:
     """One replay: the pipeline, what is reported on the way, and what came out.
 
-    `warn` hears of what was left out, `failed` of defects that were passed over, as
-    live, `progress` of every record.
+    `warn` gets what was left out, `failed` defects that were passed over, as live, `progress` every
+    record. With `ignore_actions` the outcome is that of nobody having done anything.
     """
 
     pipeline: Evaluator
     warn: Callable[[str], None]
     failed: Callable[[str, Exception], None]
     progress: Callable[[Progress], None] = lambda _: None
+    ignore_actions: bool = False
     _last: dict[str, Any] = field(default_factory=dict)
 
     def run(self, path: Path) -> list[dict[str, Any]]:
@@ -55,12 +63,11 @@ class Replay:
         """
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-        evaluation = Evaluation(self.pipeline, changed=self._changed, failed=self.failed)
         folder = journal_folder(path)
         if folder is not None:
-            self._journal(folder, evaluation)
+            self._journal(folder)
         else:
-            self._lines(path, evaluation)
+            self._lines(path)
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
         return [incident.document() for incident in ordered]
 
@@ -68,37 +75,48 @@ class Replay:
         for change in changes:
             self._last[change.incident.id] = change.incident
 
-    def _journal(self, folder: Path, evaluation: Evaluation) -> None:
-        decoder = Decoder(self.pipeline.table)
+    def _acted(self, _action: Entered, changes: Sequence[Any], now: float) -> None:
+        self._changed(changes, now)
+
+    def _schedule(self, skips: Recorded) -> Schedule:
+        hooks = Hooks(changed=self._changed, failed=self.failed, acted=self._acted)
+        return Schedule(self.pipeline, hooks, skips=skips)
+
+    def _journal(self, folder: Path) -> None:
+        decoder = Decoder(self.pipeline.table.alike())
         try:
+            schedule = self._schedule(Recorded.of(_skips(folder)))
             for count, entry in enumerate(journal.read(folder), start=1):
                 if entry.kind is Kind.STOP:
-                    evaluation.until(entry.at)
-                else:
-                    evaluation.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
+                    schedule.until(entry.at)
+                elif entry.kind is not Kind.ACTION or not self.ignore_actions:
+                    schedule.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
                 self.progress(Progress(count, entry.at))
         except (segments.SegmentError, UndecodableError, OSError) as error:
             raise RecordingError(f"{folder}: {error}") from error
 
-    def _lines(self, path: Path, evaluation: Evaluation) -> None:
+    def _lines(self, path: Path) -> None:
         files = recordings.files(path)
         if not files:
             raise RecordingError(
                 f"{path}: neither journal segments nor *.jsonl or *.jsonl.gz files are in it"
             )
+        schedule = self._schedule(Recorded())
+        decoder = Decoder(self.pipeline.table.alike())
         clock = EventClock()
-        hosts = _Hosts(self.pipeline.table)
-        for count, entry in enumerate(self._decoded(files), start=1):
-            clock.hear(hosts.newest(entry))
+        hosts = _Hosts(decoder.table)
+        entries = _started(self._decoded(files, decoder), hosts)
+        for count, (entry, heard) in enumerate(entries, start=1):
+            if heard:
+                clock.hear(hosts.newest(entry))
             if clock.now is None:
                 continue
-            evaluation.apply(entry, clock.now)
+            schedule.apply(entry, clock.now)
             self.progress(Progress(count, clock.now))
         if clock.now is not None:
-            evaluation.until(clock.now + recordings.RUN_ON_SECONDS)
+            schedule.until(clock.now + recordings.RUN_ON_SECONDS)
 
-    def _decoded(self, files: Sequence[Path]) -> Iterator[Decoded]:
-        decoder = Decoder(self.pipeline.table)
+    def _decoded(self, files: Sequence[Path], decoder: Decoder) -> Iterator[Decoded]:
         for line in recordings.lines(files, warn=self.warn):
             try:
                 yield decoder.decode(Payload(line.kind, line.body))
@@ -106,6 +124,44 @@ class Replay:
                 if not line.last:
                     raise RecordingError(f"{line.place}: {error}") from error
                 self.warn(f"{line.place}: the last line is cut off and left out")
+
+
+def _skips(folder: Path) -> Iterator[Entry]:
+    """Return the entries of the partition that says which seconds were skipped, where it is."""
+    decisions = folder / interface.EVALUATION
+    return journal.read(decisions) if decisions.is_dir() else iter(())
+
+
+def _started(entries: Iterator[Decoded], hosts: "_Hosts") -> Iterator[tuple[Decoded, bool]]:
+    """Yield entries in order, and whether each says what time it is; history does not.
+
+    What comes before the first samples may be history: a kernel log that is read from its beginning
+    has lines of an hour ago. Those much older than the first samples come right after them, as they
+    would have been received, and the clock begins with the samples.
+    """
+    leading: list[Decoded] = []
+    for entry in entries:
+        first = min((at for _, at in hosts.newest(entry)), default=math.inf)
+        timeless = entry.metrics is None or not math.isfinite(first)
+        if timeless and len(leading) < _MOST_LEADING:
+            leading.append(entry)
+            continue
+        history: list[Decoded] = []
+        for event in leading:
+            newest = max((at for _, at in hosts.newest(event)), default=-math.inf)
+            if newest < first - AHEAD_SECONDS:
+                history.append(event)
+            else:
+                yield event, True
+        yield entry, True
+        for event in history:
+            yield event, False
+        break
+    else:
+        for event in leading:
+            yield event, True
+    for entry in entries:
+        yield entry, True
 
 
 class _Hosts:

@@ -1,4 +1,4 @@
-"""A running collector: engine, HTTP server and periodic work, started and stopped in order."""
+"""A running collector: its stages, HTTP server and periodic work, started and stopped in order."""
 
 import asyncio
 import resource
@@ -16,15 +16,18 @@ import uvicorn
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
-from ..vocabulary.clock import Clock, SystemClock
+from ..vocabulary.clock import Clock, SlewedClock
 from . import listening, logs, restart
 from .api.app import create_app
-from .engine import Engine
+from .evaluation.rereading import Rereading
+from .evaluation.snapshots import Snapshots
 from .health import Health
+from .journal import interface
 from .journal.journal import Journal
 from .pipeline import Pipeline
 from .services import Services
 from .settings import CollectorSettings
+from .stages import Stages
 from .store.deliver import Deliverer
 from .store.errors import StoreError
 from .store.store import Store
@@ -36,6 +39,8 @@ _GRACE_SECONDS = 2
 _KEEP_ALIVE_SECONDS = 75
 """Longer than senders pause between two pushes: closing on one that is about to send costs it."""
 _DAY_SECONDS = 86_400.0
+_SWITCH_SECONDS = 0.001
+"""How soon the event loop and the intake get the interpreter while evaluation computes."""
 
 
 def run(settings: CollectorSettings) -> int:
@@ -45,7 +50,7 @@ def run(settings: CollectorSettings) -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
-        service = Service(settings, clock=SystemClock())
+        service = Service(settings, clock=SlewedClock())
     except segments.LockedError:
         _say(
             f"another collector uses {settings.data_dir}: set data_dir (RANKSCOPE_DATA_DIR) "
@@ -75,6 +80,7 @@ class Service:
         self._health = Health()
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self._journal = Journal(settings.journal_folder, settings.journal)
+        self._decisions = Journal(settings.journal_folder / interface.EVALUATION, settings.journal)
         self._listening: listening.Listening | None = None
         try:
             self._store = Store(settings.store_url, webhooks=settings.webhooks, now=clock.now())
@@ -83,15 +89,22 @@ class Service:
             )
         except (StoreError, OSError):
             self._journal.close()
+            self._decisions.close()
             raise
-        self._engine = Engine(
+        self._stages = Stages(
             pipeline=Pipeline(),
             journal=self._journal,
+            decisions=self._decisions,
             sink=self._store,
             clock=clock,
             health=self._health,
+            snapshots=Snapshots(settings.snapshot_file),
+            rereading=Rereading(
+                seconds=lambda now: restart.reread_seconds(self._store, settings.journal, now),
+                stored=self._store,
+            ),
             queue_bytes=settings.intake.queue_bytes,
-            reread_seconds=restart.reread_seconds(self._store, settings.journal, clock.now()),
+            tail_bytes=settings.intake.tail_bytes,
         )
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self.address = self._listening.address
@@ -112,7 +125,7 @@ class Service:
     def services(self) -> Services:
         """Return the parts that routes need."""
         return Services(
-            engine=self._engine,
+            stages=self._stages,
             store=self._store,
             settings=self._settings,
             clock=self._clock,
@@ -128,7 +141,8 @@ class Service:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, _already_stopping)
         scheduler = self._periodic_work()
-        self._engine.start()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        self._stages.start()
         self._deliverer.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         assert self._listening is not None  # noqa: S101  bound in __init__
@@ -136,7 +150,7 @@ class Service:
             self._server.run(sockets=[self._listening.socket])
         finally:
             scheduler.shutdown(wait=True)
-            self._engine.stop()
+            self._stages.stop()
             unsubscribe()
             self._deliverer.stop()
             self._store.close()
@@ -161,21 +175,24 @@ class Service:
         now = self._clock.now()
         try:
             self._health.journal_size.set(self._journal.trim(now))
-            self._store.trim(before=now - self._settings.store.keep_days * _DAY_SECONDS)
+            self._decisions.trim(now)
+            keep = self._settings.store
+            self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
+            self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))
 
     async def _started(self) -> None:
-        """Say where we listen, once payloads are really taken."""
-        await asyncio.to_thread(self._engine.wait_ready)
+        """Say where we listen; payloads are taken by now."""
         if self._listening is not None and self._listening.restricted:
-            _say(
-                f"no token is configured, so it listens on {self.address} only, not on "
-                f"{self._settings.http.listen}"
+            _LOG.warning(
+                "no token is configured: listening on loopback only",
+                address=self.address,
+                configured=self._settings.http.listen,
             )
         elif not self._settings.protected:
-            _say("no token is configured: anybody on this machine may read and write")
+            _LOG.warning("no token is configured: anybody on this machine may read and write")
         print(f"rankscope collector listens on {self.address}", flush=True)  # noqa: T201
         self.ready.set()
 

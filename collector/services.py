@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..vocabulary.clock import Clock
-from .engine import Engine
 from .health import Health
+from .stages import Stages
 
 if TYPE_CHECKING:
     from .settings import CollectorSettings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Services:
     """The parts of a running collector."""
 
-    engine: Engine[Any]
+    stages: Stages[Any]
     store: "Store"
     settings: "CollectorSettings"
     clock: Clock

@@ -50,7 +50,7 @@ class CollectorSettings(Section):
     journal: JournalSettings = JournalSettings()
     store: StoreSettings = StoreSettings()
     webhooks: tuple[WebhookSettings, ...] = Field(
-        default=(), description="Endpoints that are told about incidents"
+        default=(), description="Endpoints that are notified about incidents"
     )
 
     @property
@@ -62,6 +62,11 @@ class CollectorSettings(Section):
     def journal_folder(self) -> Path:
         """Return the folder of the journal's segments."""
         return self.data_dir / "journal"
+
+    @property
+    def snapshot_file(self) -> Path:
+        """Return the file of evaluation's state, from which a restart goes on."""
+        return self.data_dir / "snapshot"
 
     @property
     def store_url(self) -> str:

@@ -79,11 +79,13 @@ class RemoteWriteDecoder:
         self._table = table
         self._limit = limit
         self._known: dict[bytes, int] = {}
+        self._releases = table.releases
 
     def plain(self, data: bytes) -> MetricsBatch:
         """Return the samples of a decompressed WriteRequest; raises UndecodableError."""
-        if len(self._known) > self._limit:
+        if len(self._known) > self._limit or self._releases != self._table.releases:
             self._known.clear()
+            self._releases = self._table.releases
         walk = _Samples()
         try:
             for field, wire_type, start, end in wire.fields(data, 0, len(data)):

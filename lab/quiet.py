@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..collector.evaluation import Evaluation
+from ..collector.evaluation.schedule import Hooks, Schedule
 from ..collector.intake.payloads import Decoded
 from ..collector.pipeline import Pipeline
 from ..formats.otlp.columns import MetricsBatch
@@ -38,7 +38,7 @@ def incidents(seed: int, *, seconds: float) -> list[Incident]:
     def failed(_stage: str, error: Exception) -> None:
         raise error
 
-    evaluation = Evaluation(pipeline, changed=changed, failed=failed)
+    evaluation = Schedule(pipeline, Hooks(changed=changed, failed=failed))
     now = 0.0
     for at, what in made.batches(pipeline.table):
         now = max(now, at)

@@ -47,6 +47,18 @@ def schema() -> dict[str, Any]:
             "magnitude": _MAYBE_NUMBER,
             "detector": _TEXT,
             "text": _TEXT,
+            "ranks": _list(_RANKS),
+        }
+    )
+    handled = _object({"at": _TIME, "by": _TEXT, "note": _TEXT})
+    feedback = _object(
+        {
+            "at": _TIME,
+            "by": _TEXT,
+            "verdict": {"enum": ["correct", "wrong", "unsure"]},
+            "fault": {"anyOf": [fault, {"type": "null"}]},
+            "entity": {"type": ["string", "null"]},
+            "note": _TEXT,
         }
     )
     evidence = _object(
@@ -121,6 +133,14 @@ def schema() -> dict[str, Any]:
                 }
             ),
             "timeline": _list(_object({"at": _TIME, "kind": _TEXT, "text": _TEXT})),
+            "handling": _object(
+                {
+                    "acknowledged": {"anyOf": [handled, {"type": "null"}]},
+                    "assignee": {"type": ["string", "null"]},
+                    "resolved": {"anyOf": [handled, {"type": "null"}]},
+                    "feedback": _list(feedback),
+                }
+            ),
         }
     )
     return {

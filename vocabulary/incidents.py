@@ -12,6 +12,7 @@ from typing import Any, Literal
 from .entities import Entity
 from .faults import Severity
 from .ids import Fault, IncidentId
+from .ranks import Ranks
 from .times import rfc3339
 
 SCHEMA_VERSION = "1.0"
@@ -38,7 +39,10 @@ def shown(value: float | str | None) -> float | str | None:
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """What somebody notices: the job is slow, stalled, non-finite, crashed."""
+    """What somebody notices: the job is slow, stalled, non-finite, crashed.
+
+    `ranks` are those that stand out in it, empty where none does.
+    """
 
     kind: str
     entity: Entity
@@ -46,6 +50,7 @@ class Symptom:
     magnitude: float
     detector: str
     text: str
+    ranks: Ranks = field(default_factory=Ranks)
 
     def document(self) -> dict[str, Any]:
         """Return the symptom as the incident document shows it."""
@@ -56,6 +61,7 @@ class Symptom:
             "magnitude": number(self.magnitude),
             "detector": self.detector,
             "text": self.text,
+            "ranks": self.ranks.document(),
         }
 
 
@@ -208,6 +214,61 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Handled:
+    """Something that a person did, and when (seconds since the epoch)."""
+
+    at: float
+    by: str
+    note: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as the incident document shows it."""
+        return {"at": rfc3339(self.at), "by": self.by, "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Whether the first cause was right; `fault` and `entity` are what it really was."""
+
+    at: float
+    by: str
+    verdict: Literal["correct", "wrong", "unsure"]
+    fault: str | None = None
+    entity: str | None = None
+    note: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as the incident document shows it."""
+        return {
+            "at": rfc3339(self.at),
+            "by": self.by,
+            "verdict": self.verdict,
+            "fault": self.fault,
+            "entity": self.entity,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What people did about an incident."""
+
+    acknowledged: Handled | None = None
+    assignee: str | None = None
+    resolved: Handled | None = None
+    feedback: tuple[Feedback, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return it as the incident document shows it."""
+        return {
+            "acknowledged": None if self.acknowledged is None else self.acknowledged.document(),
+            "assignee": self.assignee,
+            "resolved": None if self.resolved is None else self.resolved.document(),
+            "feedback": [row.document() for row in self.feedback],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """One incident: symptoms of one cause, the ranked causes, the impact and the timeline."""
 
@@ -226,6 +287,7 @@ class Incident:
     root_cause: RootCause
     impact: Impact
     timeline: tuple[Moment, ...] = field(default=())
+    handling: Handling = field(default_factory=Handling)
 
     @property
     def job(self) -> str | None:
@@ -252,4 +314,5 @@ class Incident:
             "root_cause": self.root_cause.document(),
             "impact": self.impact.document(),
             "timeline": [row.document() for row in self.timeline],
+            "handling": self.handling.document(),
         }

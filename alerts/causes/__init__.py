@@ -1,1 +1,1 @@
-"""Which cause explains an incident best: a catalogue of evidence, and the log-odds engine."""
+"""Which causes explain what was found: a catalogue of evidence, log-odds, explaining-away."""

@@ -47,6 +47,8 @@ class Cause:
     actions: tuple[Advice, ...]
     checks: tuple[Advice, ...]
     runbook: str
+    essential_any: tuple[str, ...] = ()
+    """Words of `any`: of the predictions of each, at least one must be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         actions=tuple(_advice(part) for part in row["actions"]),
         checks=tuple(_advice(part) for part in row["checks"]),
         runbook=row["runbook"],
+        essential_any=tuple(row.get("essential_any", ())),
     )
 
 

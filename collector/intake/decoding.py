@@ -1,16 +1,22 @@
 """Bytes of a journal record to samples or events: the same code for intake, restart and replay."""
 
+import threading
+from collections.abc import Callable
+
 from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
 from ...formats.remote_write import RemoteWriteDecoder
+from .. import actions
 from ..journal.kinds import Kind
+from . import permits
 from .payloads import Decoded, Payload
 
 
 class Decoder:
-    """Decodes payloads in the order of the journal. Not thread-safe: the table is shared."""
+    """Decodes payloads into series of one table. For one thread."""
 
     def __init__(self, table: SeriesTable) -> None:
+        self.table = table
         self._metrics = decode.MetricsDecoder(table)
         self._remote_write = RemoteWriteDecoder(table)
 
@@ -29,6 +35,55 @@ class Decoder:
                 )
                 logs = read(payload.body)
                 return Decoded(events=logs.events, rejected=logs.rejected, reason=logs.reason)
-            case Kind.STOP:
+            case Kind.ACTION:
+                return Decoded(action=actions.unpack(payload.body))
+            case Kind.STOP | Kind.SKIPPED:
                 return Decoded()
-        return Decoded(metrics=batch, rejected=batch.rejected, reason=batch.reason)
+        return Decoded(
+            metrics=batch, table=self.table, rejected=batch.rejected, reason=batch.reason
+        )
+
+
+class Decoders:
+    """The decoders of a process, one for each set of jobs that tokens are limited to.
+
+    Each has a table of its own; evaluation translates their series to the pipeline's. So a payload
+    that is refused never reaches a table that others share, and what it left behind is dropped with
+    its decoder. Safe to call from any thread; one payload is decoded at a time.
+    """
+
+    def __init__(
+        self, new_table: Callable[[], SeriesTable], *, room: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`room` tells whether the pipeline's table takes new series."""
+        self._new_table = new_table
+        self._room = room
+        self._decoders: dict[tuple[str, ...], Decoder] = {}
+        self._lock = threading.Lock()
+
+    def decode(self, payload: Payload) -> Decoded:
+        """Return what the payload says.
+
+        Raises UndecodableError, and NotPermittedError where the sender may not send it.
+        """
+        with self._lock:
+            decoder = self._of(payload.jobs)
+            decoded = decoder.decode(payload)
+            if payload.jobs:
+                try:
+                    permits.check(decoded, payload.jobs, decoder.table)
+                except permits.NotPermittedError:
+                    del self._decoders[payload.jobs]
+                    raise
+            if decoder.table.full and self._room():
+                # Full of series that have ended meanwhile: the pipeline's has let go of them.
+                del self._decoders[payload.jobs]
+                if decoded.rejected:
+                    decoded = self._of(payload.jobs).decode(payload)
+            return decoded
+
+    def _of(self, jobs: tuple[str, ...]) -> Decoder:
+        found = self._decoders.get(jobs)
+        if found is None:
+            found = self._decoders[jobs] = Decoder(self._new_table())
+        return found

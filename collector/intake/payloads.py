@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formats.otlp.columns import MetricsBatch, PayloadLayout
+from ...formats.otlp.columns import MetricsBatch, PayloadLayout, SeriesTable
 from ...vocabulary.samples import Event
+from ..actions import Entered
 from ..journal.kinds import Kind
 
 
@@ -22,10 +23,15 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a payload says: `metrics` or `events`; what of it is not kept, and why."""
+    """What a payload says: `metrics`, `events` or an `action`; what of it is not kept, and why.
+
+    `table` is the one that the series of `metrics` are numbered in.
+    """
 
     metrics: MetricsBatch | None = None
     events: Sequence[Event] = ()
+    action: Entered | None = None
+    table: SeriesTable | None = None
     rejected: int = 0
     reason: str = ""
 
@@ -36,7 +42,9 @@ class Decoded:
 
     @property
     def accepted(self) -> int:
-        """Return how many samples or events it holds."""
+        """Return how many samples, events or actions it holds."""
+        if self.action is not None:
+            return 1
         return len(self.events) if self.metrics is None else len(self.metrics.columns.at)
 
 

@@ -83,10 +83,10 @@ def router(services: Services) -> APIRouter:
 
 
 class Intake:
-    """Reads requests, hands payloads to the engine, and answers in the sender's own encoding."""
+    """Reads requests, hands payloads on, and answers in the sender's own encoding."""
 
     def __init__(self, services: Services) -> None:
-        self._engine = services.engine
+        self._stages = services.stages
         self._health = services.health
         self._limit = services.settings.intake.body_limit_bytes
         self._room = bodies.Room(services.settings.intake.buffer_bytes)
@@ -164,10 +164,10 @@ class Intake:
             body = await self._unpack(body, bodies.unsnap)
         elif encoding := request.headers.get("content-encoding", "").strip().lower():
             body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
-        # Whoever guards the door says here whom it let in, and for which jobs.
+        # Authentication says here who sends, and for which jobs.
         principal = getattr(request.state, "principal", None)
         payload = Payload(kind, body, () if principal is None else principal.jobs)
-        return await asyncio.wrap_future(self._engine.submit(payload))
+        return await asyncio.wrap_future(self._stages.submit(payload))
 
     async def _unpack(self, body: bytes, unpack: Callable[..., bytes]) -> bytes:
         if len(body) <= _INLINE_BYTES:

@@ -18,3 +18,9 @@ class IntakeSettings(Section):
     queue_bytes: int = Field(
         default=256 << 20, ge=1024, description="Bytes of payloads waiting for the journal"
     )
+    tail_bytes: int = Field(
+        default=256 << 20,
+        ge=1024,
+        description="Memory of payloads that wait for evaluation; what does not fit is read back "
+        "from the journal",
+    )

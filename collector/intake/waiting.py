@@ -1,4 +1,4 @@
-"""Payloads that wait for the engine, bounded in bytes, each with the future of its answer."""
+"""Payloads that wait for the journal, bounded in bytes, each with the future of its answer."""
 
 import threading
 from collections import deque

@@ -1,7 +1,7 @@
-"""The journal of a collector: entries appended with one fsync a group, and read back in order."""
+"""A partition of the journal as files: one fsync a group of entries, and read back in order."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -9,6 +9,7 @@ import structlog
 from ...formats import segments
 from . import columns
 from .entries import Entry
+from .interface import Offset, Written
 from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE, Kind
 from .settings import JournalSettings
 
@@ -18,19 +19,12 @@ _SECOND_NS = 1_000_000_000
 _HEADER_BYTES = 64
 """More than stands before the payload of a record in a file."""
 _KINDS = frozenset(Kind)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a group: the first `entries` of it are safe; `failure` stopped the others."""
-
-    entries: int
-    bytes: int
-    failure: OSError | None = None
+_CONTEXT = frozenset((METRICS_TEMPLATE,))
+"""What a reader needs from before its offset."""
 
 
 class Journal:
-    """The segments of one folder, which it locks. For one thread, except for `trim`.
+    """The segments of one folder, which it locks. One thread writes, any thread reads and trims.
 
     Raises segments.LockedError when another process writes there already, OSError when the folder
     cannot be used.
@@ -44,29 +38,45 @@ class Journal:
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Append the entries, make them durable, and say how many are."""
-        done = size = 0
+        durable = done = size = 0
         failure: OSError | None = None
+        ends: list[Offset] = []
         try:
             if self._writer is None:
                 self._writer = self._open()
             for entry in entries:
+                file = self._writer.writing
                 size += self._append(self._writer, entry)
+                if self._writer.writing != file:
+                    # Another file began, so the one before it was full and is on the disk.
+                    durable = done
+                ends.append(self._writer.position)
                 done += 1
         except OSError as error:
             failure = error
         except segments.LockedError as error:
             return Written(0, 0, OSError(0, str(error)))
-        if done and self._writer is not None:
-            try:
-                self._writer.sync()
-            except OSError as error:
-                # What the kernel could not write it may have forgotten: this file is not to be
-                # trusted any more, and nothing is to stand behind a gap.
-                self._abandon()
-                return Written(0, 0, error)
-        return Written(done, size, failure)
+        if self._writer is None or not entries:
+            return Written(0, 0, failure)
+        try:
+            self._writer.sync()
+        except OSError as error:
+            # What the kernel could not write it may have forgotten: this file is not to be
+            # trusted any more, and nothing is to stand behind a gap.
+            self._abandon()
+            return Written(durable, size, error, ends[:durable])
+        return Written(done, size, failure, ends)
 
-    def latest(self, seconds: float) -> Iterator[Entry]:
+    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+        """Yield the entries after an offset, each with the offset after it, up to the end.
+
+        Damage costs the rest of its segment and is logged: who reads takes what there is.
+        """
+        for file in segments.segments(self._folder):
+            if after is None or file.name >= after[0]:
+                yield from _undamaged(file, after)
+
+    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
         """Yield the entries of the last time range, counted from the newest entry.
 
         Damage costs the rest of its segment and is logged: a restart takes what it can get.
@@ -76,7 +86,7 @@ class Journal:
         start = len(files)
         while newest_ns is None and start > 0:
             start -= 1
-            for entry in _undamaged(files[start]):
+            for entry, _ in _undamaged(files[start]):
                 newest_ns = entry.at_ns
         if newest_ns is None:
             return
@@ -84,9 +94,22 @@ class Journal:
         while start > 0 and not _begins_before(files[start], since_ns):
             start -= 1
         for file in files[start:]:
-            for entry in _undamaged(file):
+            for entry, end in _undamaged(file):
                 if entry.at_ns >= since_ns:
-                    yield entry
+                    yield entry, end
+
+    def holds(self, offset: Offset) -> bool:
+        """Tell whether nothing after this offset has been trimmed, and it can be one of ours."""
+        files = segments.segments(self._folder)
+        return any(file.name == offset[0] and file.stat().st_size >= offset[1] for file in files)
+
+    def last_at_ns(self) -> int | None:
+        """Return the receive time of the newest entry, None where there is none."""
+        for file in reversed(segments.segments(self._folder)):
+            newest = segments.last_at_ns(file)
+            if newest is not None:
+                return newest
+        return None
 
     def trim(self, now: float) -> int:
         """Let go of segments beyond the age or the size kept; return the bytes that are left."""
@@ -137,6 +160,8 @@ class Journal:
         self._templates.clear()
         try:
             if writer is not None:
+                with contextlib.suppress(OSError):
+                    writer.drop_unsynced()
                 writer.close()
         except OSError as error:
             _LOG.warning("a segment could not be closed cleanly", error=str(error))
@@ -147,16 +172,22 @@ def read(place: Path) -> Iterator[Entry]:
 
     A record cut off at the end of a file is what a crash leaves, and was never acknowledged.
     """
+    return (entry for entry, _ in _read(place, None))
+
+
+def _read(place: Path, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
     templates: dict[int, columns.Template] = {}
     segment = ""
-    for record in segments.read(place):
+    for record in segments.read(place, after=after, context=_CONTEXT):
         if record.segment != segment:
             segment = record.segment
             templates.clear()
         try:
-            yield _entry(record, templates)
+            entry = _entry(record, templates)
         except columns.ColumnsError as error:
             raise segments.SegmentError(f"{segment} at {record.offset}: {error}") from error
+        if after is None or (segment, record.offset) >= after:
+            yield entry, (segment, record.end)
 
 
 def _entry(record: segments.Record, templates: dict[int, columns.Template]) -> Entry:
@@ -178,13 +209,15 @@ def _entry(record: segments.Record, templates: dict[int, columns.Template]) -> E
     return Entry(Kind(kind), record.at_ns, body)
 
 
-def _undamaged(file: Path) -> Iterator[Entry]:
+def _undamaged(file: Path, after: Offset | None = None) -> Iterator[tuple[Entry, Offset]]:
     try:
-        yield from read(file)
+        yield from _read(file, after)
+    except FileNotFoundError:
+        return  # trimmed meanwhile
     except (segments.SegmentError, OSError) as error:
         _LOG.error("a journal segment is damaged: the rest of it is passed over", error=str(error))
 
 
 def _begins_before(file: Path, at_ns: int) -> bool:
     first = next(_undamaged(file), None)
-    return first is not None and first.at_ns <= at_ns
+    return first is not None and first[0].at_ns <= at_ns

@@ -13,6 +13,10 @@ class Kind(IntEnum):
     METRICS_JSON = 3
     LOGS_JSON = 4
     REMOTE_WRITE = 5
+    ACTION = 8
+    """JSON: something a person did (see `actions`)."""
+    SKIPPED = 9
+    """JSON: seconds that evaluation skipped; only in the partition "evaluation"."""
 
 
 METRICS_TEMPLATE = 6

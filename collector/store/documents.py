@@ -1,7 +1,8 @@
 """An incident's document as it is kept and as it is shown, with what people did.
 
-The machine's document is never edited. What people did lies over it: status, `handling`, entries of
-the timeline, and `confirmed` where somebody said that the first cause was right.
+The state machine's document is never edited, and says itself what people did. Only what they did
+about an incident that the machine had given up lies over it: status, `handling`, entries of the
+timeline. `confirmed` stands where somebody said that the first cause was right.
 """
 
 import hashlib
@@ -15,13 +16,17 @@ from ...vocabulary.times import parse, rfc3339
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person did: kind is ack, assign, resolve or feedback."""
+    """One thing a person did: kind is ack, assign, resolve or feedback.
+
+    `settled`: the state machine took it, so the document says what it did.
+    """
 
     kind: str
     at: float
     author: str
     note: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    settled: bool = False
 
 
 def written(document: Mapping[str, Any]) -> str:
@@ -35,35 +40,41 @@ def digest(text: str) -> str:
 
 
 def status(machine: str, actions: Sequence[Action]) -> str:
-    """Return the status that people see: what is resolved stays so, whoever said it."""
-    kinds = {action.kind for action in actions}
+    """Return the status that people see: the machine's, unless it did not take what they did."""
+    kinds = {action.kind for action in actions if not action.settled}
     if machine == "resolved" or "resolve" in kinds:
         return "resolved"
     return "acknowledged" if "ack" in kinds or machine == "acknowledged" else "open"
 
 
 def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, Any]:
-    """Return the machine's document with what people did laid over it."""
-    first = {kind: next((row for row in actions if row.kind == kind), None) for kind in _ONCE}
-    assigned = [row.details["assignee"] for row in actions if row.kind == "assign"]
-    feedback = [_feedback(row) for row in actions if row.kind == "feedback"]
+    """Return the machine's document; what people did that it did not take is laid over it."""
+    over = [action for action in actions if not action.settled]
+    held = document.get("handling") or {}
+    first = {kind: next((row for row in over if row.kind == kind), None) for kind in _ONCE}
+    assigned = [row.details["assignee"] for row in over if row.kind == "assign"]
+    feedback = [
+        *held.get("feedback", ()),
+        *(_feedback(row) for row in over if row.kind == "feedback"),
+    ]
     laid = dict(document)
-    laid["status"] = status(document["status"], actions)
-    resolved_at = [document["resolved_at"]] if document["resolved_at"] else []
-    resolved_at += [rfc3339(first["resolve"].at)] if first["resolve"] else []
-    laid["resolved_at"] = min(resolved_at, default=None)
-    if actions:
-        laid["updated_at"] = max(document["updated_at"], *(rfc3339(row.at) for row in actions))
+    laid["status"] = status(document["status"], over)
+    if first["resolve"]:
+        resolved_at = [rfc3339(first["resolve"].at)]
+        resolved_at += [document["resolved_at"]] if document["resolved_at"] else []
+        laid["resolved_at"] = min(resolved_at)
+    if over:
+        laid["updated_at"] = max(document["updated_at"], *(rfc3339(row.at) for row in over))
         laid["timeline"] = sorted(
-            [*document["timeline"], *(_moment(row) for row in actions)],
+            [*document["timeline"], *(_moment(row) for row in over)],
             key=lambda row: parse(row["at"]),
         )
     if feedback and feedback[-1]["verdict"] == "correct":
         laid["root_cause"] = {**document["root_cause"], "status": "confirmed"}
     laid["handling"] = {
-        "acknowledged": _brief(first["ack"]),
-        "assignee": assigned[-1] if assigned else None,
-        "resolved": _brief(first["resolve"]),
+        "acknowledged": held.get("acknowledged") or _brief(first["ack"]),
+        "assignee": assigned[-1] if assigned else held.get("assignee"),
+        "resolved": held.get("resolved") or _brief(first["resolve"]),
         "feedback": feedback,
     }
     return laid

@@ -6,14 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from ...alerts.ports import IncidentChange
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Incident
-from . import documents
-from .documents import Action
-from .errors import UnknownIdError
+from . import documents, handling
 from .tables import actions, incident_jobs, incidents
 
 
@@ -63,7 +73,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
     row = db.execute(select(incidents).where(incidents.c.id == incident.id)).one_or_none()
     if row is not None and _known(row, incident):
         return None
-    done = people(db, incident.id)
+    done = handling.of(db, incident.id)
     # Who asked for info hears of it, though it pages nobody; its endless small news are no news.
     notify = change.notify or (incident.severity == "info" and change.kind != "incident.updated")
     values = _columns(incident, text, documents.status(incident.status, done))
@@ -73,10 +83,14 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
         db.execute(insert(incidents).values(id=incident.id, revision=1, **values))
     else:
         kind = "incident.updated" if change.kind == "incident.opened" else change.kind
-        # Opened is said once, and after people resolved it nobody wants to hear more.
-        notify = notify and change.kind != "incident.opened" and row.status != "resolved"
-        if row.resolved_at is not None:
+        # Opened is said once, and nobody wants to hear more of what people resolved without the
+        # state machine, which had given it up.
+        people_resolved = row.status == "resolved" and row.machine_status != "resolved"
+        notify = notify and change.kind != "incident.opened" and not people_resolved
+        if people_resolved:
             values["resolved_at"] = row.resolved_at
+        if incident.status == "acknowledged" and row.acknowledged_at is None:
+            values["acknowledged_at"] = incident.updated_at
         db.execute(
             update(incidents)
             .where(incidents.c.id == incident.id)
@@ -86,13 +100,22 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
     return Recorded(kind, incident.updated_at, documents.shown(document, done), notify, key)
 
 
-def _known(row: Row[Any], incident: Incident) -> bool:
-    """Tell whether the store is as far as this change, or farther.
+def trim(db: Connection, *, before: float) -> int:
+    """Delete resolved incidents without a change since then; return how many."""
+    over = select(incidents.c.id).where(
+        incidents.c.status == "resolved", incidents.c.updated_at < before
+    )
+    db.execute(delete(actions).where(actions.c.incident.in_(over)))
+    db.execute(delete(incident_jobs).where(incident_jobs.c.incident.in_(over)))
+    gone = db.execute(
+        delete(incidents).where(incidents.c.status == "resolved", incidents.c.updated_at < before)
+    )
+    return gone.rowcount
 
-    Evaluation gives an incident at most one document at each `now`, and after the last one,
-    resolved, its id stands for nothing more: what comes back later has another onset and id.
-    """
-    return bool(incident.updated_at <= row.machine_updated_at or row.machine_status == "resolved")
+
+def _known(row: Row[Any], incident: Incident) -> bool:
+    """Tell whether the store is as far as this change: each has its own time."""
+    return bool(incident.updated_at <= row.machine_updated_at)
 
 
 def _columns(incident: Incident, text: str, status: str) -> dict[str, Any]:
@@ -119,59 +142,17 @@ def _keep_jobs(db: Connection, incident: Incident) -> None:
         db.execute(insert(incident_jobs), rows)
 
 
-def people(db: Connection, incident: str) -> list[Action]:
-    """Return what people did about an incident, in order."""
-    rows = db.execute(
-        select(actions).where(actions.c.incident == incident).order_by(actions.c.number)
-    )
-    return [_action(row) for row in rows]
+def known(db: Connection, identities: Sequence[str]) -> dict[str, str]:
+    """Return the status of each of these incidents that there is."""
+    query = select(incidents.c.id, incidents.c.status).where(incidents.c.id.in_(identities))
+    return {row.id: row.status for row in db.execute(query)}
 
 
-def _action(row: Row[Any]) -> Action:
-    return Action(row.kind, row.at, row.author, row.note, json.loads(row.details))
-
-
-def act(db: Connection, incident: str, action: Action) -> Recorded | None:
-    """Write what a person did; return None when it changes nothing (acknowledged twice).
-
-    Raises UnknownIdError.
-    """
-    row = db.execute(select(incidents).where(incidents.c.id == incident)).one_or_none()
-    if row is None:
-        raise UnknownIdError(f"there is no incident {incident}")
-    done = people(db, incident)
-    if action.kind == "ack" and (row.status != "open"):
-        return None
-    if action.kind == "resolve" and row.status == "resolved":
-        return None
-    number = db.execute(
-        insert(actions).values(
-            incident=incident,
-            kind=action.kind,
-            at=action.at,
-            author=action.author,
-            note=action.note,
-            details=documents.written(action.details),
-        )
-    ).inserted_primary_key
-    done.append(action)
-    values: dict[str, Any] = {
-        "status": documents.status(row.machine_status, done),
-        "updated_at": max(row.updated_at, action.at),
-    }
-    if action.kind == "ack":
-        values["acknowledged_at"] = action.at
-    if action.kind == "resolve":
-        values["resolved_at"] = action.at
-    db.execute(update(incidents).where(incidents.c.id == incident).values(**values))
-    kinds = {"ack": "incident.acknowledged", "resolve": "incident.resolved"}
-    return Recorded(
-        kind=kinds.get(action.kind, "incident.updated"),
-        at=action.at,
-        document=documents.shown(json.loads(row.document), done),
-        notify=action.kind in kinds,
-        key=f"action {number[0] if number else 0}",
-    )
+def last_change(db: Connection, job: str) -> float | None:
+    """Return when evaluation last changed an incident of a job, None: never."""
+    mine = and_(incident_jobs.c.incident == incidents.c.id, incident_jobs.c.job == job)
+    query = select(func.max(incidents.c.machine_updated_at)).where(exists().where(mine))
+    return db.execute(query).scalar_one_or_none()
 
 
 def find(db: Connection, incident: str) -> dict[str, Any] | None:
@@ -179,7 +160,7 @@ def find(db: Connection, incident: str) -> dict[str, Any] | None:
     row = db.execute(select(incidents.c.document).where(incidents.c.id == incident)).one_or_none()
     if row is None:
         return None
-    return documents.shown(json.loads(row.document), people(db, incident))
+    return documents.shown(json.loads(row.document), handling.of(db, incident))
 
 
 def page(
@@ -204,7 +185,7 @@ def page(
             break
         place = (found[-1].opened_at, found[-1].id)
     more, rows = len(rows) > limit, rows[:limit]
-    done = _people_of(db, [row.id for row, _ in rows])
+    done = handling.of_each(db, [row.id for row, _ in rows])
     items = [documents.shown(document, done.get(row.id, [])) for row, document in rows]
     return Page(items, _cursor(rows[-1][0].opened_at, rows[-1][0].id) if more else None)
 
@@ -232,16 +213,6 @@ def _query(wanted: Filter, place: tuple[float, str] | None) -> Select[Any, Any, 
             )
         )
     return query.order_by(incidents.c.opened_at.desc(), incidents.c.id.desc())
-
-
-def _people_of(db: Connection, ids: Sequence[str]) -> dict[str, list[Action]]:
-    if not ids:
-        return {}
-    rows = db.execute(select(actions).where(actions.c.incident.in_(ids)).order_by(actions.c.number))
-    done: dict[str, list[Action]] = {}
-    for row in rows:
-        done.setdefault(row.incident, []).append(_action(row))
-    return done
 
 
 def _cursor(opened_at: float, incident: str) -> str:

@@ -1,13 +1,13 @@
 """Rows of mutes: silences and maintenance windows. They hold deliveries back, never incidents."""
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, and_, delete, insert, select
 
+from ...alerts.actions import Action
 from ...alerts.notify import routing
 from ...alerts.notify.routing import Matcher
 from .errors import UnknownIdError
@@ -36,13 +36,42 @@ class Mute:
         return "active" if now < self.ends_at else "expired"
 
 
-def add(db: Connection, mute: Mute) -> Mute:
-    """Write a mute under a new id and return it with that."""
-    identity = secrets.token_hex(8)
+def entered(identity: str, action: Action, now: float) -> Mute:
+    """Return the mute that an action asks for; its id is the action's."""
+    detail = action.detail
+    return Mute(
+        id=identity,
+        kind="maintenance" if action.kind == "maintenance" else "silence",
+        matchers=tuple(
+            Matcher(str(name), tuple(patterns), bool(negate))
+            for name, patterns, negate in detail["matchers"]
+        ),
+        starts_at=float(detail["starts_at"]),
+        ends_at=float(detail["ends_at"]),
+        author=action.by,
+        comment=str(detail.get("comment", "")),
+        created_at=now,
+    )
+
+
+def detail(mute: Mute) -> dict[str, Any]:
+    """Return what `entered` needs in an action's detail."""
+    return {
+        "matchers": [[row.name, list(row.patterns), row.negate] for row in mute.matchers],
+        "starts_at": mute.starts_at,
+        "ends_at": mute.ends_at,
+        "comment": mute.comment,
+    }
+
+
+def add(db: Connection, mute: Mute) -> None:
+    """Write a mute, unless there is one of its id."""
+    if db.execute(select(mutes.c.id).where(mutes.c.id == mute.id)).one_or_none() is not None:
+        return
     matchers = [[row.name, list(row.patterns), row.negate] for row in mute.matchers]
     db.execute(
         insert(mutes).values(
-            id=identity,
+            id=mute.id,
             kind=mute.kind,
             matchers=json.dumps(matchers),
             starts_at=mute.starts_at,
@@ -52,16 +81,15 @@ def add(db: Connection, mute: Mute) -> Mute:
             created_at=mute.created_at,
         )
     )
-    return Mute(
-        identity,
-        mute.kind,
-        mute.matchers,
-        mute.starts_at,
-        mute.ends_at,
-        mute.author,
-        mute.comment,
-        mute.created_at,
-    )
+
+
+def find(db: Connection, kind: MuteKind, identity: str) -> Mute:
+    """Return one. Raises UnknownIdError."""
+    query = select(mutes).where(and_(mutes.c.id == identity, mutes.c.kind == kind))
+    row = db.execute(query).one_or_none()
+    if row is None:
+        raise UnknownIdError(f"there is no {kind} {identity}")
+    return _mute(row)
 
 
 def every(db: Connection, kind: MuteKind) -> list[Mute]:
@@ -71,11 +99,9 @@ def every(db: Connection, kind: MuteKind) -> list[Mute]:
     return [_mute(row) for row in rows]
 
 
-def remove(db: Connection, kind: MuteKind, identity: str) -> None:
-    """Delete one. Raises UnknownIdError."""
-    result = db.execute(delete(mutes).where(and_(mutes.c.id == identity, mutes.c.kind == kind)))
-    if result.rowcount == 0:
-        raise UnknownIdError(f"there is no {kind} {identity}")
+def discard(db: Connection, identity: str) -> None:
+    """Delete one, where there is such a one."""
+    db.execute(delete(mutes).where(mutes.c.id == identity))
 
 
 def active(db: Connection, now: float) -> list[Mute]:

@@ -1,4 +1,4 @@
-"""The store's door: what the engine, the API and the deliverer ask of it, a transaction each.
+"""What the storing stage, the API and the deliverer ask of the store, a transaction each.
 
 Safe to call from any thread. Whoever subscribes hears of each change after it is kept.
 """
@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
-from . import costs, endpoints, incidents, mutes, outbox
+from ..actions import Entered
+from . import costs, endpoints, handling, incidents, mutes, outbox
 from .costs import Costs
 from .database import Database
-from .documents import Action
 from .endpoints import Registered
 from .incidents import Filter, Page, Recorded
 from .mutes import Mute, MuteKind
@@ -105,32 +105,44 @@ class Store:
         with self._database.read() as db:
             return incidents.find(db, identity)
 
+    def known(self, identities: Sequence[str]) -> dict[str, str]:
+        """Return the status of each of these incidents that there is."""
+        with self._database.read() as db:
+            return incidents.known(db, identities)
+
+    def last_change(self, job: str) -> float | None:
+        """Return when evaluation last changed an incident of a job, None: never (epoch s)."""
+        with self._database.read() as db:
+            return incidents.last_change(db, job)
+
     # What people do
 
-    def act(self, incident: str, action: Action) -> dict[str, Any]:
-        """Keep what a person did and return the document after it. Raises UnknownIdError."""
-        with self._database.write() as db:
-            done = incidents.act(db, incident, action)
-            news = [done] if done else []
-            self._enqueue(db, news, action.at)
-            document = incidents.find(db, incident) or {}
-        self._tell(news)
-        return document
+    def enter(self, entered: Entered, changes: Sequence[IncidentChange], now: float) -> None:
+        """Keep what a person did, received at `now`, and the changes it made, each only once.
 
-    def mute(self, mute: Mute) -> Mute:
-        """Keep a silence or maintenance window and return it with its id."""
+        An incident or a mute that is not there is passed over: who enters actions looks first.
+        """
+        action = entered.action
         with self._database.write() as db:
-            return mutes.add(db, mute)
+            news: list[Recorded] = []
+            if action.kind in ("silence", "maintenance"):
+                mutes.add(db, mutes.entered(entered.id, action, now))
+            elif action.kind == "unsilence":
+                mutes.discard(db, str(action.detail.get("mute", "")))
+            elif action.incident is not None:
+                news = handling.enter(db, entered, changes)
+            self._enqueue(db, news, now)
+        self._tell(news)
 
     def mutes(self, kind: MuteKind) -> list[Mute]:
         """Return all silences or maintenance windows, the newest first."""
         with self._database.read() as db:
             return mutes.every(db, kind)
 
-    def unmute(self, kind: MuteKind, identity: str) -> None:
-        """Delete a silence or maintenance window. Raises UnknownIdError."""
-        with self._database.write() as db:
-            mutes.remove(db, kind, identity)
+    def find_mute(self, kind: MuteKind, identity: str) -> Mute:
+        """Return a silence or maintenance window. Raises UnknownIdError."""
+        with self._database.read() as db:
+            return mutes.find(db, kind, identity)
 
     # Who is notified
 
@@ -216,6 +228,11 @@ class Store:
         """Delete finished messages older than that; return how many."""
         with self._database.write() as db:
             return outbox.trim(db, before=before)
+
+    def trim_incidents(self, *, before: float) -> int:
+        """Delete resolved incidents without a change since then; return how many."""
+        with self._database.write() as db:
+            return incidents.trim(db, before=before)
 
     # What it all adds up to
 

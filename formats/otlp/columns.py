@@ -1,87 +1,25 @@
 """What decoding gives: points as parallel columns, their series as small integers."""
 
-import sys
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...vocabulary.samples import Attributes, Event, Resource
+from ...vocabulary.samples import Event
+from .series import FULL, SKIP, Series, SeriesTable
 
-FULL = -1
-"""The series id of a point for which the table has no room."""
-
-SKIP = -2
-"""The series id of a point that is accepted and not kept: nothing is recorded, or nobody looks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One series: who speaks, which metric, and the attributes of its points, sorted by name."""
-
-    resource: Resource
-    metric: str
-    attributes: Attributes
-
-
-class SeriesTable:
-    """An append-only register of series; ids are dense integers from 0 in order of appearance.
-
-    Bounded: past `capacity` series new ones get FULL, and known ones live on. Metrics in `unkept`
-    get SKIP: where an attribute counts up, as a sequence number does, each point is a new series.
-    """
-
-    def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
-        self._capacity = capacity
-        self._unkept = unkept
-        self._series: list[Series] = []
-        self._ids: dict[Any, dict[str, dict[Any, int]]] = {}
-        self._shared: dict[Any, Attributes] = {}
-
-    def intern(self, resource: Resource, metric: str, attributes: Attributes) -> int:
-        """Return the id of a series, a new one if needed, or FULL or SKIP."""
-        if metric in self._unkept:
-            return SKIP
-        of_resource = self._ids.setdefault(_resource_identity(resource), {})
-        of_metric = of_resource.setdefault(sys.intern(metric), {})
-        identity = _identity(attributes)
-        series = of_metric.get(identity)
-        if series is None:
-            if len(self._series) >= self._capacity:
-                return FULL
-            series = len(self._series)
-            # A rank's forty metrics carry equal attributes: hold them once.
-            identity_is_attributes = identity is attributes
-            attributes = self._shared.setdefault(identity, attributes)
-            of_metric[attributes if identity_is_attributes else identity] = series
-            self._series.append(Series(resource, sys.intern(metric), attributes))
-        return series
-
-    def __getitem__(self, series: int) -> Series:
-        return self._series[series]
-
-    def __len__(self) -> int:
-        return len(self._series)
-
-
-def _identity(attributes: Attributes) -> Any:
-    """Return what distinguishes attributes where == does not: True from 1, and NaN equal to itself.
-
-    Texts and integers, nearly always all there is, are distinguished by == and stand for
-    themselves.
-    """
-    if all(type(value) is str or type(value) is int for _, value in attributes):
-        return attributes
-    return tuple((name, type(value).__name__, repr(value)) for name, value in attributes)
-
-
-def _resource_identity(resource: Resource) -> Any:
-    extra = _identity(resource.extra)
-    if extra is resource.extra:
-        return resource
-    named = (resource.host, resource.job, resource.attempt, resource.cluster, resource.service)
-    return (*named, extra)
+__all__ = [
+    "FULL",
+    "SKIP",
+    "Columns",
+    "LogsBatch",
+    "MetricsBatch",
+    "PayloadLayout",
+    "Rejections",
+    "Series",
+    "SeriesTable",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 
 from .columns import FULL, SKIP, Columns, MetricsBatch, Rejections
 from .errors import UndecodableError
-from .streams import Stream, Streams, blank
+from .streams import Streams, blank
 from .times import NS
 
 CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE
@@ -32,7 +32,7 @@ UNKEPT = {
 
 @dataclass(slots=True)
 class Points:
-    """Points on their way into columns; `at` in nanoseconds."""
+    """Points with ids of a series table on their way into columns; `at` in nanoseconds."""
 
     series: "array[int]" = field(default_factory=lambda: array("i"))
     at: "array[int]" = field(default_factory=lambda: array("Q"))
@@ -66,16 +66,46 @@ def parse(body: bytes) -> ExportMetricsServiceRequest:
 
 def read(request: ExportMetricsServiceRequest, streams: Streams) -> MetricsBatch:
     """Return the points of a request, which is altered on the way."""
-    points = Points()
+    points = Named(streams)
     for of_resource in request.resource_metrics:
-        resource = of_resource.resource.SerializeToString()
+        resource = streams.resource(of_resource.resource.SerializeToString())
         for scope in of_resource.scope_metrics:
             for metric in scope.metrics:
-                _metric(metric, resource, streams, points)
+                _metric(metric, resource, points)
     return points.batch()
 
 
-def _metric(metric: Any, resource: bytes, streams: Streams, points: Points) -> None:
+class Named:
+    """Points by the numbers of what names them, on their way into columns."""
+
+    def __init__(self, streams: Streams) -> None:
+        self.streams = streams
+        self.rejections = Rejections()
+        self.at = array("Q")
+        self.value = array("d")
+        self._numbers: tuple[array[int], ...] = (array("q"), array("q"), array("q"))
+
+    def add(self, resource: int, metric: int, attributes: int, at: int, value: float) -> None:
+        """Take a point; `at` in nanoseconds."""
+        for column, number in zip(self._numbers, (resource, metric, attributes), strict=True):
+            column.append(number)
+        self.at.append(at)
+        self.value.append(value)
+
+    def batch(self) -> MetricsBatch:
+        """Return the points as a batch."""
+        numbers = (np.frombuffer(column, np.int64) for column in self._numbers)
+        series = self.streams.table.intern_many(*numbers)
+        at, value = np.frombuffer(self.at, np.uint64), np.frombuffer(self.value, np.float64)
+        timeless = at == 0
+        self.rejections.add(NO_TIME, int(timeless.sum()))
+        self.rejections.add(NO_ROOM, int((~timeless & (series == FULL)).sum()))
+        kept = ~timeless & (series != FULL)
+        columns = Columns(series[kept], seconds(at[kept]), value[kept])
+        return MetricsBatch(columns, self.rejections.total, self.rejections.text("points"))
+
+
+def _metric(metric: Any, resource: int, points: Named) -> None:
     kind = metric.WhichOneof("data")
     if kind is None:
         return
@@ -85,11 +115,13 @@ def _metric(metric: Any, resource: bytes, streams: Streams, points: Points) -> N
     elif kind == "sum" and data.aggregation_temporality != CUMULATIVE:
         points.rejections.add(NOT_CUMULATIVE, len(data.data_points))
     elif data.data_points:
-        _walk(data.data_points, streams.of(resource, metric.name), points)
+        number = points.streams.table.metric(metric.name)
+        if points.streams.table.kept(number):
+            _walk(data.data_points, resource, number, points)
 
 
-def _walk(data_points: Any, stream: Stream, points: Points) -> None:
-    known = stream.known
+def _walk(data_points: Any, resource: int, metric: int, points: Named) -> None:
+    known = points.streams.tails
     for point in data_points:
         at = point.time_unix_nano
         if point.HasField("as_double"):
@@ -99,18 +131,12 @@ def _walk(data_points: Any, stream: Stream, points: Points) -> None:
         else:
             value = None
         tail = blank(point)
-        series = known.get(tail)
-        if series is None:
-            series = stream.learn(tail, point)
-        if series == SKIP:
+        number = known.get(tail)
+        if number is None:
+            number = points.streams.learn(tail, point)
+        if number == SKIP:
             continue
         if value is None:
             points.rejections.add(NO_VALUE)
-        elif at == 0:
-            points.rejections.add(NO_TIME)
-        elif series == FULL:
-            points.rejections.add(NO_ROOM)
         else:
-            points.series.append(series)
-            points.at.append(at)
-            points.value.append(value)
+            points.add(resource, metric, number, at, value)

@@ -7,12 +7,14 @@ sums, points of [start time] time value attributes. Anything else raises Unusual
 The bytes must have been parsed as a request before: what is passed over here is not checked again.
 """
 
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
+import numpy as np
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
 from ..wire import WireError, read_varint
-from .columns import Rejections
+from .columns import SKIP, Rejections
 from .general import CUMULATIVE, NOT_CUMULATIVE
-from .streams import Stream, Streams, blank
+from .series import Ids
+from .streams import Streams
 
 # Tags: field number << 3 | wire type. The same number means another field at another level.
 _ONE, _TWO, _THREE = 0x0A, 0x12, 0x1A  # length-delimited fields 1, 2 and 3
@@ -28,14 +30,14 @@ class UnusualError(Exception):
 class LayoutScan:
     """What one pass finds: parallel lists, one entry a point, in the order of the payload.
 
-    `times` and `values` are the offsets of the 8 bytes, `series` ids with SKIP and FULL; `starts`
-    are the offsets of start times; `rejections` counts what no later request of the same layout
-    can change.
+    `times` and `values` are the offsets of the 8 bytes, `attributes` numbers of attribute sets or
+    SKIP; `starts` are the offsets of start times; `rejections` counts what no later request of the
+    same layout can change.
     """
 
     __slots__ = (
-        *("_body", "_heads", "_streams"),
-        *("rejections", "series", "starts", "times", "values"),
+        *("_body", "_counts", "_heads", "_metrics", "_resources", "_streams"),
+        *("attributes", "rejections", "starts", "times", "values"),
     )
 
     def __init__(self, body: bytes, streams: Streams, heads: "Heads") -> None:
@@ -45,12 +47,24 @@ class LayoutScan:
         self.times: list[int] = []
         self.values: list[int] = []
         self.starts: list[int] = []
-        self.series: list[int] = []
+        self.attributes: list[int] = []
+        self._resources: list[int] = []
+        self._metrics: list[int] = []
+        self._counts: list[int] = []
         self.rejections = Rejections()
         try:
             self._request()
         except (WireError, IndexError) as error:
             raise UnusualError(str(error)) from None
+
+    def series(self) -> Ids:
+        """Return the ids of the points' series, with SKIP and FULL; new ones are registered."""
+        counts = np.array(self._counts, np.int64)
+        return self._streams.table.intern_many(
+            np.repeat(np.array(self._resources, np.int64), counts),
+            np.repeat(np.array(self._metrics, np.int64), counts),
+            np.array(self.attributes, np.int64),
+        )
 
     def _block(self, at: int, end: int) -> tuple[int, int]:
         """Return (from, to) of the length-delimited content whose length stands at `at`."""
@@ -71,16 +85,17 @@ class LayoutScan:
             self._resource_metrics(start, at)
 
     def _resource_metrics(self, at: int, end: int) -> None:
-        body, resource = self._body, b""
+        body, encoded = self._body, b""
         if at < end and body[at] == _ONE:
             start, at = self._block(at + 1, end)
-            resource = body[start:at]
+            encoded = body[start:at]
+        resource = self._streams.resource(encoded)
         while at < end and body[at] == _TWO:
             start, at = self._block(at + 1, end)
             self._scope_metrics(start, at, resource)
         self._schema_url(at, end)
 
-    def _scope_metrics(self, at: int, end: int, resource: bytes) -> None:
+    def _scope_metrics(self, at: int, end: int, resource: int) -> None:
         body = self._body
         if at < end and body[at] == _ONE:
             at = self._block(at + 1, end)[1]
@@ -96,7 +111,7 @@ class LayoutScan:
             if self._block(at + 1, end)[1] != end:
                 raise UnusualError(f"more than a schema url before {end}")
 
-    def _metric(self, at: int, end: int, resource: bytes) -> None:
+    def _metric(self, at: int, end: int, resource: int) -> None:
         body, first = self._body, at
         while at < end and body[at] in (_ONE, _TWO, _THREE):  # name, description, unit
             at = self._block(at + 1, end)[1]
@@ -113,7 +128,7 @@ class LayoutScan:
                 return
             end = points
         if start < end:
-            self._points(start, end, self._streams.of(resource, name))
+            self._series_points(start, end, resource, self._streams.table.metric(name))
 
     def _sum(self, at: int, end: int) -> int | None:
         """Return where the points of a sum end, or None where they are rejected."""
@@ -137,10 +152,50 @@ class LayoutScan:
             return None
         return points
 
-    def _points(self, at: int, end: int, stream: Stream) -> None:
-        # The hot loop: once a point, so everything it needs is local.
-        body, known = self._body, stream.known
-        times, values, series = self.times.append, self.values.append, self.series.append
+    def _series_points(self, at: int, end: int, resource: int, metric: int) -> None:
+        before = len(self.times)
+        if not self._equal_points(at, end):
+            self._points(at, end)
+        count = len(self.times) - before
+        self._resources.append(resource)
+        self._metrics.append(metric)
+        self._counts.append(count)
+        if not self._streams.table.kept(metric):
+            self.attributes[before:] = [SKIP] * count
+
+    def _equal_points(self, at: int, end: int) -> bool:
+        """Take points of equal length and form, as the devices of a host are; False if not so."""
+        body, size = self._body, self._body[at + 1]
+        length = size + 2
+        count, rest = divmod(end - at, length)
+        if size > 127 or rest or count < 2 or body[at] != _ONE:
+            return False
+        start = 9 if body[at + 2] == _START else 0
+        first = at + 2 + start
+        if body[first] != _TIME or body[first + 9] not in (_AS_DOUBLE, AS_INT) or size < 18 + start:
+            return False
+        for offset in (at, at + 1, at + 2, first, first + 9):
+            if body[offset:end:length] != body[offset : offset + 1] * count:
+                return False
+        known, tails = self._streams.tails, range(first + 18, end + 1, length)
+        keep = length - 20 - start
+        found = [known.get(body[tail : tail + keep]) for tail in tails]
+        if None in found:
+            for index, tail in enumerate(tails):
+                if found[index] is None:
+                    found[index] = self._learn(body[tail : tail + keep])
+        self.attributes += found  # type: ignore[arg-type]
+        self.times += range(first + 1, end, length)
+        self.values += range(first + 10, end, length)
+        if start:
+            self.starts += range(at + 3, end, length)
+        return True
+
+    def _points(self, at: int, end: int) -> None:
+        # Once a point, so everything it needs is local.
+        body, known = self._body, self._streams.tails
+        times, values = self.times.append, self.values.append
+        attributes = self.attributes.append
         while at < end:
             if body[at] != _ONE:
                 raise UnusualError(f"an unknown field at {at}")
@@ -159,11 +214,18 @@ class LayoutScan:
             tail = body[at + 18 : stop]
             one = known.get(tail)
             if one is None:
-                one = _learn(stream, tail)
+                one = self._learn(tail)
             times(at + 1)
             values(at + 10)
-            series(one)
+            attributes(one)
             at = stop
+
+    def _learn(self, tail: bytes) -> int:
+        """Return the attributes in a tail seen for the first time."""
+        found = self._streams.learn_bytes(tail)
+        if found is None:
+            raise UnusualError("a point of another form")
+        return found
 
 
 class Heads:
@@ -183,13 +245,3 @@ class Heads:
                 self._names.clear()
             name = self._names[head] = Metric.FromString(head).name
         return name
-
-
-def _learn(stream: Stream, tail: bytes) -> int:
-    """Return the id for a tail seen for the first time."""
-    point = NumberDataPoint.FromString(tail)
-    # A second time or value in the tail would win over the first; a tail in canonical form that
-    # holds neither comes out of the message as it went in.
-    if point.exemplars or blank(point) != tail:
-        raise UnusualError("a point of another form")
-    return stream.learn(tail, point)

@@ -74,14 +74,18 @@ class FieldOffsets:
         return at, value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Layout:
-    """A shape, the series of its points, and the digest of the bytes that say so."""
+    """A shape, the series of its points, and the digest of the bytes that say so.
+
+    `releases` is the table's count when the ids were last known to be those of these series.
+    """
 
     shape: FieldOffsets
     digest: bytes
     series: NDArray[np.int32]
     rejections: Rejections
+    releases: int
 
     def slots(self) -> NDArray[np.int32]:
         """Return the offsets of the 8-byte fields that change: times, values, start times."""
@@ -136,11 +140,23 @@ class Layouts:
             if digest is None:
                 digest = digests[shape.identity] = shape.digest(body)
             if digest == layout.digest:
+                if not self._current(layout):
+                    self._forget(key, layouts.pop(index))
+                    return None
                 self._known.move_to_end(key)
                 if index:
                     layouts.insert(0, layouts.pop(index))
                 return layout.batch(body)
         return None
+
+    def _current(self, layout: Layout) -> bool:
+        """Tell whether no series of a layout was released since it was learnt."""
+        table = self._streams.table
+        if table.releases != layout.releases:
+            if (table.released_at[layout.series] > layout.releases).any():
+                return False
+            layout.releases = table.releases
+        return True
 
     def learn(self, body: bytes) -> MetricsBatch:
         """Return the points of a body after a walk over it, and remember its layout.
@@ -149,14 +165,15 @@ class Layouts:
         general path.
         """
         walk = LayoutScan(body, self._streams, self._heads)
-        if not walk.series:
+        if not walk.times:
             raise UnusualError("no points")
         shape = FieldOffsets(walk, body)
         shape = self._shapes.get(shape.identity, shape)
-        series = np.array(walk.series, np.int32)
+        series = walk.series()
         series.flags.writeable = False  # shared by all batches of this layout
-        layout = Layout(shape, shape.digest(body), series, walk.rejections)
-        if FULL not in series:
+        releases = self._streams.table.releases
+        layout = Layout(shape, shape.digest(body), series, walk.rejections, releases)
+        if FULL not in series:  # room may be made
             self._remember((len(body), _sender(body)), layout)
         return layout.batch(body, known=False)
 

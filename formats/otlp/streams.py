@@ -1,4 +1,4 @@
-"""From bytes that name a series to its id, remembered: what makes decoding cheap.
+"""From the bytes that name a series to its numbers, remembered: what makes decoding cheap.
 
 A sender repeats itself: the bytes of its resource, of a metric's head and of a point's attributes
 are the same in every request. Each is parsed once and looked up from then on.
@@ -6,52 +6,39 @@ are the same in every request. Each is parsed once and looked up from then on.
 
 from typing import Any
 
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
 
-from ...vocabulary.samples import Resource, attributes
+from ...vocabulary.samples import attributes
+from ..wire import WireError, read_varint
 from . import resources, values
-from .columns import FULL, SKIP, SeriesTable
+from .columns import SKIP, SeriesTable
 
 NO_RECORDED_VALUE = 1  # DataPointFlags.NO_RECORDED_VALUE_MASK
 
-
-class Stream:
-    """One metric of one resource: the series ids of its points by the bytes of their attributes."""
-
-    __slots__ = ("_owner", "known", "metric", "resource")
-
-    def __init__(self, owner: "Streams", resource: Resource, metric: str) -> None:
-        self._owner = owner
-        self.resource = resource
-        self.metric = metric
-        self.known: dict[bytes, int] = {}
-
-    def learn(self, tail: bytes, point: Any) -> int:
-        """Return the id for a point that `known` lacks, or SKIP, and remember it.
-
-        `tail` are its bytes without time, value and exemplars, `point` a message with its
-        attributes and flags. FULL is not remembered: another table may follow.
-        """
-        if point.flags & NO_RECORDED_VALUE:
-            series = SKIP
-        else:
-            pairs = attributes(values.pairs(point.attributes))
-            series = self._owner.table.intern(self.resource, self.metric, pairs)
-        if series != FULL:
-            self.known[tail] = series
-            self._owner.size += 1
-        return series
+_ATTRIBUTE = 0x3A  # field 7 of a NumberDataPoint, length-delimited
+_LEFT_OUT = -1
+"""The pair of an attribute without a value."""
 
 
 class Streams:
-    """Every stream seen, up to `limit` remembered points; `trim` starts afresh beyond it."""
+    """Numbers of a series table by the bytes of requests: resources, and attributes of points.
 
-    def __init__(self, table: SeriesTable, *, limit: int = 1_000_000) -> None:
+    Up to `limit` entries are remembered; `trim` starts afresh beyond it.
+    """
+
+    def __init__(self, table: SeriesTable, *, limit: int = 200_000) -> None:
         self.table = table
-        self.size = 0
+        self.tails: dict[bytes, int] = {}
         self._limit = limit
-        self._resources: dict[bytes, tuple[Resource, dict[str, Stream]]] = {}
+        self._resources: dict[bytes, int] = {}
+        self._blocks: dict[bytes, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Return how many entries are remembered."""
+        return len(self.tails) + len(self._resources) + len(self._blocks)
 
     def trim(self) -> None:
         """Forget everything once there is too much of it: cheap to learn again, and bounded.
@@ -59,23 +46,77 @@ class Streams:
         To be called between requests only. Senders with a remembered layout do not notice.
         """
         if self.size > self._limit:
+            self.tails.clear()
             self._resources.clear()
-            self.size = 0
+            self._blocks.clear()
 
-    def of(self, encoded: bytes, name: str) -> Stream:
-        """Return the stream of a metric's name and a resource's bytes."""
-        known = self._resources.get(encoded)
-        if known is None:
+    def resource(self, encoded: bytes) -> int:
+        """Return the number of the resource in these bytes."""
+        number = self._resources.get(encoded)
+        if number is None:
             message = ResourceMessage.FromString(encoded)
-            known = resources.resource(values.pairs(message.attributes)), {}
-            self._resources[encoded] = known
-            self.size += 1
-        resource, streams = known
-        stream = streams.get(name)
-        if stream is None:
-            stream = streams[name] = Stream(self, resource, name)
-            self.size += 1
-        return stream
+            found = resources.resource(values.pairs(message.attributes))
+            number = self._resources[encoded] = self.table.resource(found)
+        return number
+
+    def learn(self, tail: bytes, point: Any) -> int:
+        """Return the number of a point's attributes that `tails` lacks, or SKIP, and remember it.
+
+        `tail` are its bytes without time, value and exemplars, `point` a message with its
+        attributes and flags.
+        """
+        if point.flags & NO_RECORDED_VALUE:
+            number = SKIP
+        else:
+            number = self.table.attributes.number(attributes(values.pairs(point.attributes)))
+        self.tails[tail] = number
+        return number
+
+    def learn_bytes(self, tail: bytes) -> int | None:
+        """Do the same from the bytes alone; None where they are not of the usual form."""
+        pairs = self._pairs(tail)
+        if pairs is None:
+            point = NumberDataPoint.FromString(tail)
+            # A second time or value in the tail would win over the first; a tail in canonical form
+            # that holds neither comes out of the message as it went in.
+            if point.exemplars or blank(point) != tail:
+                return None
+            return self.learn(tail, point)
+        number = self.tails[tail] = self.table.attributes.number_of_pairs(pairs)
+        return number
+
+    def _pairs(self, tail: bytes) -> list[int] | None:
+        """Return the pairs of a tail that holds nothing but attributes, no two of one name."""
+        pairs: list[int] = []
+        names: set[str] = set()
+        at, end = 0, len(tail)
+        try:
+            while at < end:
+                size = tail[at + 1]
+                if tail[at] != _ATTRIBUTE:
+                    return None
+                at += 2
+                if size > 127:
+                    size, at = read_varint(tail, at - 1, end)
+                block = tail[at : at + size]
+                at += size
+                pair = self._blocks.get(block)
+                if pair is None:
+                    message = KeyValue.FromString(block)
+                    if at > end or message.SerializeToString() != block:
+                        return None
+                    value = values.scalar(message.value)
+                    pair = _LEFT_OUT
+                    if value is not None:
+                        pair = self.table.attributes.pair(message.key, value)
+                    self._blocks[block] = pair
+                if pair == _LEFT_OUT:
+                    return None
+                pairs.append(pair)
+                names.add(self.table.attributes.pairs[pair][0])
+        except (IndexError, WireError):
+            return None
+        return pairs if len(names) == len(pairs) else None
 
 
 def blank(point: NumberDataPoint) -> bytes:

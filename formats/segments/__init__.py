@@ -6,8 +6,9 @@ that is expected, reported to the reader and never an error; damage anywhere els
 """
 
 from .format import LockedError, Record, SegmentError
-from .reading import Position, read, segments, size
+from .reading import Position, last_at_ns, read, segments, size
 from .retention import trim
+from .rewriting import rewrite
 from .writing import SegmentWriter
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Record",
     "SegmentError",
     "SegmentWriter",
+    "last_at_ns",
     "read",
+    "rewrite",
     "segments",
     "size",
     "trim",

@@ -31,9 +31,16 @@ def size(folder: Path) -> int:
 
 
 def read(
-    place: Path, *, after: Position | None = None, torn: Torn | None = None
+    place: Path,
+    *,
+    after: Position | None = None,
+    torn: Torn | None = None,
+    context: frozenset[int] = frozenset(),
 ) -> Iterator[Record]:
     """Yield the records of a folder or of one file, those from position `after` on.
+
+    Records of the kinds in `context` that stand before `after` in the same segment come too, for
+    formats in which a record may refer to an earlier one; the others there are not unpacked.
 
     `torn(file, offset)` hears of a record cut off at the end of a file, as a crash leaves it; a
     reader of a folder that is being written sees the newest record so only by chance of timing.
@@ -50,7 +57,7 @@ def read(
                 raise
             continue  # trimmed meanwhile
         with file:
-            yield from _records(file, path, start, torn or _unheard)
+            yield from _records(file, path, start, torn or _unheard, context)
 
 
 def first_at_ns(path: Path) -> int | None:
@@ -62,11 +69,32 @@ def first_at_ns(path: Path) -> int | None:
     return None if header is None else header.at_ns
 
 
+def last_at_ns(path: Path) -> int | None:
+    """Return the time of a segment's last record whose header is whole, None without any.
+
+    Only headers are read: it is quick, and says nothing about the payloads.
+    """
+    newest = None
+    with path.open("rb") as file:
+        end = path.stat().st_size
+        offset = len(MAGIC)
+        while offset + HEADER_BYTES <= end:
+            file.seek(offset)
+            header = unpack(file.read(HEADER_BYTES))
+            if header is None:
+                break
+            newest = header.at_ns
+            offset += HEADER_BYTES + header.length
+    return newest
+
+
 def _unheard(_file: Path, _offset: int) -> None:
     return
 
 
-def _records(file: BinaryIO, path: Path, start: int, torn: Torn) -> Iterator[Record]:
+def _records(
+    file: BinaryIO, path: Path, start: int, torn: Torn, context: frozenset[int]
+) -> Iterator[Record]:
     magic = file.read(len(MAGIC))
     if magic != MAGIC:
         if not MAGIC.startswith(magic.rstrip(b"\0")) or not _zeros_to_the_end(file):
@@ -74,7 +102,8 @@ def _records(file: BinaryIO, path: Path, start: int, torn: Torn) -> Iterator[Rec
         if magic:
             torn(path, 0)
         return
-    offset = max(start, len(MAGIC))
+    start = max(start, len(MAGIC))
+    offset = len(MAGIC) if context else start
     file.seek(offset)
     while head := file.read(HEADER_BYTES):
         header = unpack(head) if len(head) == HEADER_BYTES else None
@@ -83,8 +112,12 @@ def _records(file: BinaryIO, path: Path, start: int, torn: Torn) -> Iterator[Rec
                 raise SegmentError(f"{path} at {offset}: a damaged record header")
             torn(path, offset)
             return
-        stored = file.read(header.length)
         end = offset + HEADER_BYTES + header.length
+        if offset < start and header.kind not in context:
+            file.seek(end)
+            offset = end
+            continue
+        stored = file.read(header.length)
         if not header.matches(stored):
             if len(stored) == header.length and not _zeros_to_the_end(file):
                 raise SegmentError(f"{path} at {offset}: a record whose checksum is wrong")

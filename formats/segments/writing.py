@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from .format import MAGIC, SUFFIX, Codec, LockedError, compressor, pack
-from .reading import segments, size
+from .reading import Position, segments, size
 
 LOCK = "lock"
 
@@ -27,7 +27,8 @@ class SegmentWriter:
         self._codec: Codec = codec
         self._compress = compressor(codec)
         self._file: int | None = None
-        self._end = 0
+        self._end = self._synced = 0
+        self._lost: OSError | None = None
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -63,9 +64,27 @@ class SegmentWriter:
         return len(record)
 
     def sync(self) -> None:
-        """Return once all that was appended is on the disk."""
+        """Return once all that was appended since the last `sync` is on the disk.
+
+        Raises OSError otherwise, also where it was an earlier file that could not be made durable
+        when it was full.
+        """
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            raise lost
         if self._file is not None:
             os.fdatasync(self._file)
+            self._synced = self._end
+
+    def drop_unsynced(self) -> None:
+        """Cut off what was appended after the last `sync` that succeeded. Raises OSError.
+
+        After a failed `sync`: nobody was promised those records, and a reader is not to meet them.
+        """
+        if self._file is not None and self._end > self._synced:
+            os.ftruncate(self._file, self._synced)
+            os.lseek(self._file, self._synced, os.SEEK_SET)
+            self._end = self._synced
 
     def close(self) -> None:
         """Sync, and let go of file and folder."""
@@ -75,6 +94,11 @@ class SegmentWriter:
             if self._lock >= 0:
                 os.close(self._lock)
                 self._lock = -1
+
+    @property
+    def position(self) -> Position:
+        """Return where the next reader goes on that has read all that was appended."""
+        return _name(self._last), self._end
 
     @property
     def size(self) -> int:
@@ -121,7 +145,7 @@ class SegmentWriter:
             os.close(file)
             path.unlink(missing_ok=True)
             raise
-        self._end = len(MAGIC)
+        self._end = self._synced = len(MAGIC)
         return file
 
     def _finish(self) -> None:
@@ -129,6 +153,9 @@ class SegmentWriter:
             file, self._file = self._file, None
             try:
                 os.fdatasync(file)
+            except OSError as error:
+                self._lost = error
+                raise
             finally:
                 os.close(file)
 

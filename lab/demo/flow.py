@@ -4,10 +4,8 @@ import contextlib
 import json
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
@@ -16,7 +14,7 @@ from ..jobs.orders import EXTRA_WORK
 from . import hosts as places
 from .client import Client
 from .processes import Process, Processes
-from .stage import CONTENTION, JOB, Stage, trainer_module
+from .stage import CONTENTION, JOB, Stage, new_folder, trainer_module
 from .verdict import Verdict, evaluate
 
 START_SECONDS = 40.0
@@ -189,7 +187,7 @@ def run(*, fault: str, once: bool, trainer: str, as_json: bool, out: TextIO, rep
 
     Progress goes to `out`; `report` turns the incident document into text.
     """
-    folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-"))
+    folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
     demo = Demo(fault=fault, trainer=trainer, out=out)

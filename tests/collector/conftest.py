@@ -1,16 +1,19 @@
-"""Fakes of what the engine is given: a clock that is set, a pipeline that remembers its calls."""
+"""Fakes of what the stages are given: a clock that is set, a pipeline that remembers its calls."""
 
 import functools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from rankscope.collector.engine import Engine
+from rankscope.alerts.actions import Action as Done
+from rankscope.collector.actions import Entered
 from rankscope.collector.health import Health
 from rankscope.collector.journal.entries import Entry
-from rankscope.collector.journal.journal import Written
+from rankscope.collector.journal.interface import Offset, Written
+from rankscope.collector.stages import Stages
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
 from rankscope.vocabulary import entities
@@ -43,6 +46,9 @@ class FakeIncident:
     id: str
     opened_at: float
     text: str
+    status: str = "open"
+    jobs: tuple[str, ...] = ("run-1",)
+    detected_at: float = 0.0
 
     def document(self) -> dict[str, Any]:
         return {"id": self.id, "opened_at": self.opened_at, "text": self.text}
@@ -51,18 +57,21 @@ class FakeIncident:
 @dataclass(frozen=True)
 class FakeChange:
     incident: FakeIncident
+    kind: str = "incident.updated"
+    notify: bool = False
 
 
 @dataclass
 class RememberingPipeline:
-    """Remembers every call.
+    """Remembers every call, and reports at each evaluation a digest of all that it got so far.
 
-    And reports at each evaluation a digest of all that it was reported so far.
+    `every_second`: it has something due each second, as a pipeline of a hanging job does.
     """
 
     table: SeriesTable = field(default_factory=SeriesTable)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     raises: Exception | None = None
+    every_second: bool = True
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         points = zip(
@@ -79,16 +88,25 @@ class RememberingPipeline:
     def events(self, events: Sequence[Event], now: float) -> None:
         self.calls.append(("events", now, tuple((event.name, event.at) for event in events)))
 
-    def evaluate(self, now: float) -> list[FakeChange]:
-        self.calls.append(("judge", now))
-        valid = [call for call in self.calls if call[0] != "judge"]
-        if not valid:
-            return []
-        return [FakeChange(FakeIncident(f"{len(valid):04}", valid[-1][1], f"{now} {valid}"))]
+    def act(self, action: Done, now: float) -> list[FakeChange]:
+        self.calls.append(("act", now, action.kind, action.incident))
+        return []
+
+    def evaluate_jobs(self, now: float) -> Iterator[list[FakeChange]]:
+        self.calls.append(("evaluate", now))
+        received = [call for call in self.calls if call[0] != "evaluate"]
+        if received:
+            identity, text = f"{len(received):04}", f"{now} {received}"
+            yield [FakeChange(FakeIncident(identity, received[-1][1], text))]
+
+    def next_due(self) -> float:
+        return -math.inf if self.every_second else math.inf
 
 
 @dataclass
 class MemoryJournal:
+    """A partition in memory; offsets are ("", number of entries before)."""
+
     entries: list[Entry] = field(default_factory=list)
     failure: OSError | None = None
     closed: bool = False
@@ -96,11 +114,27 @@ class MemoryJournal:
     def write(self, entries: Sequence[Entry]) -> Written:
         if self.failure is not None:
             return Written(0, 0, self.failure)
+        before = len(self.entries)
         self.entries.extend(entries)
-        return Written(len(entries), sum(len(entry.body) for entry in entries))
+        ends = [("", before + number + 1) for number in range(len(entries))]
+        return Written(len(entries), sum(len(entry.body) for entry in entries), None, ends)
 
-    def latest(self, seconds: float) -> list[Entry]:
-        return list(self.entries)
+    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+        start = 0 if after is None else after[1]
+        for number, entry in enumerate(self.entries[start:], start=start + 1):
+            yield entry, ("", number)
+
+    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+        return self.read(None)
+
+    def holds(self, offset: Offset) -> bool:
+        return offset[1] <= len(self.entries)
+
+    def last_at_ns(self) -> int | None:
+        return self.entries[-1].at_ns if self.entries else None
+
+    def trim(self, now: float) -> int:
+        return 0
 
     def close(self) -> None:
         self.closed = True
@@ -109,12 +143,17 @@ class MemoryJournal:
 @dataclass
 class MemorySink:
     committed: list[tuple[Any, float]] = field(default_factory=list)
+    actions: list[Entered] = field(default_factory=list)
     failure: Exception | None = None
 
     def commit(self, changes: Sequence[Any], now: float) -> None:
         if self.failure is not None:
             raise self.failure
         self.committed.extend((change, now) for change in changes)
+
+    def enter(self, action: Entered, changes: Sequence[Any], now: float) -> None:
+        self.commit(changes, now)
+        self.actions.append(action)
 
 
 @pytest.fixture
@@ -143,17 +182,30 @@ def health() -> Health:
 
 
 @pytest.fixture
-def new_engine(pipeline, memory_journal, sink, clock, health) -> Callable[..., Engine[Any]]:
-    """Return a function that makes an engine of the fakes."""
+def decisions() -> MemoryJournal:
+    return MemoryJournal()
+
+
+@pytest.fixture
+def new_stages(
+    pipeline, memory_journal, decisions, sink, clock, health
+) -> Callable[..., Stages[Any]]:
+    """Return a function that makes stages of the fakes."""
     return functools.partial(
-        Engine, pipeline=pipeline, journal=memory_journal, sink=sink, clock=clock, health=health
+        Stages,
+        pipeline=pipeline,
+        journal=memory_journal,
+        decisions=decisions,
+        sink=sink,
+        clock=clock,
+        health=health,
     )
 
 
 @pytest.fixture
-def engine(new_engine: Callable[..., Engine[Any]]) -> Engine[Any]:
-    """Return an engine whose thread is not started: tests call `step`."""
-    return new_engine()
+def stages(new_stages: Callable[..., Stages[Any]]) -> Stages[Any]:
+    """Return stages whose threads are not started: tests call `recover` and `step`."""
+    return new_stages()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What people do about an incident: acknowledge, resolve, assign, evaluate the first cause."""
+"""What people do about an incident: acknowledge, resolve, assign, rate the first cause."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import JSONResponse
 
+from ....alerts.actions import ActionKind
 from ....vocabulary import faults
 from ...services import Services
-from ...store.documents import Action
-from .. import shapes_incident
+from .. import entering, shapes_incident
 from ..auth import Guard, Principal
 from .incidents import finding
 
@@ -32,7 +32,7 @@ class Assigning(Doing):
     assignee: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Evaluation(Doing):
+class Rating(Doing):
     """Whether the first cause was right; `fault` and `entity` are what it really was."""
 
     verdict: Literal["correct", "wrong", "unsure"]
@@ -54,17 +54,19 @@ def router(services: Services, guard: Guard) -> APIRouter:
     find = finding(services.store)
 
     def do(
-        kind: str, incident: str, principal: Principal, body: Doing, **details: Any
+        kind: ActionKind, incident: str, principal: Principal, body: Doing, **details: Any
     ) -> JSONResponse:
         find(incident, principal)
-        action = Action(
-            kind=kind,
-            at=services.clock.now(),
-            author=body.by or principal.name or "somebody",
-            note=body.note,
-            details=details,
+        _, done = entering.enter(
+            services,
+            kind,
+            by=body.by or principal.name or "somebody",
+            incident=incident,
+            detail={"note": body.note, **details},
         )
-        return JSONResponse(services.store.act(incident, action))
+        # 202: it is in the journal and will be applied, but evaluation or the store are behind.
+        document = services.store.incident(incident)
+        return JSONResponse(document, status_code=200 if done else 202)
 
     @routes.post(
         "/incidents/{incident:encoded}/ack",
@@ -72,7 +74,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         response_model=shapes_incident.Incident,
     )
     def acknowledge(incident: str, principal: admin, body: Doing | None = None) -> JSONResponse:
-        return do("ack", incident, principal, body or Doing())
+        return do("acknowledge", incident, principal, body or Doing())
 
     @routes.post(
         "/incidents/{incident:encoded}/resolve",
@@ -95,7 +97,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         summary="Say whether the first cause was right",
         response_model=shapes_incident.Incident,
     )
-    def feedback(incident: str, principal: admin, body: Evaluation) -> JSONResponse:
+    def feedback(incident: str, principal: admin, body: Rating) -> JSONResponse:
         return do(
             "feedback",
             incident,

@@ -1,5 +1,6 @@
 """/maintenance: hosts and jobs that are worked on; deliveries about them are held back."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
@@ -8,15 +9,16 @@ from pydantic import Field, model_validator
 from ....alerts.notify.routing import Matcher
 from ....vocabulary.times import rfc3339
 from ...services import Services
+from ...store import mutes
 from ...store.mutes import Mute
-from .. import shapes
+from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..stretches import Line, Pattern, Stretch
+from ..time_ranges import Line, Pattern, TimeRange
 
 Patterns = Annotated[list[Pattern], Field(max_length=1000)]
 
 
-class NewMaintenance(Stretch):
+class NewMaintenance(TimeRange):
     """A window to be: for incidents that touch one of the hosts and one of the jobs.
 
     Left out means any; one of both is needed, `*` stands for everything.
@@ -65,14 +67,23 @@ def router(services: Services, guard: Guard) -> APIRouter:
             comment=body.comment,
             created_at=now,
         )
-        return _shape(services.store.mute(mute), now)
+        mute = replace(mute, id=_entered(services, mute))
+        return _shape(mute, now)
 
     @routes.delete("/maintenance/{window:encoded}", summary="End maintenance", status_code=204)
     def end(window: str, principal: admin) -> None:
         principal.check_unlimited()
-        services.store.unmute("maintenance", window)
+        mute = services.store.find_mute("maintenance", window)
+        by = principal.name or "somebody"
+        entering.enter(services, "unsilence", by=by, detail={"mute": mute.id})
 
     return routes
+
+
+def _entered(services: Services, mute: Mute) -> str:
+    """Enter a mute in the journal and return its id."""
+    identity, _ = entering.enter(services, "maintenance", by=mute.author, detail=mutes.detail(mute))
+    return identity
 
 
 def _shape(mute: Mute, now: float) -> shapes.Maintenance:

@@ -1,5 +1,6 @@
 """/silences: hold deliveries back whose incident fits. Incidents are opened all the same."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
@@ -8,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ....alerts.notify import routing
 from ....vocabulary.times import rfc3339
 from ...services import Services
+from ...store import mutes
 from ...store.mutes import Mute
-from .. import shapes
+from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..stretches import Line, Pattern, Stretch
+from ..time_ranges import Line, Pattern, TimeRange
 
 
 class NewMatcher(BaseModel):
@@ -31,8 +33,8 @@ class NewMatcher(BaseModel):
         return name
 
 
-class NewSilence(Stretch):
-    """A silence to be. It needs a matcher: nobody silences everything by leaving one out."""
+class NewSilence(TimeRange):
+    """A new silence. A matcher is required, so that leaving it out does not silence everything."""
 
     matchers: Annotated[list[NewMatcher], Field(min_length=1, max_length=50)]
     author: Line = ""
@@ -68,14 +70,23 @@ def router(services: Services, guard: Guard) -> APIRouter:
             comment=body.comment,
             created_at=now,
         )
-        return _shape(services.store.mute(mute), now)
+        mute = replace(mute, id=_entered(services, mute))
+        return _shape(mute, now)
 
     @routes.delete("/silences/{silence:encoded}", summary="End a silence", status_code=204)
     def end(silence: str, principal: admin) -> None:
         principal.check_unlimited()
-        services.store.unmute("silence", silence)
+        mute = services.store.find_mute("silence", silence)
+        by = principal.name or "somebody"
+        entering.enter(services, "unsilence", by=by, detail={"mute": mute.id})
 
     return routes
+
+
+def _entered(services: Services, mute: Mute) -> str:
+    """Enter a mute in the journal and return its id."""
+    identity, _ = entering.enter(services, "silence", by=mute.author, detail=mutes.detail(mute))
+    return identity
 
 
 def _shape(mute: Mute, now: float) -> shapes.Silence:

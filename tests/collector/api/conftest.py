@@ -1,4 +1,4 @@
-"""The whole application over a real engine, pipeline and store; the clock is set by tests."""
+"""The whole application over a real stages, pipeline and store; the clock is set by tests."""
 
 import asyncio
 import time
@@ -11,10 +11,11 @@ from fastapi import FastAPI
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
-from rankscope.collector.engine import Engine
+from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.stages import Stages
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.incidents import Incident
@@ -78,19 +79,25 @@ def store(tmp_path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def new_services(store, memory_journal, clock, health) -> Iterator[Callable[..., Services]]:
+def new_services(
+    store, memory_journal, decisions, clock, health
+) -> Iterator[Callable[..., Services]]:
     """Return a function that makes running services with these settings."""
     started = []
 
     def make(**settings: Any) -> Services:
-        engine = Engine(
-            pipeline=Pipeline(), journal=memory_journal, sink=store, clock=clock, health=health
+        stages = Stages(
+            pipeline=Pipeline(),
+            journal=memory_journal,
+            decisions=decisions,
+            sink=store,
+            clock=clock,
+            health=health,
         )
-        engine.start()
-        engine.wait_ready()
-        started.append(engine)
+        stages.start()
+        started.append(stages)
         return Services(
-            engine=engine,
+            stages=stages,
             store=store,
             settings=CollectorSettings.model_validate(settings),
             clock=clock,
@@ -99,16 +106,16 @@ def new_services(store, memory_journal, clock, health) -> Iterator[Callable[...,
         )
 
     yield make
-    for engine in started:
-        engine.stop()
+    for stages in started:
+        stages.stop()
 
 
 @pytest.fixture
 def new_client(new_services) -> Callable[..., Client]:
     """Return a function that gives a client of an application with these settings."""
 
-    def make(**settings: Any) -> Client:
-        return Client(create_app(new_services(**settings)))
+    def make(*, sleep: Sleep = asyncio.sleep, **settings: Any) -> Client:
+        return Client(create_app(new_services(**settings), sleep=sleep))
 
     return make
 

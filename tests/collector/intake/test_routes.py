@@ -1,4 +1,4 @@
-"""OTLP/HTTP and remote write, status by status, against a running engine."""
+"""OTLP/HTTP and remote write, status by status, against a running stages."""
 
 import asyncio
 import gzip
@@ -17,12 +17,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
-from rankscope.collector.engine import Engine
 from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.stages import Stages
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -30,21 +30,25 @@ LIMIT = 1 << 20
 
 
 @pytest.fixture
-def services(pipeline, memory_journal, sink, clock, health):
-    engine = Engine(
-        pipeline=pipeline, journal=memory_journal, sink=sink, clock=clock, health=health
+def services(pipeline, memory_journal, decisions, sink, clock, health):
+    stages = Stages(
+        pipeline=pipeline,
+        journal=memory_journal,
+        decisions=decisions,
+        sink=sink,
+        clock=clock,
+        health=health,
     )
-    engine.start()
-    engine.wait_ready()
+    stages.start()
     yield Services(
-        engine=engine,
+        stages=stages,
         store=mock.Mock(),  # the intake asks nothing of it
         settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
         clock=clock,
         version="0",
         health=health,
     )
-    engine.stop()
+    stages.stop()
 
 
 @pytest.fixture
@@ -74,7 +78,7 @@ def applied(services, pipeline):
     """Return a function that gives the pipeline's calls, once all that was answered is applied."""
 
     def calls():
-        services.engine.stop()
+        services.stages.stop()
         return pipeline.calls
 
     return calls
@@ -191,7 +195,7 @@ def test_a_full_queue_is_503_with_retry_after_and_never_429(post, services, monk
     def full(_payload):
         raise BusyError("full")
 
-    monkeypatch.setattr(services.engine, "submit", full)
+    monkeypatch.setattr(services.stages, "submit", full)
     for path, headers in (
         ("/v1/metrics", PROTOBUF),
         ("/v1/logs", JSON),

@@ -95,7 +95,7 @@ def test_the_last_stretch_is_counted_from_the_newest_entry_and_spans_segments(tm
         opened.write([entry(part * 10 + n, part * 100 + n * 10) for n in range(10)])
         opened.close()
     opened = Journal(folder, settings)
-    times = [(got.at_ns - START) / SECOND for got in opened.latest(150)]
+    times = [(got.at_ns - START) / SECOND for got, _ in opened.latest(150)]
     opened.close()
     assert times == [240, 250, 260, 270, 280, 290, *range(300, 400, 10)]
 
@@ -111,7 +111,9 @@ def test_damage_in_the_middle_costs_a_restart_only_the_rest_of_that_segment(tmp_
     data[60] ^= 0xFF
     first.write_bytes(data)
     opened = Journal(folder, settings)
-    assert [got.body for got in opened.latest(100)][-3:] == [entry(10 + n).body for n in range(3)]
+    assert [got.body for got, _ in opened.latest(100)][-3:] == [
+        entry(10 + n).body for n in range(3)
+    ]
     opened.close()
     with pytest.raises(segments.SegmentError):
         list(journals.read(folder))

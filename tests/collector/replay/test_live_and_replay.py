@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rankscope.collector import recordings
-from rankscope.collector.engine import Engine
+from rankscope.collector.evaluation.rereading import Rereading
+from rankscope.collector.evaluation.snapshots import Snapshots
 from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
@@ -15,6 +16,7 @@ from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.journal.settings import JournalSettings
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.stages import Stages
 from rankscope.collector.store.store import Store
 
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
@@ -40,43 +42,53 @@ class Live:
 
     def start(self):
         self.journal = Journal(self.folder / "journal", JournalSettings())
-        self.engine = Engine(
+        self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
+        self.stages = Stages(
             pipeline=Pipeline(),
             journal=self.journal,
+            decisions=self.decisions,
             sink=self,
+            snapshots=Snapshots(self.folder / "snapshot"),
+            rereading=Rereading(stored=self.store),
             clock=self.clock,
             health=Health(),
         )
-        self.engine.recover()
+        self.stages.recover()
 
     def commit(self, changes, now):
         self.commits.extend((change.kind, change.incident.id) for change in changes)
         self.store.commit(changes, now)
 
+    def enter(self, action, changes, now):
+        self.commits.extend((change.kind, change.incident.id) for change in changes)
+        self.store.enter(action, changes, now)
+
     def crash(self):
         """End as kill -9 does: nothing is noted, nothing handed over."""
-        self.journal.close()
+        self.close()
         self.start()
+
+    def close(self):
+        self.journal.close()
+        self.decisions.close()
 
     def feed(self, lines):
         for at, body in lines:
             # As a sender would be received: a little after the last thing it reports of.
             while self.clock.at and self.clock.at + 1 < at:
                 self.clock.at += 1
-                self.engine.step()
+                self.stages.step()
             self.clock.at = max(self.clock.at, at + 0.05)
-            self.engine.submit(Payload(Kind.METRICS_JSON, body))
-            self.engine.step()
+            self.stages.submit(Payload(Kind.METRICS_JSON, body))
+            self.stages.step()
 
     def run_on(self):
         for _ in range(30):
             self.clock.at += 1
-            self.engine.step()
+            self.stages.step()
 
     def documents(self):
         rows = [dict(row) for row in self.store.incidents(limit=100).items]
-        for row in rows:
-            row.pop("handling")  # what people did, which no replay knows
         return sorted(rows, key=lambda row: (row["opened_at"], row["id"]))
 
 
@@ -99,7 +111,7 @@ def new_live(tmp_path):
 
     yield start
     for collector in started:
-        collector.journal.close()
+        collector.close()
         collector.store.close()
 
 
@@ -114,7 +126,7 @@ def test_a_replay_of_the_journal_gives_the_stored_documents_byte_for_byte(new_li
     live = new_live("live")
     live.feed(lines)
     live.run_on()
-    live.engine.stop()
+    live.stages.stop()
     documents = replayed(live.folder)
     assert documents
     assert [as_line(row) for row in documents] == [as_line(row) for row in live.documents()]

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.collector.engine import Engine
 from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.journal import Journal
@@ -16,6 +15,7 @@ from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.journal.settings import JournalSettings
 from rankscope.collector.recordings import RecordingError
 from rankscope.collector.replay import Replay, as_line
+from rankscope.collector.stages import Stages
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Event, Resource, Sample
 
@@ -53,22 +53,23 @@ class TestJournal:
     ):
         data = tmp_path_factory.mktemp("data")
         live, sink, clock = type(pipeline)(), type(sink)(), type(clock)()
-        engine = Engine(
+        stages = Stages(
             pipeline=live,
             journal=Journal(data / "journal", JournalSettings()),
+            decisions=Journal(data / "journal" / "evaluation", JournalSettings()),
             sink=sink,
             clock=clock,
             health=Health(),
         )
-        engine.recover()
+        stages.recover()
         for pause, what in moments:
             clock.at += pause if what != "back" else -pause
             if what in ("metrics", "two"):
-                engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(clock.at)))
+                stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(clock.at)))
             if what in ("logs", "two"):
-                engine.submit(Payload(Kind.LOGS_PROTOBUF, logs_body("gpu.fault")))
-            engine.step()
-        engine.stop()
+                stages.submit(Payload(Kind.LOGS_PROTOBUF, logs_body("gpu.fault")))
+            stages.step()
+        stages.stop()
 
         again = type(pipeline)()
         documents = new_replay(pipeline=again).run(data)
@@ -78,29 +79,43 @@ class TestJournal:
         assert [as_line(row) for row in documents] == [as_line(row.document()) for row in stored]
 
     def test_a_folder_a_data_folder_and_a_running_collectors_journal_are_all_taken(
-        self, tmp_path, pipeline, clock, metrics_body, new_replay, sink, health
+        self, tmp_path, pipeline, clock, metrics_body, new_replay, sink, health, decisions
     ):
         journal = Journal(tmp_path / "journal", JournalSettings())
-        engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
-        engine.recover()
-        engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
-        engine.step()
+        stages = Stages(
+            pipeline=pipeline,
+            journal=journal,
+            decisions=decisions,
+            sink=sink,
+            clock=clock,
+            health=health,
+        )
+        stages.recover()
+        stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        stages.step()
         for place in (tmp_path, tmp_path / "journal"):
             fresh = type(pipeline)()
             new_replay(pipeline=fresh).run(place)
             assert fresh.calls == pipeline.calls
-        engine.stop()
+        stages.stop()
 
     def test_a_damaged_journal_is_an_error_that_names_the_place(
-        self, tmp_path, new_replay, clock, metrics_body, pipeline, sink, health
+        self, tmp_path, new_replay, clock, metrics_body, pipeline, sink, health, decisions
     ):
         journal = Journal(tmp_path, JournalSettings())
-        engine = Engine(pipeline=pipeline, journal=journal, sink=sink, clock=clock, health=health)
-        engine.recover()
+        stages = Stages(
+            pipeline=pipeline,
+            journal=journal,
+            decisions=decisions,
+            sink=sink,
+            clock=clock,
+            health=health,
+        )
+        stages.recover()
         for _ in range(3):
-            engine.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
-        engine.step()
-        engine.stop()
+            stages.submit(Payload(Kind.METRICS_PROTOBUF, metrics_body(1.0)))
+        stages.step()
+        stages.stop()
         (file,) = tmp_path.glob("*.seg")
         data = bytearray(file.read_bytes())
         data[40] ^= 0xFF
@@ -122,13 +137,13 @@ class TestLines:
         calls = [(call[0], call[1]) for call in pipeline.calls]
         assert calls[:6] == [
             ("metrics", 100.5),
-            ("judge", 101.0),
+            ("evaluate", 101.0),
             ("metrics", 101.25),
-            ("judge", 102.0),
-            ("judge", 103.0),
+            ("evaluate", 102.0),
+            ("evaluate", 103.0),
             ("metrics", 103.0),
         ]
-        assert calls[6:] == [("judge", float(at)) for at in range(104, 134)]
+        assert calls[6:] == [("evaluate", float(at)) for at in range(104, 134)]
 
     def test_events_move_time_like_samples(self, tmp_path, pipeline, new_replay):
         resource = Resource(host="a")

@@ -1,5 +1,7 @@
 """A running collector: addresses, tokens, restart, and a replay of its own journal."""
 
+import time
+
 import httpx
 import pytest
 
@@ -78,11 +80,29 @@ def test_a_port_in_use_is_an_error_and_leaves_the_folder_free(collector, tmp_pat
             Service(settings, clock=SystemClock())
 
 
-def test_a_restart_reads_the_last_stretch_again(collector_at, tmp_path, metrics_body):
+def wait_for_metric(service, line):
+    deadline = time.monotonic() + 30
+    while line not in httpx.get(f"{service.address}/metrics").text:
+        assert time.monotonic() < deadline, line
+        time.sleep(0.02)
+
+
+def test_a_restart_goes_on_from_the_snapshot_of_a_clean_stop(collector_at, tmp_path, metrics_body):
     with collector_at(tmp_path) as service:
         for _ in range(3):
             httpx.post(f"{service.address}/v1/metrics", content=metrics_body(1), headers=PROTOBUF)
     with collector_at(tmp_path) as service:
-        text = httpx.get(f"{service.address}/metrics").text
-    # Three payloads and the note of the stop.
-    assert "rankscope_collector_restart_records_total 4.0" in text
+        # Only the note of the stop comes after the snapshot.
+        wait_for_metric(service, "rankscope_collector_restart_records_total 1.0")
+
+
+def test_without_a_snapshot_a_restart_reads_the_last_minutes_again(
+    collector_at, tmp_path, metrics_body
+):
+    with collector_at(tmp_path) as service:
+        for _ in range(3):
+            httpx.post(f"{service.address}/v1/metrics", content=metrics_body(1), headers=PROTOBUF)
+    (tmp_path / "snapshot").write_bytes(b"damaged")
+    with collector_at(tmp_path) as service:
+        # Three payloads and the note of the stop.
+        wait_for_metric(service, "rankscope_collector_restart_records_total 4.0")

@@ -2,7 +2,10 @@
 
 import pytest
 
+from rankscope.alerts.actions import Action
 from rankscope.alerts.notify.routing import Matcher
+from rankscope.collector.actions import Entered
+from rankscope.collector.store import mutes
 from rankscope.collector.store.mutes import Mute
 
 T0 = 1_700_000_000.0
@@ -14,7 +17,9 @@ def mute(store):
 
     def add(*matchers, kind="silence", seconds=100.0):
         given = Mute("", kind, matchers, T0, T0 + seconds, "ada", "rack work", T0)
-        return store.mute(given).id
+        entered = Entered.new(Action(kind, None, T0, "ada", mutes.detail(given)))
+        store.enter(entered, [], T0)
+        return entered.id
 
     return add
 
@@ -90,6 +95,15 @@ def test_maintenance_holds_what_concerns_its_hosts_and_ends_when_deleted(
     window = mute(Matcher("host", ("gpu-1",)), kind="maintenance")
     store.commit([changed("opened"), changed("opened", identity="b", host="gpu-2")], T0 + 1)
     assert queued() == [("opened", "suppressed"), ("opened", "pending")]
-    store.unmute("maintenance", window)
+    ending = Action("unsilence", None, T0 + 2, "ada", {"mute": window})
+    store.enter(Entered.new(ending), [], T0 + 2)
     store.commit([changed("opened", identity="c")], T0 + 2)
     assert queued()[-1] == ("opened", "pending")
+
+
+def test_an_entry_that_is_read_again_makes_no_second_silence(store):
+    given = Mute("", "silence", (Matcher("job", ("*",)),), T0, T0 + 9, "ada", "rack work", T0)
+    entered = Entered.new(Action("silence", None, T0, "ada", mutes.detail(given)))
+    for _ in range(2):
+        store.enter(entered, [], T0)
+    assert [row.id for row in store.mutes("silence")] == [entered.id]

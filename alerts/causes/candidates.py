@@ -1,0 +1,58 @@
+"""Which entities may be at fault: what the evidence of a cause touches, up to the leaf switch.
+
+Bounded: of many candidates of one cause only those with most support are scored.
+"""
+
+from collections.abc import Iterator
+
+from ...vocabulary import faults
+from ...vocabulary.entities import Entity, EntityType
+from ...vocabulary.ranks import Ranks
+from ...vocabulary.topology import Topology
+from .catalogue import Cause
+from .index import FindingIndex
+
+MOST_CANDIDATES = 64
+"""Entities scored for one cause."""
+
+
+def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[Entity]:
+    """Return the entities that the predicted findings touch, of the types the fault points at.
+
+    Findings that are essential for the cause choose alone. In order of the entities.
+    """
+    predicted = {p.finding for p in cause.predicts if p.essential or p.any in cause.essential_any}
+    if not predicted:
+        predicted = {p.finding for p in cause.predicts}
+    support: dict[Entity, float] = {}
+    types = faults.catalogue()[cause.fault].entities
+    for kind in sorted(predicted):
+        for finding in index.of_kind(kind):
+            for wanted in types:
+                for entity in _as_type(finding.entity, wanted, topology):
+                    support[entity] = support.get(entity, 0.0) + finding.score
+    found = list(support)
+    if len(found) > MOST_CANDIDATES:
+        found.sort(key=lambda entity: (-support[entity], entity))
+        del found[MOST_CANDIDATES:]
+    return sorted(found)
+
+
+def _as_type(entity: Entity, wanted: EntityType, topology: Topology) -> Iterator[Entity]:
+    if wanted == "nic" and entity.type in ("host", "gpu", "rank"):
+        host = topology.host_of_entity(entity)
+        for nic in topology.nics:
+            if nic.host == host and (found := topology.nic_entity(nic)).ranks:
+                yield found
+    elif wanted == "storage" and entity.type in ("host", "rank"):
+        host = topology.host_of_entity(entity)
+        for mount, hosts in topology.mounts.items():
+            if host in hosts:
+                ranks = (rank for name in hosts for rank in topology.ranks_of_host(name))
+                yield Entity("storage", mount, None, Ranks(ranks))
+    elif wanted == "group" and entity.type == "rank":
+        for group in topology.groups:
+            if int(entity.id) in group.ranks:
+                yield Entity("group", group.name, None, group.ranks)
+    else:
+        yield from topology.as_type(entity, wanted)

@@ -1,0 +1,207 @@
+"""Which roots what was found has: the best supported first, then what it does not explain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Effect, Finding
+from ...vocabulary.topology import Topology
+from . import scoring
+from .catalogue import Catalogue
+from .index import FindingIndex
+from .ranking import Candidate, Ranking, ranking
+from .view import JobView
+
+MOST_ROOTS = 4
+"""Roots of one job at one second. More of one fault at once are no coincidence: they are one."""
+
+LEAD = 1.0
+"""Nats by which a further root must lead over unknown: the first one explains the symptom too."""
+
+TOGETHER_SECONDS = 120.0
+"""A symptom that no cause is named for joins a root whose symptoms began so close to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One root: the ranking that it leads, and the symptoms that it explains."""
+
+    ranking: Ranking
+    symptoms: tuple[Finding, ...]
+
+
+def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> list[Root]:
+    """Return the roots of what was found, at least one symptom among it."""
+    index = FindingIndex(findings, view.topology)
+    open_symptoms = list(index.symptoms)
+    shared: list[Finding] = []
+    found: list[tuple[Candidate, Root]] = []
+    while (open_symptoms or shared) and len(found) <= MOST_ROOTS:
+        ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
+        root = _next(ranked, {symptom.kind for symptom in open_symptoms})
+        if root is None:
+            break
+        explained = tuple(
+            symptom
+            for symptom in (*open_symptoms, *shared)
+            if _explains(root, symptom, view.topology)
+        )
+        held = {symptom.kind for symptom in explained}
+        found.append((root, Root(ranked.only(held), explained)))
+        taken = {id(symptom) for symptom in explained}
+        shared += [s for s in explained if s in open_symptoms and _effect(s) == "slows"]
+        open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
+        gone = taken - {id(symptom) for symptom in shared}
+        index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
+    result = _folded(found)
+    return _with_left_over(result, open_symptoms, index, view, knowledge)
+
+
+def _next(ranked: Ranking, open_kinds: set[str]) -> Candidate | None:
+    """Return the best root for a symptom that has none yet, else one that leads clearly."""
+    if ranked.named is None:
+        return None
+    for candidate in ranked.candidates:
+        lead = candidate.score - ranked.unknown.score
+        if lead <= 0:
+            break
+        if lead >= LEAD or open_kinds & set(candidate.cause.symptoms):
+            return candidate
+    return None
+
+
+def _effect(symptom: Finding) -> Effect:
+    return kinds.catalogue()[symptom.kind].effect
+
+
+def _explains(root: Candidate, symptom: Finding, topology: Topology) -> bool:
+    """Return whether a root explains a symptom: its own, and what a stop brings to the job.
+
+    A symptom of one entity is explained by a root on it, above it or below it.
+    """
+    if symptom.entity.type != "job" and not _within(symptom.entity, root.entity, topology):
+        return False
+    if symptom.kind in root.cause.symptoms:
+        return True
+    stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
+    return stops and _effect(symptom) == "stops"
+
+
+def _within(entity: Entity, root: Entity, topology: Topology) -> bool:
+    """Return whether two entities are one, or one stands on the other."""
+    if (entity.type, entity.id) == (root.type, root.id) or root.type == "job":
+        return True
+    host = topology.host_of_entity(root)
+    if entity.type == "host" and host is not None:
+        return host == entity.id
+    return any(rank in root.ranks for rank in entity.ranks)
+
+
+def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
+    """Return the kinds of findings that bear on some kinds of symptoms."""
+    return {
+        prediction.finding
+        for cause in knowledge.causes
+        if symptoms & set(cause.symptoms)
+        for prediction in (*cause.predicts, *cause.contradicts)
+    }
+
+
+def _without(
+    root: Candidate, index: FindingIndex, gone: set[int], bearing: set[str], topology: Topology
+) -> FindingIndex:
+    """Return what a root leaves: no evidence of its own, none on its scope for its symptoms.
+
+    `gone` are the identities of the symptoms that need no other root; `bearing` the kinds of
+    findings that bear on what the root explains.
+    """
+    used = {id(finding) for finding in scoring.support(root.cause, root.entity, index)}
+    scope = root.entity
+    host = topology.host_of_entity(scope) if scope.type == "host" else None
+
+    def left(finding: Finding) -> bool:
+        if kinds.catalogue()[finding.kind].symptom:
+            return id(finding) not in gone
+        if id(finding) in used:
+            return False
+        if finding.kind not in bearing:
+            return True
+        if finding.entity.type == "job" or scope.type == "job":
+            return finding.entity.type != scope.type
+        if host is not None and host == topology.host_of_entity(finding.entity):
+            return False
+        return not any(rank in scope.ranks for rank in finding.entity.ranks)
+
+    return FindingIndex([f for f in index.findings if left(f)], topology)
+
+
+def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
+    """Return the roots; one where one follows from another, or too many have the same fault."""
+    faults = [candidate.cause.fault for candidate, _ in found]
+    kept: list[tuple[Candidate, Root]] = []
+    for candidate, root in found:
+        many = faults.count(candidate.cause.fault) >= MOST_ROOTS
+        same = [n for n, (other, _) in enumerate(kept) if other.cause is candidate.cause]
+        if many and same:
+            kept[same[0]] = (kept[same[0]][0], _joined(kept[same[0]][1], root))
+        else:
+            kept.append((candidate, root))
+    rows = [root for _, root in kept]
+    for row in [row for row in rows if _effects(row) == {"stops"}]:
+        before = next((other for other in rows if _leads_to(other, row)), None)
+        if before is not None:
+            rows = [
+                _joined(other, row) if other is before else other
+                for other in rows
+                if other is not row
+            ]
+    return rows
+
+
+def _effects(root: Root) -> set[Effect]:
+    return {_effect(symptom) for symptom in root.symptoms}
+
+
+def _leads_to(root: Root, stop: Root) -> bool:
+    """Return whether corrupted values are why the job stopped soon after."""
+    if "corrupts" not in _effects(root):
+        return False
+    after = stop.symptoms[0].onset[0] - root.symptoms[0].onset[0]
+    return -1.0 <= after <= TOGETHER_SECONDS and stop.symptoms[0].entity.type == "job"
+
+
+def _joined(root: Root, other: Root) -> Root:
+    more = (symptom for symptom in other.symptoms if symptom not in root.symptoms)
+    return Root(root.ranking, (*root.symptoms, *more))
+
+
+def _with_left_over(
+    result: list[Root],
+    symptoms: Sequence[Finding],
+    index: FindingIndex,
+    view: JobView,
+    knowledge: Catalogue,
+) -> list[Root]:
+    """Give symptoms without a root of their own to the nearest one in time, else to unknown."""
+    alone: list[Finding] = []
+    for symptom in symptoms:
+        near = [
+            (abs(held.onset[0] - symptom.onset[0]), number)
+            for number, root in enumerate(result)
+            for held in root.symptoms
+        ]
+        distance, number = min(near, default=(float("inf"), 0))
+        if distance > TOGETHER_SECONDS:
+            alone.append(symptom)
+            continue
+        result[number] = Root(result[number].ranking, (*result[number].symptoms, symptom))
+    alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
+    groups: list[list[Finding]] = []
+    for symptom in alone:
+        if groups and symptom.onset[0] - groups[-1][-1].onset[0] <= TOGETHER_SECONDS:
+            groups[-1].append(symptom)
+        else:
+            groups.append([symptom])
+    result += [Root(ranking(index, group, view, knowledge), tuple(group)) for group in groups]
+    return result

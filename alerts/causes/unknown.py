@@ -1,0 +1,123 @@
+"""The hypothesis that none of the named causes is the one; it names the ranks that stand out."""
+
+from collections.abc import Sequence
+
+from ...vocabulary import entities, faults
+from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
+from ...vocabulary.incidents import Action, Evidence, Hypothesis
+from ...vocabulary.ranks import Ranks
+from ...vocabulary.topology import Topology
+from .catalogue import Weights
+from .index import FindingIndex, strongest
+from .scoring import log_odds
+
+CATALOGUE = "catalogue"
+"""Signal of the terms that no telemetry stands behind."""
+
+MOST_SIGNS = 3
+"""Findings about the ranks that stand out which are shown beside the terms."""
+
+FEW = 8
+"""So many ranks stand out at most; more are no answer to where to look."""
+
+TYPES = ("rank", "gpu", "process")
+"""Entities whose findings are about single ranks."""
+
+SEVERAL = 0.5
+"""Ranks stand out whose findings score at least this share of the highest score."""
+
+
+def unknown(
+    index: FindingIndex,
+    symptoms: Sequence[Finding],
+    *,
+    missing: int,
+    causes: int,
+    topology: Topology,
+    weights: Weights,
+) -> Hypothesis:
+    """Return the unknown hypothesis.
+
+    `missing`: kinds of evidence that the best candidate predicts and that no source reports;
+    `causes`: how many causes of the catalogue explain the symptoms.
+    """
+    ranks = standing_out(index, symptoms)
+    entity = _entity(ranks, topology)
+    window = (
+        min(symptom.onset[0] for symptom in symptoms),
+        max(symptom.window[1] for symptom in symptoms),
+    )
+    prior = log_odds(weights.unknown_share) if causes else 0.0
+    terms = [
+        ("prior", prior, "prior: causes that the catalogue does not hold"),
+        ("needed", weights.needed, f"a named cause needs {weights.needed:g} nats of evidence"),
+    ]
+    if missing:
+        text = f"no source reports {missing} of the signals that would tell causes apart"
+        terms.append(("missing", weights.missing * missing, text))
+    reasons = tuple(
+        Evidence("supports" if weight > 0 else "contradicts", family, entity, CATALOGUE, window,
+                 None, None, weight, text)
+        for family, weight, text in terms
+    )  # fmt: skip
+    return Hypothesis(
+        rank=1,
+        fault=faults.UNKNOWN,
+        entity=entity,
+        score=sum(weight for _, weight, _ in terms),
+        probability=None,
+        confidence="low",
+        evidence=(*reasons, *_signs(index, ranks)),
+        actions=(Action("investigate", _advice(ranks, topology), ""),),
+        runbook="docs/runbooks/unknown.md",
+    )
+
+
+def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> Ranks:
+    """Return the few ranks that stand out: as the symptoms name them, else as the evidence does."""
+    named = Ranks(rank for symptom in symptoms for rank in symptom.ranks)
+    if named:
+        return named if len(named) <= FEW else Ranks()
+    score: dict[int, float] = {}
+    for finding in index.findings:
+        if finding.entity.type in TYPES:
+            for rank in finding.entity.ranks:
+                score[rank] = max(score.get(rank, 0.0), finding.score)
+    least = SEVERAL * max(score.values(), default=0.0)
+    chosen = [rank for rank, found in score.items() if found >= least]
+    return Ranks(chosen) if len(chosen) <= FEW else Ranks()
+
+
+def _signs(index: FindingIndex, ranks: Ranks) -> list[Evidence]:
+    """Return what was found about the ranks that stand out, strongest first; it weighs nothing."""
+    best: dict[str, Finding] = {}
+    for finding in index.findings:
+        about = finding.entity.ranks
+        if finding.entity.type not in TYPES or not any(rank in ranks for rank in about):
+            continue
+        family = kinds.catalogue()[finding.kind].family
+        best[family] = strongest([finding, *([best[family]] if family in best else [])])
+    rows = sorted(best.items(), key=lambda item: (-item[1].score, item[0]))
+    return [
+        Evidence("supports", family, found.entity, found.signal, found.window, found.observed,
+                 found.expected, 0.0, found.text)
+        for family, found in rows[:MOST_SIGNS]
+    ]  # fmt: skip
+
+
+def _entity(ranks: Ranks, topology: Topology) -> Entity:
+    """Return the rank that stands out, the job where several do or none."""
+    if len(ranks) == 1:
+        return topology.rank_entity(ranks[0])
+    return topology.job_entity if not ranks else entities.job(topology.job, ranks)
+
+
+def _advice(ranks: Ranks, topology: Topology) -> str:
+    if not ranks:
+        return "Run the next checks of the hypotheses below; no cause is named"
+    hosts = sorted({host for rank in ranks if (host := topology.host(rank))})
+    word = "rank" if len(ranks) == 1 else "ranks"
+    where = f" on {', '.join(hosts)}" if hosts else ""
+    return f"Look at {word} {ranks}{where} first; no cause is named"

@@ -1,0 +1,43 @@
+"""Texts and commands of the catalogue with their blanks filled in for one entity."""
+
+import re
+import shlex
+from collections.abc import Callable
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.topology import Topology
+from .catalogue import Advice
+
+_BLANK = re.compile(r"\{(host|rank|pid|id)\}")
+
+
+def text(advice: Advice, entity: Entity, topology: Topology) -> str:
+    """Return what an advice says about an entity."""
+    return _filled(advice.text, entity, topology, quote=str)
+
+
+def command(advice: Advice, entity: Entity, topology: Topology) -> str:
+    """Return the command of an advice, names quoted for the shell it is pasted in."""
+    return _filled(advice.command, entity, topology, quote=_quoted)
+
+
+def _quoted(name: str) -> str:
+    """Return a name for a shell; nothing where a program would take the name for an option."""
+    return shlex.quote(name) if name and not name.startswith("-") else ""
+
+
+def _filled(blank: str, entity: Entity, topology: Topology, *, quote: Callable[[str], str]) -> str:
+    """Fill in {host} {rank} {pid} {id}; an unknown one stays as the word in angle brackets.
+
+    Names come from telemetry, so in commands they are quoted, and those that would be options
+    (`ssh -oProxyCommand=...`) are left to the reader.
+    """
+    rank = entity.ranks[0] if entity.ranks else None
+    pid = topology.pid(rank) if rank is not None else None
+    values = {
+        "host": quote(topology.host_of_entity(entity) or "") or "<host>",
+        "rank": "<rank>" if rank is None else str(rank),
+        "pid": "<pid>" if pid is None else str(pid),
+        "id": quote(entity.id) or "<id>",
+    }
+    return _BLANK.sub(lambda match: values[match[1]], blank)

@@ -1,0 +1,96 @@
+"""The first cause of an open incident: provisional, then stable, and when it gives way.
+
+A provisional cause gives way at once. A stable one gives way to a cause that leads and lasts, and
+is given up when its own evidence has been gone for a while: evidence has an age.
+"""
+
+from dataclasses import dataclass, replace
+
+from ..vocabulary.ids import Fault
+from ..vocabulary.incidents import Hypothesis, RootCause
+
+STABLE_SECONDS = 10.0
+"""The first cause must hold for so long before it is called stable."""
+
+MARGIN = 0.5
+"""How far another first cause must lead (nats) before it replaces a stable one."""
+
+EVIDENCE_SECONDS = 20.0
+"""A stable cause is given up when for so long it has not beaten unknown on current evidence."""
+
+RootKey = tuple[Fault, str, str]
+"""Fault, and type and id of its entity."""
+
+
+def key(cause: RootCause) -> RootKey:
+    """Return what identifies the root that an explanation names first."""
+    first = cause.hypotheses[0]
+    return first.fault, first.entity.type, first.entity.id
+
+
+def named(cause: RootCause) -> str:
+    """Return the first cause in words."""
+    first = cause.hypotheses[0]
+    return f"{first.fault} ({first.entity})"
+
+
+@dataclass(slots=True)
+class FirstCause:
+    """The root cause an incident shows, since when, and until when its evidence was there."""
+
+    cause: RootCause
+    since: float
+    supported_at: float
+    rival_since: float | None = None
+
+    def update(self, found: RootCause, now: float, *, ages: bool) -> str | None:
+        """Take the explanation of `now`; return what to write on the timeline.
+
+        None where nothing material changed, "" where it did and needs no entry. `ages`: the
+        symptoms last only as long as their cause, so that evidence that is gone counts.
+        """
+        if self._supported(found):
+            self.supported_at = now
+        if key(found) != key(self.cause):
+            return self._rival(found, now, ages=ages)
+        self.rival_since = None
+        settled = self.cause.status != "stable" and now - self.since >= STABLE_SECONDS
+        held, first = self.cause.hypotheses[0], found.hypotheses[0]
+        if self.cause.status == "stable" and first.score < held.score + MARGIN:
+            return None
+        better = _shape(first) != _shape(held) or first.score > held.score + MARGIN
+        if not better and not settled:
+            return None
+        stable = settled or self.cause.status == "stable"
+        self.cause = replace(found, status="stable" if stable else "provisional")
+        return f"stable: {named(self.cause)}" if settled else ""
+
+    def _supported(self, found: RootCause) -> bool:
+        """Return whether the held cause still beats unknown on the current evidence."""
+        if key(found) == key(self.cause):
+            return True
+        held = key(self.cause)
+        return any(
+            (row.fault, row.entity.type, row.entity.id) == held and row.score > found.unknown_score
+            for row in found.hypotheses
+        )
+
+    def _rival(self, found: RootCause, now: float, *, ages: bool) -> str | None:
+        if self.cause.status == "stable":
+            aged = ages and now - self.supported_at >= EVIDENCE_SECONDS
+            leads = found.hypotheses[0].score >= self.cause.hypotheses[0].score + MARGIN
+            if not leads and not aged:
+                self.rival_since = None
+                return None
+            if self.rival_since is None:
+                self.rival_since = now
+            if not aged and now - self.rival_since < STABLE_SECONDS / 2:
+                return None
+        self.cause, self.since, self.supported_at, self.rival_since = found, now, now, None
+        return f"first cause is now {named(found)}"
+
+
+def _shape(first: Hypothesis) -> tuple[object, ...]:
+    """Return what makes two explanations differ to a reader: evidence, not decimals."""
+    evidence = sorted((e.relation, e.family, e.entity.id, e.signal) for e in first.evidence)
+    return first.confidence, tuple(evidence)

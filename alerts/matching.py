@@ -1,0 +1,93 @@
+"""Which open incident an explanation belongs to."""
+
+from collections.abc import Sequence
+
+from ..vocabulary import faults
+from ..vocabulary import findings as kinds
+from ..vocabulary.entities import Entity
+from ..vocabulary.ids import Job
+from . import first_cause
+from .causes.engine import Explanation
+from .lifecycle import TrackedIncident
+
+SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
+"""Entities that several jobs stand on: a root on one is one incident for all of them."""
+
+
+def matched(
+    job: Job, attempt: int, incidents: Sequence[TrackedIncident], found: Sequence[Explanation]
+) -> dict[int, Explanation]:
+    """Return the explanation of each incident, by the incident's position; each at most once.
+
+    An incident goes with the explanation that names its root, else with one that shares a symptom
+    and may be the same trouble under another name.
+    """
+    pairs: dict[int, Explanation] = {}
+    left = list(found)
+    for number, incident in enumerate(incidents):
+        same = [row for row in left if _is_root(incident, row, job)]
+        if same and (_named(same[0]) or _attempt(incident, job) == attempt):
+            pairs[number] = same[0]
+            left.remove(same[0])
+    for explanation in list(left):
+        for number, incident in enumerate(incidents):
+            if number in pairs or _attempt(incident, job) != attempt:
+                continue
+            if _may_be(incident, explanation, job):
+                pairs[number] = explanation
+                left.remove(explanation)
+                break
+    return pairs
+
+
+def includes(explanation: Explanation, incident: TrackedIncident) -> bool:
+    """Return whether what an incident is about lies within another explanation's root."""
+    root, held = explanation.cause.hypotheses[0].entity, _entity(incident)
+    if root.type == "job" or held is None or not held.ranks or held.ranks == root.ranks:
+        return False
+    return len(held.ranks) < len(root.ranks) and all(rank in root.ranks for rank in held.ranks)
+
+
+def _attempt(incident: TrackedIncident, job: Job) -> int | None:
+    part = incident.parts.get(job)
+    return None if part is None else part.attempt
+
+
+def _named(explanation: Explanation) -> bool:
+    return explanation.cause.hypotheses[0].fault != faults.UNKNOWN
+
+
+def _entity(incident: TrackedIncident) -> Entity | None:
+    return None if incident.first is None else incident.first.cause.hypotheses[0].entity
+
+
+def _is_root(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+    """Return whether an explanation names an incident's root, or has its symptom if unknown."""
+    if incident.first is None or incident.root != first_cause.key(explanation.cause):
+        return False
+    return _named(explanation) or _shares_symptom(incident, explanation, job)
+
+
+def _shares_symptom(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+    return any(symptom.kind in incident.held_kinds(job) for symptom in explanation.symptoms)
+
+
+def _may_be(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+    """Return whether an explanation may be an incident's trouble under another name.
+
+    A stable cause of slowness elsewhere is a trouble of its own; a job stops only once.
+    """
+    if not _shares_symptom(incident, explanation, job) or incident.first is None:
+        return False
+    held = incident.first.cause
+    if held.status != "stable" or not _named(explanation):
+        return True
+    if held.hypotheses[0].fault == faults.UNKNOWN:
+        return True
+    if any(kinds.catalogue()[s.kind].effect != "slows" for s in explanation.symptoms):
+        return True
+    root, known = explanation.cause.hypotheses[0].entity, held.hypotheses[0].entity
+    if "job" in (root.type, known.type):
+        return True
+    same_host = root.host is not None and root.host == known.host
+    return same_host or any(rank in root.ranks for rank in known.ranks)

@@ -1,0 +1,58 @@
+"""What a person's action does to an incident."""
+
+from dataclasses import replace
+
+from ..vocabulary.incidents import Feedback, Handled, Moment
+from .actions import Action
+from .lifecycle import Change, TrackedIncident
+
+
+def apply(action: Action, incident: TrackedIncident, now: float) -> Change | None:
+    """Apply an action; return the change, None when it changes nothing (acknowledged twice)."""
+    if incident.document is None:
+        return None
+    note = str(action.detail.get("note", ""))
+    done, handling = Handled(action.at, action.by, note), incident.handling
+    ending = f": {note}" if note else ""
+    if action.kind == "acknowledge":
+        if not incident.open or handling.acknowledged is not None:
+            return None
+        incident.handling = replace(handling, acknowledged=done)
+        _note(incident, action, "acknowledged", f"acknowledged by {action.by}{ending}")
+        return incident.change("incident.acknowledged", now, notify=True)
+    if action.kind == "resolve":
+        if not incident.open:
+            return None
+        incident.handling = replace(handling, resolved=done)
+        text = f"resolved by {action.by}{ending}"
+        return incident.resolve(now, text, at=action.at, notify=True)
+    if action.kind == "assign":
+        assignee = str(action.detail.get("assignee", ""))
+        incident.handling = replace(handling, assignee=assignee)
+        _note(incident, action, "assigned", f"assigned to {assignee} by {action.by}{ending}")
+        return incident.change("incident.updated", now, notify=False)
+    if action.kind == "feedback":
+        given = _feedback(action, note)
+        incident.handling = replace(handling, feedback=(*handling.feedback, given))
+        text = f"{action.by}: the first cause is {given.verdict}"
+        text += f", it was {given.fault}" if given.fault else ""
+        _note(incident, action, "feedback", f"{text}{ending}")
+        return incident.change("incident.updated", now, notify=False)
+    return None
+
+
+def _feedback(action: Action, note: str) -> Feedback:
+    verdict = action.detail.get("verdict")
+    fault, entity = action.detail.get("fault"), action.detail.get("entity")
+    return Feedback(
+        at=action.at,
+        by=action.by,
+        verdict="correct" if verdict == "correct" else "wrong" if verdict == "wrong" else "unsure",
+        fault=None if fault is None else str(fault),
+        entity=None if entity is None else str(entity),
+        note=note,
+    )
+
+
+def _note(incident: TrackedIncident, action: Action, kind: str, text: str) -> None:
+    incident.timeline.append(Moment(action.at, kind, text))

@@ -1,0 +1,36 @@
+"""How bad an incident is: as its first cause usually is, within what the symptoms make certain."""
+
+from collections.abc import Sequence
+
+from ..vocabulary import faults
+from ..vocabulary import findings as kinds
+from ..vocabulary.faults import SEVERITIES, Severity
+from ..vocabulary.findings import Finding
+from ..vocabulary.incidents import RootCause
+
+UNNAMED_SECONDS = 60.0
+"""Slowness without a named cause pages nobody for so long."""
+
+
+def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Severity:
+    """Return the severity of symptoms that have lasted for some seconds.
+
+    A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
+    rises when that is over.
+    """
+    first = faults.catalogue()[cause.hypotheses[0].fault]
+    named = first.id != faults.UNKNOWN
+    serious = [s for s in symptoms if kinds.catalogue()[s.kind].effect in ("stops", "corrupts")]
+    if serious:
+        certain = max(symptom.score for symptom in serious)
+        if all(symptom.kind == "job.stalled" for symptom in serious) or not named:
+            return "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
+        return first.severity if certain >= 2 else "warning"
+    if not named and lasted < UNNAMED_SECONDS:
+        return "info"
+    return first.severity
+
+
+def worse(one: Severity, other: Severity) -> bool:
+    """Return whether one severity is worse than another."""
+    return SEVERITIES.index(one) < SEVERITIES.index(other)

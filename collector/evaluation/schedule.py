@@ -1,0 +1,189 @@
+"""Drives a pipeline through time: the one order of evaluating and applying, live and in replay.
+
+Before an entry is applied, the whole seconds up to its time are evaluated; a second is therefore
+evaluated with exactly the entries whose time is before it. Only seconds in which something changed
+or something is due cost anything. Whoever feeds the same entries with the same times, and skips the
+same seconds, gets the same calls, and so the same incidents.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ...alerts.actions import Action
+from ...formats.otlp.columns import MetricsBatch, SeriesTable
+from ...vocabulary.samples import Event
+from ..actions import Entered
+from ..intake.payloads import Decoded
+from .overload import Recorded, Skips
+from .series import Translations
+
+QUIET_SECONDS = 900
+"""How long evaluation goes on without any entry. Everything silent together is the end of the data,
+so a night without telemetry is neither evaluated second by second nor found to be a fault."""
+
+
+class Evaluator(Protocol):
+    """What a pipeline offers to whoever drives it."""
+
+    @property
+    def table(self) -> SeriesTable:
+        """Return the series that batches refer to."""
+        ...
+
+    def metrics(self, batch: MetricsBatch, now: float) -> None:
+        """Take samples."""
+        ...
+
+    def events(self, events: Sequence[Event], now: float) -> None:
+        """Take events."""
+        ...
+
+    def act(self, action: Action, now: float) -> Sequence[Any]:
+        """Take what a person did; return what changed."""
+        ...
+
+    def evaluate_jobs(self, now: float) -> Iterator[Sequence[Any]]:
+        """Evaluate a whole second, job by job; yield what changed in each."""
+        ...
+
+    def next_due(self) -> float:
+        """Return when time alone could change anything (inf: never)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far time has come: for a snapshot."""
+
+    evaluated: int | None = None
+    quiet_at: int = 0
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Who hears of what happens; nothing is decided by any of it.
+
+    `changed` gets the changes of one second and that second, `acted` an action, its changes and
+    its time. `failed` gets what a defect of the pipeline raised: the stage ("evaluate", "metrics",
+    "events", "act") and the exception; time goes on. `took` gets the seconds of each evaluation.
+    """
+
+    changed: Callable[[Sequence[Any], float], None]
+    failed: Callable[[str, Exception], None]
+    acted: Callable[[Entered, Sequence[Any], float], None] = lambda *_: None
+    took: Callable[[float], None] = lambda _seconds: None
+
+
+class Schedule:
+    """A pipeline and how far its time has come. `lock` is held in pieces, for readers' sake."""
+
+    def __init__(
+        self,
+        pipeline: Evaluator,
+        hooks: Hooks,
+        *,
+        skips: Skips | None = None,
+        lock: AbstractContextManager[None] | None = None,
+        at: Moment | None = None,
+    ) -> None:
+        at = at or Moment()
+        self._pipeline = pipeline
+        self._hooks = hooks
+        self._skips: Skips = skips or Recorded()
+        self._lock = lock or nullcontext()
+        self.translations = Translations(pipeline.table)
+        self._evaluated = at.evaluated
+        self._quiet_at = at.quiet_at
+        self._changed = at.changed
+
+    @property
+    def evaluated(self) -> int | None:
+        """Return the last whole second that was reached, None before the first entry."""
+        return self._evaluated
+
+    @property
+    def moment(self) -> Moment:
+        """Return how far time has come."""
+        return Moment(self._evaluated, self._quiet_at, self._changed)
+
+    def apply(self, entry: Decoded, now: float) -> None:
+        """Evaluate what is due before `now`, then take the entry. `now` never goes back."""
+        if self._evaluated is None:
+            self._evaluated = math.floor(now)
+        self.until(now)
+        if entry.action is not None:
+            self._act(entry.action, now)
+            return
+        self._quiet_at = math.floor(now) + QUIET_SECONDS
+        self._changed = True
+        try:
+            with self._lock:
+                if entry.metrics is not None:
+                    batch = entry.metrics
+                    if entry.table is not None:
+                        batch = self.translations.translated(batch, entry.table)
+                    self._pipeline.metrics(batch, now)
+                elif entry.events:
+                    self._pipeline.events(entry.events, now)
+        except Exception as error:  # noqa: BLE001  the edge of one entry: it must not end the others
+            self._hooks.failed("events" if entry.metrics is None else "metrics", error)
+
+    def until(self, now: float) -> None:
+        """Evaluate the whole seconds up to `now`, as long as anything was received lately."""
+        if self._evaluated is None:
+            return
+        last = math.floor(now)
+        while (second := self._next(min(last, self._quiet_at))) is not None:
+            skipped = self._skips.until(second)
+            if skipped is not None:
+                self._evaluated = skipped
+                continue
+            self._evaluated, self._changed = second, False
+            self._evaluate(float(second))
+        self._evaluated = max(self._evaluated, last)
+
+    def _next(self, last: int) -> int | None:
+        """Return the next second to evaluate up to the last one, None where there is none."""
+        assert self._evaluated is not None  # noqa: S101  `until` has looked
+        second = self._evaluated + 1
+        if not self._changed:
+            due = self._pipeline.next_due()
+            if due > last:
+                return None
+            if due > second:
+                second = math.ceil(due)
+        return second if second <= last else None
+
+    def _evaluate(self, second: float) -> None:
+        began = time.perf_counter()
+        changes: list[Any] = []
+        try:
+            jobs = self._pipeline.evaluate_jobs(second)
+            while True:
+                with self._lock:
+                    part = next(jobs, None)
+                if part is None:
+                    break
+                changes += part
+        except Exception as error:  # noqa: BLE001  the edge of one evaluation, counted
+            self._hooks.failed("evaluate", error)
+        finally:
+            self._hooks.took(time.perf_counter() - began)
+        if changes:
+            self._hooks.changed(changes, second)
+
+    def _act(self, entered: Entered, now: float) -> None:
+        # It happened when it was received: the clock of the API may have been another.
+        action = replace(entered.action, at=now)
+        changes: Sequence[Any] = ()
+        try:
+            with self._lock:
+                changes = self._pipeline.act(action, now)
+        except Exception as error:  # noqa: BLE001  the edge of one action
+            self._hooks.failed("act", error)
+        self._hooks.acted(replace(entered, action=action), changes, now)

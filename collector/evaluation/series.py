@@ -1,0 +1,79 @@
+"""Series of the intake's tables in the numbers of the pipeline's.
+
+The pipeline's table gets a series when its first point is applied, so numbers follow the order of
+the journal whoever decoded it, and a replay assigns the same.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
+from ...formats.otlp.series import Translation
+
+_UNKNOWN = -3
+_MOST_SOURCES = 16
+"""Tables remembered, those used last: one for each set of jobs that tokens are limited to."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the series of one source are called; `releases` of the target that this allows for."""
+
+    translation: Translation
+    ids: NDArray[np.int32]
+    releases: int
+
+
+class Translations:
+    """The series of every source table in one target; for one thread."""
+
+    def __init__(self, target: SeriesTable) -> None:
+        self._target = target
+        self._known: OrderedDict[SeriesTable, _Known] = OrderedDict()
+        self.refused = 0
+        """Points left out because the target is full."""
+
+    def translated(self, batch: MetricsBatch, source: SeriesTable) -> MetricsBatch:
+        """Return a batch with the target's series, without points for which it is full."""
+        if source is self._target or not len(batch.columns):
+            return batch
+        columns = batch.columns
+        known = self._of(source)
+        series = known.ids[columns.series]
+        unknown = series == _UNKNOWN
+        if unknown.any():
+            fresh, first = np.unique(columns.series[unknown], return_index=True)
+            fresh = fresh[np.argsort(first)]
+            ids = known.translation.ids(fresh)
+            known.ids[fresh[ids >= 0]] = ids[ids >= 0]
+            series = known.ids[columns.series]
+            kept = series >= 0
+            if not kept.all():
+                self.refused += int((~kept).sum())
+                series = series[kept]
+                columns = Columns(columns.series[kept], columns.at[kept], columns.value[kept])
+        return MetricsBatch(Columns(series, columns.at, columns.value))
+
+    def _of(self, source: SeriesTable) -> _Known:
+        known = self._known.get(source)
+        if known is None:
+            ids = np.full(1024, _UNKNOWN, np.int32)
+            translation = Translation(source, self._target)
+            known = self._known[source] = _Known(translation, ids, self._target.releases)
+            if len(self._known) > _MOST_SOURCES:
+                self._known.popitem(last=False)
+        self._known.move_to_end(source)
+        if len(known.ids) < len(source):
+            grown = np.full(2 * len(source), _UNKNOWN, np.int32)
+            grown[: len(known.ids)] = known.ids
+            known.ids = grown
+        if known.releases != self._target.releases:
+            # Numbers that were released name other series, or will.
+            held = np.flatnonzero(known.ids >= 0)
+            gone = self._target.released_at[known.ids[held]] > known.releases
+            known.ids[held[gone]] = _UNKNOWN
+            known.releases = self._target.releases
+        return known

@@ -1,0 +1,221 @@
+"""The intake's thread: what waits is decoded, appended to the journal, acknowledged, handed on.
+
+Payloads come from any thread. All that waits is written with one fsync, in an order of receive
+times that never go back; its senders are answered; evaluation gets it through the tail. Nothing
+here waits for evaluation or for the database.
+"""
+
+import threading
+from concurrent.futures import Future
+
+import structlog
+
+from ...formats.otlp.errors import UndecodableError
+from ...vocabulary.clock import Clock
+from ..defects import Defects
+from ..health import Health
+from ..journal.entries import Entry
+from ..journal.interface import Partition
+from ..journal.kinds import Kind
+from . import permits
+from .decoding import Decoders
+from .payloads import Decoded, Outcome, Payload
+from .tail import Tail
+from .waiting import Queue, UnavailableError, Waiting
+
+_LOG = structlog.get_logger(__name__)
+_GROUP_BYTES = 16 << 20
+"""Payloads of one fsync: enough to share it among many, few enough that nobody waits long."""
+_REFUSED_SECONDS = 10
+"""When senders may try again after the disk refused: it does not heal within a second."""
+_SECOND_NS = 1_000_000_000
+_APART_NS = 1_000
+"""Receive times differ by at least so much, which is more than a float of today's dates rounds."""
+_WAIT_SECONDS = 60.0
+
+_Taken = tuple[Payload, Decoded, "Future[Outcome]"]
+
+
+class Appending:
+    """Owns the writing end of the journal. `submit` and `watermark` may be called from anywhere."""
+
+    def __init__(
+        self,
+        *,
+        journal: Partition,
+        decoders: Decoders,
+        tail: Tail,
+        clock: Clock,
+        health: Health,
+        queue_bytes: int = 256 << 20,
+        after_ns: int = 0,
+    ) -> None:
+        """`after_ns`: receive times begin after this one, the last of an earlier process."""
+        self._journal = journal
+        self._decoders = decoders
+        self._tail = tail
+        self._clock = clock
+        self._health = health
+        self._defects = Defects(health=health)
+        self._queue = Queue(queue_bytes)
+        self._times = threading.Lock()
+        self._received_ns = after_ns
+        self._writing_ns: int | None = None
+        """The first receive time of the group that is being written."""
+        self._refusing = False
+        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether payloads are taken."""
+        return self._queue.state == "running"
+
+    def open(self) -> None:
+        """Begin to take payloads, which wait until `step` is called."""
+        self._queue.turn("running", only_from="starting")
+
+    def start(self) -> None:
+        """Begin to take payloads, and start the thread."""
+        self.open()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take nothing more, and write what was taken."""
+        self._queue.turn("stopping")
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def submit(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload; the future resolves once it is safe on disk.
+
+        It raises UndecodableError for bytes that cannot be read, NotPermittedError for jobs that
+        the sender may not speak for, UnavailableError when the journal cannot be written.
+        `submit` itself raises BusyError when the queue is full and UnavailableError before the
+        start and after the stop.
+        """
+        return self._queue.put(payload)
+
+    def watermark(self) -> float:
+        """Return a time up to which the tail has everything: what comes later is received later."""
+        with self._times:
+            if self._writing_ns is not None:
+                return (self._writing_ns - 1) / _SECOND_NS
+            self._received_ns = max(self._received_ns, self._now_ns())
+            return self._received_ns / _SECOND_NS
+
+    def note_stop(self) -> None:
+        """Write that evaluation came as far as the watermark; after `stop`."""
+        self.watermark()
+        written = self._journal.write([Entry(Kind.STOP, self._received_ns, b"")])
+        if written.failure is not None:
+            _LOG.warning("the stop could not be noted", error=str(written.failure))
+
+    def step(self) -> None:
+        """Take what waits, write it, answer, and hand it on."""
+        group = self._queue.take(_GROUP_BYTES)
+        if not group:
+            return
+        try:
+            self._accept(group)
+        finally:
+            _answer_the_rest(group)
+            self._queue.release(group)
+            self._health.queue_bytes.set(self._queue.bytes)
+
+    def _run(self) -> None:
+        while self._queue.wait(_WAIT_SECONDS):
+            try:
+                self.step()
+            except Exception as error:  # noqa: BLE001  the thread must outlive any defect
+                self._defects.met("intake", error)
+
+    def _accept(self, group: list[Waiting]) -> None:
+        taken: list[_Taken] = []
+        for payload, future in group:
+            # A sender that went away before we looked sends again: nothing to do for it.
+            if not future.set_running_or_notify_cancel():
+                continue
+            decoded = self._decode(payload, future)
+            if decoded is not None:
+                taken.append((payload, decoded, future))
+        if not taken:
+            return
+        entries = self._entries(taken)
+        try:
+            self._write(taken, entries)
+        finally:
+            with self._times:
+                self._writing_ns = None
+
+    def _decode(self, payload: Payload, future: "Future[Outcome]") -> Decoded | None:
+        """Return what is worth an entry of the journal; answer everything else here."""
+        try:
+            decoded = self._decoders.decode(payload)
+        except UndecodableError as error:
+            self._health.undecodable.inc()
+            future.set_exception(error)
+            return None
+        except permits.NotPermittedError as error:
+            future.set_exception(error)
+            return None
+        except Exception as error:  # noqa: BLE001  the edge of one payload
+            self._defects.met("decode", error)
+            future.set_exception(error)
+            return None
+        self._health.reject(decoded.reason, decoded.rejected)
+        if not decoded.accepted:
+            future.set_result(Outcome(0, decoded.rejected, decoded.reason))
+            return None
+        return decoded
+
+    def _entries(self, taken: list[_Taken]) -> list[Entry]:
+        """Return the entries with their receive times, which never go back."""
+        entries: list[Entry] = []
+        with self._times:
+            now_ns = self._now_ns()
+            for payload, decoded, _ in taken:
+                self._received_ns = max(self._received_ns + _APART_NS, now_ns)
+                entries.append(Entry(payload.kind, self._received_ns, payload.body, decoded.layout))
+            self._writing_ns = entries[0].at_ns
+        return entries
+
+    def _write(self, taken: list[_Taken], entries: list[Entry]) -> None:
+        written = self._journal.write(entries)
+        self._health.journal_bytes.inc(written.bytes)
+        kept, refused = taken[: written.entries], taken[written.entries :]
+        for number, (payload, decoded, future) in enumerate(kept):
+            end = written.ends[number] if number < len(written.ends) else None
+            self._tail.add(entries[number].at, decoded, end)
+            self._health.payloads.labels(payload.kind.name.lower()).inc()
+            counter = self._health.events if decoded.metrics is None else self._health.samples
+            counter.inc(decoded.accepted)
+            future.set_result(Outcome(decoded.accepted, decoded.rejected, decoded.reason))
+        if written.failure is not None:
+            self._refuse(refused, written.failure)
+        elif self._refusing:
+            self._refusing = False
+            _LOG.info("the journal can be written again")
+
+    def _refuse(self, refused: list[_Taken], failure: OSError) -> None:
+        why = failure.strerror or str(failure)
+        self._health.journal_failures.inc(len(refused))
+        if not self._refusing:
+            self._refusing = True
+            _LOG.error("the journal cannot be written, senders keep what they have", error=why)
+        for _, _, future in refused:
+            future.set_exception(
+                UnavailableError(
+                    f"the journal cannot be written: {why}", retry_after_seconds=_REFUSED_SECONDS
+                )
+            )
+
+    def _now_ns(self) -> int:
+        seconds, part = divmod(self._clock.now(), 1.0)
+        return int(seconds) * _SECOND_NS + int(part * _SECOND_NS)
+
+
+def _answer_the_rest(group: list[Waiting]) -> None:
+    """Leave no sender without an answer, whatever went wrong before it got one."""
+    for _, future in group:
+        if not future.done():
+            future.set_exception(UnavailableError("a defect of the collector"))

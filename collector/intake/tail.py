@@ -1,0 +1,85 @@
+"""The tail: decoded entries between intake and evaluation, in memory and bounded.
+
+It saves reading back what was just decoded. What does not fit is left out and read from the journal
+later, so intake never waits: entries are numbered, and a gap in the numbers says what to read.
+"""
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+from ..journal.interface import Offset
+from .payloads import Decoded
+
+_SAMPLE_BYTES = 20
+_EVENT_BYTES = 1000
+_ENTRY_BYTES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One durable entry: its number in this process, receive time (seconds), and what it says.
+
+    `end` is the offset after it.
+    """
+
+    number: int
+    at: float
+    decoded: Decoded
+    end: Offset | None
+
+
+class Tail:
+    """One thread adds, one takes."""
+
+    def __init__(self, max_bytes: int = 256 << 20) -> None:
+        self._max_bytes = max_bytes
+        self._items: deque[tuple[Item, int]] = deque()
+        self._bytes = 0
+        self._added = 0
+        self._changed = threading.Condition()
+        self._woken = False
+
+    @property
+    def added(self) -> int:
+        """Return how many entries there were, those left out included: their numbers are below."""
+        return self._added
+
+    @property
+    def bytes(self) -> int:
+        """Return about how much memory it takes."""
+        return self._bytes
+
+    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+        """Add the next entry, or only count it while there is no room."""
+        size = _ENTRY_BYTES + (
+            decoded.accepted * (_EVENT_BYTES if decoded.metrics is None else _SAMPLE_BYTES)
+        )
+        with self._changed:
+            item = Item(self._added, at, decoded, end)
+            self._added += 1
+            if not self._bytes or self._bytes + size <= self._max_bytes:
+                self._items.append((item, size))
+                self._bytes += size
+            self._changed.notify_all()
+
+    def first(self) -> Item | None:
+        """Return the oldest entry held, None when none is."""
+        with self._changed:
+            return self._items[0][0] if self._items else None
+
+    def drop(self) -> None:
+        """Drop the oldest entry held."""
+        with self._changed:
+            self._bytes -= self._items.popleft()[1]
+
+    def wait(self, number: int, seconds: float) -> None:
+        """Wait until there is an entry of this number, `wake` is called, or time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._woken or self._added > number, seconds)
+
+    def wake(self) -> None:
+        """Let nobody wait any more."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()

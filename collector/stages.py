@@ -1,0 +1,144 @@
+r"""Intake, evaluation and storing, put together: three stages that never wait for each other.
+
+submit -> intake -> journal, then acknowledged
+\-> tail -> evaluation -> storing -> store
+\-> snapshot
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+from ..vocabulary.clock import Clock
+from .actions import Entered, Pending
+from .evaluation.consumer import Consumer
+from .evaluation.rereading import Rereading
+from .evaluation.schedule import Evaluator
+from .evaluation.snapshots import Snapshots
+from .health import Health
+from .intake.appending import Appending
+from .intake.decoding import Decoders
+from .intake.payloads import Outcome, Payload
+from .intake.tail import Tail
+from .journal.interface import Partition
+from .journal.kinds import Kind
+from .storing import Sink, Storing
+
+T = TypeVar("T")
+P = TypeVar("P", bound=Evaluator)
+_SECOND_NS = 1_000_000_000
+
+
+class Stages(Generic[P]):
+    """The flow of one collector. `submit`, `act` and `read` may be called from any thread."""
+
+    def __init__(
+        self,
+        *,
+        pipeline: P,
+        journal: Partition,
+        decisions: Partition,
+        sink: Sink,
+        clock: Clock,
+        health: Health,
+        snapshots: Snapshots | None = None,
+        rereading: Rereading | None = None,
+        queue_bytes: int = 256 << 20,
+        tail_bytes: int = 256 << 20,
+    ) -> None:
+        self._pending = Pending()
+        self._journal = journal
+        self._decisions = decisions
+        before_ns = journal.last_at_ns()
+        evaluated = (snapshots.evaluated() if snapshots else None) or 0
+        tail = Tail(tail_bytes)
+        decoders = Decoders(pipeline.table.alike, room=self._room)
+        self.intake = Appending(
+            journal=journal,
+            decoders=decoders,
+            tail=tail,
+            clock=clock,
+            health=health,
+            queue_bytes=queue_bytes,
+            after_ns=max(before_ns or 0, evaluated * _SECOND_NS),
+        )
+        self.storing = Storing(sink, health=health, kept=self._pending.kept)
+        self.consumer = Consumer(
+            pipeline=pipeline,
+            journal=journal,
+            decisions=decisions,
+            received=self.intake,
+            tail=tail,
+            decoders=decoders,
+            storing=self.storing,
+            clock=clock,
+            health=health,
+            snapshots=snapshots,
+            rereading=rereading,
+            before_ns=before_ns,
+        )
+
+    def _room(self) -> bool:
+        return self.consumer.room()
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether payloads are taken."""
+        return self.intake.ready
+
+    def start(self) -> None:
+        """Start the three threads. Payloads are taken at once, whatever is to be caught up with."""
+        self.intake.start()
+        self.storing.start()
+        self.consumer.start()
+
+    def stop(self) -> None:
+        """Take nothing more; evaluate and store what was taken; note how far it came; close."""
+        self.intake.stop()
+        self.consumer.stop()
+        if self.consumer.whole and self.consumer.begun:
+            self.intake.note_stop()
+        self.storing.stop()
+        self._journal.close()
+        self._decisions.close()
+
+    def submit(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload; the future resolves once it is safe on disk (see `Appending.submit`)."""
+        return self.intake.submit(payload)
+
+    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+        """Enter what a person did in the journal, and wait until the store has it.
+
+        Returns False where it is in the journal but not yet in the store when time is up. Raises
+        UnavailableError where it cannot be taken.
+        """
+        stored = self._pending.expect(action.id)
+        try:
+            self.submit(Payload(Kind.ACTION, action.pack())).result()
+            stored.result(timeout_seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._pending.forget(action.id)
+        return True
+
+    def read(self, question: Callable[[P], T]) -> T:
+        """Return the answer of a question to the pipeline, between two changes of it.
+
+        The answer must not refer to what the pipeline goes on changing.
+        """
+        return self.consumer.read(question)
+
+    # For tests, which are the threads
+
+    def recover(self) -> None:
+        """Go back to where the last process was, and begin to take payloads."""
+        self.intake.open()
+        self.consumer.recover()
+        self.storing.flush()
+
+    def step(self) -> None:
+        """Let each stage do what it can do now."""
+        self.intake.step()
+        self.consumer.step()
+        self.storing.flush()

@@ -1,0 +1,135 @@
+"""The attributes of series, each pair and each set of pairs held once, as numbers in arrays.
+
+A hundred thousand ranks with forty series each have a million sets of attributes but only a few
+hundred thousand pairs, and neither is an object per series.
+"""
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...vocabulary.samples import Attributes, Scalar
+from .numbering import NONE, Numbering
+
+_WORD = (1 << 64) - 1
+_ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+"""Multipliers of the two sums that a set is recognised by: 127 bits together."""
+
+
+class AttributeSets:
+    """Numbers for sets of attributes; equal sets have equal numbers.
+
+    True is distinguished from 1 and 0.0 from 0, and NaN is equal to itself.
+    """
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[str, Scalar]] = []
+        self._pair_numbers: dict[object, int] = {}
+        self._mixed = array("Q"), array("Q")
+        self._pool = array("i")
+        self._ends = array("q", (0,))
+        self._checks = array("Q")
+        self._sets = Numbering()
+
+    def __len__(self) -> int:
+        return len(self._checks)
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes it takes."""
+        pool = 4 * len(self._pool) + 16 * len(self._checks)
+        return pool + self._sets.nbytes + 320 * len(self.pairs)  # measured: the objects of a pair
+
+    def pair(self, name: str, value: Scalar) -> int:
+        """Return the number of a pair, a new one if needed."""
+        kind = type(value)
+        key: object = (name, value)
+        if kind is not str and kind is not int:
+            key = (name, kind.__name__, repr(value))
+        number = self._pair_numbers.get(key)
+        if number is None:
+            number = self._pair_numbers[key] = len(self.pairs)
+            self.pairs.append((name, value))
+            for mixed, odd in zip(self._mixed, _ODD, strict=True):
+                mixed.append(_mix(number + 1, odd))
+        return number
+
+    def number(self, attributes: Attributes) -> int:
+        """Return the number of a set, a new one if needed."""
+        return self.number_of_pairs([self.pair(name, value) for name, value in attributes])
+
+    def number_of_pairs(self, pairs: Sequence[int]) -> int:
+        """Return the number of the set of these pairs, of which no two have one name."""
+        first, second = self._mixed
+        key = sum([first[pair] for pair in pairs]) & (_WORD >> 1)
+        check = sum([second[pair] for pair in pairs]) & _WORD
+        number = self._sets.get(key)
+        if number == NONE or self._checks[number] != check:
+            number = len(self._checks)
+            self._pool.extend(pairs)
+            self._ends.append(len(self._pool))
+            self._checks.append(check)
+            self._sets.put(key, number)
+        return number
+
+    def __getitem__(self, number: int) -> Attributes:
+        members = self._pool[self._ends[number] : self._ends[number + 1]]
+        return tuple(sorted((self.pairs[pair] for pair in members), key=_name))
+
+    def members(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the pairs of these sets, one set after the other, and the size of each."""
+        if not len(self._pool):
+            return np.zeros(0, np.int32), np.zeros(len(numbers), np.int64)
+        # Views for a moment only: an array that is looked at cannot grow.
+        begins = np.frombuffer(self._ends, np.int64)[numbers]
+        sizes = np.frombuffer(self._ends, np.int64)[numbers + 1] - begins
+        skipped = np.repeat(begins - np.cumsum(sizes) + sizes, sizes)
+        picked = np.frombuffer(self._pool, np.int32)[skipped + np.arange(len(skipped))]
+        return picked, sizes
+
+    def numbers_of(self, pairs: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of sets given one after the other, new ones where needed."""
+        cuts = np.cumsum(sizes)
+        sums = []
+        for mixed in self._mixed:
+            total = np.zeros(len(pairs) + 1, np.uint64)
+            if len(pairs):
+                np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
+            sums.append(total[cuts] - total[cuts - sizes])
+        keys = (sums[0] & np.uint64(_WORD >> 1)).astype(np.int64)
+        found = self._sets.get_many(keys).astype(np.int64)
+        known = found >= 0
+        if known.any():
+            checks = np.frombuffer(self._checks, np.uint64)[found[known]]
+            known[known] = checks == sums[1][known]
+        new = np.flatnonzero(~known)
+        if not len(new):
+            return found
+        _, first, which = np.unique(keys[new], return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        start = len(self._checks)
+        found[new] = start + place[which]
+        source = new[first[order]]
+        lengths = sizes[source]
+        skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
+        self._pool.frombytes(pairs[skipped + np.arange(len(skipped))].astype(np.int32).tobytes())
+        self._ends.frombytes((self._ends[-1] + np.cumsum(lengths)).astype(np.int64).tobytes())
+        self._checks.frombytes(sums[1][source].tobytes())
+        self._sets.put_many(keys[source], np.arange(start, start + len(source), dtype=np.int32))
+        return found
+
+
+def _mix(number: int, odd: int) -> int:
+    """Return 64 bits that look random (the finaliser of SplitMix64)."""
+    mixed = (number * odd) & _WORD
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WORD
+    return mixed ^ (mixed >> 31)
+
+
+def _name(pair: tuple[str, Scalar]) -> str:
+    return pair[0]

@@ -1,0 +1,258 @@
+"""The register of series: which resource, metric and attributes a number stands for, in arrays."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...vocabulary.samples import Attributes, Resource
+from .attribute_sets import AttributeSets
+from .numbering import Numbering
+
+FULL = -1
+"""The series id of a point for which the table has no room."""
+
+SKIP = -2
+"""The series id of a point that is accepted and not kept: nothing is recorded, or nobody looks."""
+
+_METRIC_BITS, _SET_BITS, _RESOURCE_BITS = 15, 28, 20  # 63 together: the key of a series
+
+Ids = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series: its sender, its metric, and the attributes of its points, sorted by name."""
+
+    resource: Resource
+    metric: str
+    attributes: Attributes
+
+
+class SeriesTable:
+    """A register of series; ids are dense integers from 0 in order of appearance.
+
+    Bounded: past `capacity` series new ones get FULL (counted in `refused`), and known ones live
+    on. Metrics in `unkept` get SKIP: where an attribute counts up, as a sequence number does, each
+    point is a new series. Ids that were released are given out again after the next release.
+
+    One thread adds series; another may read those it was given, and release them.
+    """
+
+    def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
+        self._capacity = capacity
+        self._unkept = unkept
+        self.attributes = AttributeSets()
+        self.resources: list[Resource] = []
+        self.metrics: list[str] = []
+        self.resource_of = np.zeros(1024, np.int32)
+        self.metric_of = np.zeros(1024, np.int16)
+        self.attributes_of = np.zeros(1024, np.int32)
+        self.released_at = np.zeros(1024, np.int32)
+        self.releases = 0
+        self.refused = 0
+        self._resource_numbers: dict[Any, int] = {}
+        self._metric_numbers: dict[str, int] = {}
+        self._unkept_metrics: set[int] = set()
+        self._ids = Numbering()
+        self._count = 0
+        self._free: list[int] = []
+        self._resting: Ids = np.zeros(0, np.int32)
+        self._to_release: list[Ids] = []
+
+    def __len__(self) -> int:
+        """Return how many ids were ever given out: the end of the arrays."""
+        return self._count
+
+    def __getitem__(self, series: int) -> Series:
+        return Series(
+            self.resources[self.resource_of[series]],
+            self.metrics[self.metric_of[series]],
+            self.attributes[int(self.attributes_of[series])],
+        )
+
+    @property
+    def full(self) -> bool:
+        """Return whether new series are refused."""
+        return self._count >= self._capacity and not self._free
+
+    def alike(self) -> "SeriesTable":
+        """Return an empty table that keeps the same."""
+        return SeriesTable(self._capacity, unkept=self._unkept)
+
+    @property
+    def live(self) -> int:
+        """Return how many series are registered now."""
+        return self._count - len(self._free) - len(self._resting)
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes it takes."""
+        arrays = (self.resource_of, self.metric_of, self.attributes_of, self.released_at)
+        names = 800 * len(self.resources)  # measured: the objects of a resource
+        return sum(one.nbytes for one in arrays) + self._ids.nbytes + self.attributes.nbytes + names
+
+    def resource(self, resource: Resource) -> int:
+        """Return the number of a resource, a new one if needed."""
+        key = _identity(resource)
+        number = self._resource_numbers.get(key)
+        if number is None:
+            number = self._resource_numbers[key] = len(self.resources)
+            self.resources.append(resource)
+        return number
+
+    def metric(self, name: str) -> int:
+        """Return the number of a metric, a new one if needed."""
+        number = self._metric_numbers.get(name)
+        if number is None:
+            number = self._metric_numbers[sys.intern(name)] = len(self.metrics)
+            self.metrics.append(sys.intern(name))
+            if name in self._unkept:
+                self._unkept_metrics.add(number)
+        return number
+
+    def kept(self, metric: int) -> bool:
+        """Return whether series of this metric are registered at all."""
+        return metric not in self._unkept_metrics
+
+    def intern(self, resource: Resource, metric: str, attributes: Attributes) -> int:
+        """Return the id of a series, a new one if needed, or FULL or SKIP."""
+        number = self.metric(metric)
+        if not self.kept(number):
+            return SKIP
+        numbers = self.resource(resource), number, self.attributes.number(attributes)
+        key = self._key(*numbers)
+        if key is None:
+            return FULL
+        series = self._ids.get(key) if not self._to_release else -1
+        if series >= 0:
+            return series
+        return int(self.intern_many(*(np.array([n], np.int64) for n in numbers))[0])
+
+    def intern_many(
+        self,
+        resources: NDArray[np.int64],
+        metrics: NDArray[np.int64],
+        attributes: NDArray[np.int64],
+    ) -> Ids:
+        """Return the ids of series given by their numbers, all [points]; new ones are registered.
+
+        Negative attributes are SKIP and stay so.
+        """
+        self._release_now()
+        keys = (resources << (_METRIC_BITS + _SET_BITS)) | (metrics << _SET_BITS) | attributes
+        ids = self._ids.get_many(keys)
+        bad = attributes < 0
+        bad |= (attributes >> _SET_BITS > 0) | (metrics >> _METRIC_BITS > 0)
+        bad |= resources >> _RESOURCE_BITS > 0
+        ids[bad] = FULL
+        missing = np.flatnonzero((ids < 0) & ~bad)
+        if len(missing):
+            new, first, which = np.unique(keys[missing], return_index=True, return_inverse=True)
+            # Numbers in order of appearance, not of keys.
+            order = np.argsort(first, kind="stable")
+            fresh = self._fresh(len(new))
+            if len(fresh) < len(new):
+                self.refused += len(new) - len(fresh)
+            given = np.full(len(new), FULL, np.int32)
+            given[order[: len(fresh)]] = fresh
+            ids[missing] = given[which]
+            source = missing[first[order[: len(fresh)]]]
+            self.resource_of[fresh] = resources[source]
+            self.metric_of[fresh] = metrics[source]
+            self.attributes_of[fresh] = attributes[source]
+            self._ids.put_many(new[order[: len(fresh)]], fresh)
+            self._count = max(self._count, int(fresh.max(initial=-1)) + 1)
+        ids[attributes < 0] = SKIP
+        return ids
+
+    def release(self, series: Ids) -> None:
+        """Forget series that nobody reports any more; callable from another thread."""
+        if len(series):
+            self._to_release.append(np.asarray(series, np.int32))
+
+    def _release_now(self) -> None:
+        if not self._to_release:
+            return
+        gone = np.unique(np.concatenate([self._to_release.pop() for _ in list(self._to_release)]))
+        # Batches decoded before still carry the ids; none of them waits for two releases.
+        self._free.extend(self._resting.tolist())
+        self.releases += 1
+        self.released_at[gone] = self.releases
+        self._resting = gone
+        kept = np.ones(self._count, bool)
+        kept[gone] = False
+        kept[self._free] = False
+        ids = np.flatnonzero(kept)
+        keys = self.resource_of[ids].astype(np.int64) << (_METRIC_BITS + _SET_BITS)
+        keys |= self.metric_of[ids].astype(np.int64) << _SET_BITS
+        keys |= self.attributes_of[ids]
+        self._ids = Numbering(2 * len(ids))
+        self._ids.put_many(keys, ids.astype(np.int32))
+
+    def _fresh(self, count: int) -> Ids:
+        """Return up to `count` ids that are free, fewer where the table is full."""
+        again = min(count, len(self._free))
+        reused = [self._free.pop() for _ in range(again)]
+        more = min(count - again, self._capacity - self._count)
+        while self._count + more > len(self.resource_of):
+            self.metric_of = _doubled(self.metric_of)
+            self.attributes_of = _doubled(self.attributes_of)
+            self.released_at = _doubled(self.released_at)
+            self.resource_of = _doubled(self.resource_of)
+        return np.array([*reused, *range(self._count, self._count + more)], np.int32)
+
+    def _key(self, resource: int, metric: int, attributes: int) -> int | None:
+        if resource >> _RESOURCE_BITS or metric >> _METRIC_BITS or attributes >> _SET_BITS:
+            return None
+        return (resource << (_METRIC_BITS + _SET_BITS)) | (metric << _SET_BITS) | attributes
+
+
+class Translation:
+    """The series of one table in the ids of another, which gets them when they are first asked for.
+
+    Whole arrays at once; nothing is remembered of single series, only of what they are made of.
+    """
+
+    def __init__(self, source: SeriesTable, target: SeriesTable) -> None:
+        self._source = source
+        self._target = target
+        self._resources = np.zeros(0, np.int64)
+        self._metrics = np.zeros(0, np.int64)
+        self._pairs = np.zeros(0, np.int64)
+
+    def ids(self, series: Ids) -> Ids:
+        """Return the target's ids of the source's series, FULL and SKIP included."""
+        source, target = self._source, self._target
+        resources = source.resources[len(self._resources) :]
+        more = np.array([target.resource(resource) for resource in resources], np.int64)
+        self._resources = np.concatenate((self._resources, more))
+        metrics = source.metrics[len(self._metrics) :]
+        more = np.array([target.metric(metric) for metric in metrics], np.int64)
+        self._metrics = np.concatenate((self._metrics, more))
+        pairs = source.attributes.pairs[len(self._pairs) :]
+        more = np.array([target.attributes.pair(name, value) for name, value in pairs], np.int64)
+        self._pairs = np.concatenate((self._pairs, more))
+        sets, which = np.unique(source.attributes_of[series], return_inverse=True)
+        members, sizes = source.attributes.members(sets.astype(np.int64))
+        numbers = target.attributes.numbers_of(self._pairs[members].astype(np.int32), sizes)
+        return target.intern_many(
+            self._resources[source.resource_of[series]],
+            self._metrics[source.metric_of[series]],
+            numbers[which],
+        )
+
+
+def _doubled(old: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate((old, np.zeros_like(old)))
+
+
+def _identity(resource: Resource) -> Any:
+    """Return what distinguishes resources where == does not: True from 1, NaN equal to itself."""
+    if all(type(value) is str or type(value) is int for _, value in resource.extra):
+        return resource
+    extra = tuple((name, type(value).__name__, repr(value)) for name, value in resource.extra)
+    named = (resource.host, resource.job, resource.attempt, resource.cluster, resource.service)
+    return (*named, extra)

@@ -1,0 +1,119 @@
+"""The table of series: numbers in arrays, the same whoever adds them and in whatever portions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope.formats.otlp import encode
+from rankscope.formats.otlp.columns import FULL, SKIP, SeriesTable
+from rankscope.formats.otlp.decode import MetricsDecoder
+from rankscope.formats.otlp.numbering import Numbering
+from rankscope.formats.otlp.series import Translation
+from rankscope.vocabulary.samples import Resource, Sample, attributes
+
+HOST = Resource("host-a", "run-1")
+
+
+@pytest.fixture
+def table():
+    return SeriesTable()
+
+
+def rank(number, **more):
+    return attributes({"rank": number, **more})
+
+
+def test_equal_series_have_equal_ids_and_others_have_not(table):
+    ids = [
+        table.intern(HOST, "a", rank(1)),
+        table.intern(HOST, "a", rank(2)),
+        table.intern(HOST, "b", rank(1)),
+        table.intern(Resource("host-b", "run-1"), "a", rank(1)),
+        table.intern(HOST, "a", rank(1)),
+        table.intern(HOST, "a", rank(True)),
+        table.intern(HOST, "a", rank(1.0)),
+        table.intern(HOST, "a", rank("1")),
+    ]
+    assert [0, 1, 2, 3, 0, 4, 5, 6] == ids
+
+
+def test_a_series_says_what_it_was_registered_with(table):
+    number = table.intern(HOST, "a", rank(1, zone="x", op="y"))
+    found = table[number]
+    assert (HOST, "a", rank(1, zone="x", op="y")) == (
+        found.resource,
+        found.metric,
+        found.attributes,
+    )
+
+
+def test_a_full_table_refuses_and_counts_what_is_new_and_takes_what_is_known():
+    table = SeriesTable(2)
+    ids = [table.intern(HOST, "a", rank(number)) for number in (1, 2, 3, 1)]
+    assert ([0, 1, FULL, 0], 1, True) == (ids, table.refused, table.full)
+
+
+def test_unkept_metrics_are_skipped():
+    table = SeriesTable(unkept=frozenset({"a"}))
+    assert SKIP == table.intern(HOST, "a", rank(1))
+    assert 0 == len(table)
+
+
+def test_released_ids_are_given_out_again_after_the_next_release(table):
+    for number in range(4):
+        table.intern(HOST, "a", rank(number))
+    table.release(np.array([1, 2], np.int32))
+    assert 4 == table.intern(HOST, "a", rank(9)), "batches under way still carry them"
+    table.release(np.array([3], np.int32))
+    fresh = {table.intern(HOST, "a", rank(number)) for number in (10, 11)}
+    assert {1, 2} == fresh
+    assert rank(10) in {table[one].attributes for one in fresh}
+    assert (0, 4) == (table.intern(HOST, "a", rank(0)), table.intern(HOST, "a", rank(9)))
+    assert 4 == table.live
+
+
+def test_a_layout_whose_series_were_released_is_read_again():
+    table = SeriesTable()
+    decoder = MetricsDecoder(table)
+    body = encode.metrics_request([(HOST, [Sample("training.loss", 1.0, 5.0, rank(0))])])
+    for _ in range(2):
+        decoder.protobuf(body)
+    for one in ([0], [0]):
+        table.release(np.array(one, np.int32))
+        table.intern(HOST, "x", rank(one[0] + table.releases))
+    batch = decoder.protobuf(body)
+    (series,) = batch.columns.series.tolist()
+    assert "training.loss" == table[series].metric
+
+
+def test_a_table_is_pickled_with_everything_it_holds(table):
+    table.intern(HOST, "a", rank(1))
+    again = pickle.loads(pickle.dumps(table, 5))  # noqa: S301  our own bytes
+    assert (0, 1) == (again.intern(HOST, "a", rank(1)), again.intern(HOST, "a", rank(2)))
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=12)))
+def test_a_translation_gives_the_ids_that_adding_one_by_one_gives(batches):
+    source, target, expected = SeriesTable(), SeriesTable(), SeriesTable()
+    source.intern(HOST, "other", rank(77))
+    translation = Translation(source, target)
+    for batch in batches:
+        named = [("abcd"[metric], rank(number, op=str(metric))) for metric, number in batch]
+        ids = np.array([source.intern(HOST, *one) for one in named], np.int32)
+        translated = translation.ids(ids).tolist()
+        assert [expected.intern(HOST, *one) for one in named] == translated
+        assert [target[one].attributes for one in translated] == [one for _, one in named]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=300))
+def test_a_numbering_finds_what_was_put_one_by_one_or_together(keys):
+    numbers = Numbering(2)
+    half = len(keys) // 2
+    for number, key in enumerate(keys[:half]):
+        numbers.put(key, number)
+    numbers.put_many(np.array(keys[half:], np.int64), np.arange(half, len(keys), dtype=np.int32))
+    assert list(range(len(keys))) == numbers.get_many(np.array(keys, np.int64)).tolist()
+    assert list(range(len(keys))) == [numbers.get(key) for key in keys]
