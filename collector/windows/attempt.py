@@ -42,6 +42,10 @@ class Members:
             self.of_group.setdefault(group, []).append((rank, found))
         return found
 
+    def ranks(self, group: str) -> Ranks:
+        """Return the ranks that report a group's counters."""
+        return Ranks(rank for rank, _ in self.of_group.get(group, ()))
+
 
 @dataclass(slots=True)
 class GroupInfo:

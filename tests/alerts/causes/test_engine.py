@@ -345,9 +345,7 @@ def test_a_throttled_device_goes_before_its_slowness_alone(topology, found):
     assert ("gpu.thermal_throttle", "gpu", "GPU-2") == named(hot)
 
 
-def test_the_place_that_covers_the_affected_ranks_and_no_healthy_ones_is_named(
-    contention, topology
-):
+def test_the_entity_that_covers_the_affected_ranks_and_no_others_is_named(contention, topology):
     term = next(
         e for e in explain(contention, topology).hypotheses[0].evidence if e.family == "scope"
     )

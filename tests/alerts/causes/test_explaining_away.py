@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.causes import candidates, engine, explaining_away
+from rankscope.alerts.causes import candidates, engine, explaining_away, scoring
+from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
@@ -242,16 +243,16 @@ class TestSpeed:
 
     def test_the_number_of_scored_candidates_is_bounded(self, large, thousand, monkeypatch):
         scored: list[Entity] = []
-        real = engine.ranking.__globals__["scoring"].terms
+        real = scoring.terms
 
         def counted(cause, entity, **more):
             scored.append(entity)
             return real(cause, entity, **more)
 
-        monkeypatch.setattr(engine.ranking.__globals__["scoring"], "terms", counted)
+        monkeypatch.setattr(scoring, "terms", counted)
         engine.explanations(thousand, large, observed=EVERYTHING)
         rounds = explaining_away.MOST_ROOTS + 2
-        causes = 3  # of slowness in the catalogue
+        causes = sum("job.slow" in cause.symptoms for cause in catalogue().causes)
         assert 0 < len(scored) <= rounds * causes * candidates.MOST_CANDIDATES
 
     def test_those_with_most_support_are_scored(self, large, thousand, found):
