@@ -106,7 +106,7 @@ class Windows(Summaries):
             if rank is not None:
                 row = np.array([attempt.row(rank)])
                 if host:
-                    attempt.placements.move(row, number, only_new=True)
+                    attempt.placements.move(row, np.array([number]), only_new=True)
             attempt.events.append((event, now))
             attempt.event_count += 1
 
