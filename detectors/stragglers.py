@@ -26,7 +26,6 @@ class Stragglers:
     persistence : share of the newest steps in which half the effect must show.
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about anybody.
-    habit : steps after the warm-up that a rank's habit is learnt from.
 
     Examples
     --------
@@ -63,7 +62,6 @@ class Stragglers:
         seconds: float = 10.0,
         fewest: int = 5,
         warm_up: int = 5,
-        habit: int = 100,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
@@ -72,20 +70,17 @@ class Stragglers:
         self.seconds = seconds
         self.fewest = fewest
         self.warm_up = warm_up
-        self.habit = habit
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
-        steps = own_time.complete(window.steps)
-        own = own_time.own_time(steps)
-        if own is None or len(window.ranks) < 2 or len(steps.index) < self.fewest + self.warm_up:
+        steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
+        if own is None or ratio is None or len(window.ranks) < 2:
             return []
-        if own_time.stale(window, steps):
+        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index) - self.warm_up)
-        ratio = own_time.against_peers(own_time.per_token(own, steps), window.role_of)
-        excess, persistent, distance, known = self._excess(ratio, count)
+        excess, persistent, distance, known = self._excess(window, ratio, count)
         needed = np.where(known, self.least, self.least_from_start)
         with np.errstate(invalid="ignore"):
             slow = (excess >= needed) & (distance >= self.sigmas) & (persistent >= self.persistence)
@@ -107,15 +102,15 @@ class Stragglers:
         slowed = self._job(window, steps, own, ratio, rows, count)
         return [*slowed, *findings]
 
-    def _excess(self, ratio: Floats, count: int) -> tuple[Floats, Floats, Floats, Flags]:
+    def _excess(
+        self, window: JobWindow, ratio: Floats, count: int
+    ) -> tuple[Floats, Floats, Floats, Flags]:
         """Return [ranks] each: excess over habit, persistence, distance in sigmas, habit known."""
         recent = ratio[:, -count:]
         middle = own_time.median(recent, axis=1)
-        early = ratio[:, self.warm_up : -count][:, : self.habit]
-        valid = np.isfinite(early).sum(axis=1)
-        known = valid >= 2 * self.fewest
-        usual = own_time.median(early, axis=1) if early.shape[1] else np.full(len(ratio), np.nan)
-        usual = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
+        usual, known = np.ones(len(ratio)), np.zeros(len(ratio), np.bool_)
+        held = min(len(window.baselines.habit), len(ratio))
+        usual[:held], known[:held] = window.baselines.habit[:held], window.baselines.known[:held]
         excess = middle / usual - 1
         with np.errstate(invalid="ignore"):
             persistent = (recent / usual[:, None] - 1 > self.least / 2).mean(axis=1)
