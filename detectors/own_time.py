@@ -144,9 +144,16 @@ def low_quantile(values: Floats) -> Floats:
 
 def median(values: Floats, axis: int) -> Floats:
     """Return the median over an axis, NaN (and no warning) where everything is NaN."""
+    if not values.shape[axis]:
+        return np.full(np.delete(values.shape, axis), np.nan)
     valid = np.isfinite(values).any(axis=axis)
-    filled = np.where(np.expand_dims(valid, axis), values, 0.0)
-    result: Floats = np.where(valid, np.nanmedian(filled, axis=axis), np.nan)
+    count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
+    ordered = np.sort(values, axis=axis)  # NaN last
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, values.shape[axis] - 1), axis)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(low == high, low, (low + high) / 2)
+    result: Floats = np.where(valid, np.squeeze(middle, axis), np.nan)
     return result
 
 

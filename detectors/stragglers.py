@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..vocabulary.findings import Finding
+from ..vocabulary.ranks import Ranks
 from . import own_time
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
@@ -26,6 +27,7 @@ class Stragglers:
     persistence : share of the newest steps in which half the effect must show.
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about anybody.
+    most : ranks that get a finding of their own; the symptom on the job carries all of them.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Stragglers:
         seconds: float = 10.0,
         fewest: int = 5,
         warm_up: int = 5,
+        most: int = 256,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
@@ -70,6 +73,7 @@ class Stragglers:
         self.seconds = seconds
         self.fewest = fewest
         self.warm_up = warm_up
+        self.most = most
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
@@ -92,14 +96,19 @@ class Stragglers:
         if not len(rows):
             return []
         effect = np.where(np.nan_to_num(excess) >= needed, np.nan_to_num(excess), plain)
+        # Those that stand out most; the symptom carries all of them.
+        named = rows[np.argsort(-effect[rows], kind="stable")[: self.most]]
+        named.sort()
+        usual = _usual(own[:, -count:], window.role_of, named)
         findings = [
             self._rank(
-                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]), count
+                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]),
+                count, usual[int(window.role_of[row])],
             )
-            for row in rows
-        ]
-        findings += self._waits(window, steps, rows, count)
-        slowed = self._job(window, steps, own, ratio, rows, count)
+            for row in named
+        ]  # fmt: skip
+        findings += self._waits(window, steps, rows, named, count)
+        slowed = self._job(window, steps, own, ratio, rows, named, count)
         return [*slowed, *findings]
 
     def _excess(
@@ -136,15 +145,14 @@ class Stragglers:
         effect: float,
         needed: float,
         count: int,
+        healthy: float,
     ) -> Finding:
         first = self._first(ratio, row, effect)
         at = steps.at[row]
         onset = float(at[first])
         valid = at[:first][np.isfinite(at[:first])]
         before = float(valid[-1]) if len(valid) else onset
-        expected = own_time.low_quantile(own[window.role_of == window.role_of[row]])
         seen = float(np.nanmedian(own[row, -count:]))
-        healthy = float(np.nanmedian(expected[-count:]))
         return Finding(
             kind="rank.slow_compute",
             job=window.job,
@@ -179,7 +187,9 @@ class Stragglers:
                     break
         return first
 
-    def _waits(self, window: JobWindow, steps: Steps, rows: Ints, count: int) -> list[Finding]:
+    def _waits(
+        self, window: JobWindow, steps: Steps, rows: Ints, named: Ints, count: int
+    ) -> list[Finding]:
         if not steps.has(own_time.COMM):
             return []
         wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
@@ -191,7 +201,7 @@ class Stragglers:
             return []
         theirs = float(np.nanmedian(wait[others]))
         findings = []
-        for row in rows:
+        for row in named:
             gap = (theirs - wait[row]) / step
             if not gap >= 0.05:
                 continue
@@ -219,7 +229,14 @@ class Stragglers:
         return findings
 
     def _job(
-        self, window: JobWindow, steps: Steps, own: Floats, ratio: Floats, rows: Ints, count: int
+        self,
+        window: JobWindow,
+        steps: Steps,
+        own: Floats,
+        ratio: Floats,
+        rows: Ints,
+        named: Ints,
+        count: int,
     ) -> list[Finding]:
         """Return the symptom: how much shorter steps would be without the slow ranks' excess."""
         recent = own[:, -count:]
@@ -229,7 +246,7 @@ class Stragglers:
         share = lost / step if step > 0 else 0.0
         if share < self.least / 2:
             return []
-        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in rows)
+        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in named)
         at = own_time.step_ends(steps)
         onset = float(at[slow_from])
         return [
@@ -250,8 +267,17 @@ class Stragglers:
                     f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
                     f"take {step - lost:.3g} s"
                 ),
+                ranks=Ranks(window.ranks[rows].tolist()),
             )
         ]
+
+
+def _usual(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
+    """Return the healthy own seconds of the newest steps, by the roles of these rows."""
+    return {
+        int(role): float(np.nanmedian(own_time.low_quantile(own[role_of == role])))
+        for role in np.unique(role_of[rows])
+    }
 
 
 def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:

@@ -100,6 +100,10 @@ class Readings:
         del start, end
         return self
 
+    def of(self, rows: Ints) -> "Readings":
+        """Return the readings of some rows."""
+        return Readings(self.at[rows], self.value[rows])
+
     def newest(self, seconds: float) -> "Readings":
         """Return the readings of the newest `seconds`, counted from the newest of all rows."""
         return self.between(self.newest_at() - seconds, np.inf)

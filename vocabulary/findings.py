@@ -2,12 +2,13 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
 from .entities import Entity, EntityType
 from .ids import Job
+from .ranks import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Finding:
     `onset` is the interval (seconds since the epoch) in which it began, as judged; `window` the
     stretch that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
     ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report.
+    `ranks` are those that stand out in a symptom, whatever its entity; empty where none does.
     """
 
     kind: str
@@ -32,6 +34,7 @@ class Finding:
     observed: float | str | None
     expected: float | str | None
     text: str
+    ranks: Ranks = field(default_factory=Ranks)
 
 
 @dataclass(frozen=True, slots=True)
