@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +91,9 @@ class RememberingPipeline:
     def act(self, action: Done, now: float) -> list[FakeChange]:
         self.calls.append(("act", now, action.kind, action.incident))
         return []
+
+    def remember(self, incidents: Iterable[Any]) -> None:
+        self.calls.extend(("remember", incident.id) for incident in incidents)
 
     def evaluate_jobs(self, now: float) -> Iterator[list[FakeChange]]:
         self.calls.append(("evaluate", now))

@@ -13,8 +13,8 @@ from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.services import Services
-from rankscope.collector.stages import Stages
 from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.stages import Stages
 from rankscope.collector.store import Store
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.incidents import Incident

@@ -21,8 +21,8 @@ from rankscope.collector.intake.routes import router
 from rankscope.collector.intake.settings import IntakeSettings
 from rankscope.collector.intake.waiting import BusyError
 from rankscope.collector.services import Services
-from rankscope.collector.stages import Stages
 from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.stages import Stages
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json; charset=utf-8"}

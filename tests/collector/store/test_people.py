@@ -73,7 +73,7 @@ def test_a_confirmed_cause_is_shown_as_confirmed_and_the_other_verdicts_are_not(
 
 def test_the_timeline_tells_of_machine_and_people_in_order(store, changed, act):
     store.commit([changed("opened")], T0)
-    act("assign", T0 + 30, "ada", "", **{"assignee": "bob"})
+    act("assign", T0 + 30, "ada", "", assignee="bob")
     act("acknowledge", T0 + 20, "ada")
     valid = [(row["kind"], row["text"]) for row in store.incident(ID)["timeline"]]
     assert valid == [
