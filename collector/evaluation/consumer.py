@@ -132,9 +132,9 @@ class Consumer(Generic[P]):
         return max(0.0, self._clock.now() - evaluated - 1.0)
 
     @property
-    def begun(self) -> bool:
-        """Tell whether there was any entry yet."""
-        return self._schedule.evaluated is not None
+    def evaluated(self) -> int | None:
+        """Return the last second that was reached, None before the first entry."""
+        return self._schedule.evaluated
 
     def room(self) -> bool:
         """Tell whether the pipeline's table takes new series."""
