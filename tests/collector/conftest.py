@@ -154,9 +154,9 @@ class MemorySink:
             raise self.failure
         self.committed.extend((change, now) for change in changes)
 
-    def enter(self, action: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
         self.commit(changes, now)
-        self.actions.append(action)
+        self.actions.append(entered)
 
 
 @pytest.fixture

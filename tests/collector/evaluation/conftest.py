@@ -71,9 +71,9 @@ class Live:
         self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
         self.store.commit(changes, now)
 
-    def enter(self, action: Entered, changes: Any, now: float) -> None:
+    def enter(self, entered: Entered, changes: Any, now: float) -> None:
         self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
-        self.store.enter(action, changes, now)
+        self.store.enter(entered, changes, now)
 
     def snapshot(self) -> None:
         self.snapshots.write(self.stages.consumer.snapshot())

@@ -20,6 +20,7 @@ from rankscope.collector.recordings import RecordingError
 from rankscope.collector.replay import Replay, as_line
 from rankscope.collector.stages import Stages
 from rankscope.formats.otlp import encode
+from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.samples import Event, Resource, Sample
 
 
@@ -242,7 +243,7 @@ class TestActions:
     def test_a_replay_repeats_what_people_did_and_can_leave_it_out(
         self, tmp_path, pipeline, new_replay, metrics_body
     ):
-        entered = Entered.new(Action("resolve", "a1", 0.0, "ada", {"note": "done"}))
+        entered = Entered.new(Action("resolve", IncidentId("a1"), 0.0, "ada", {"note": "done"}))
         journal = Journal(tmp_path, JournalSettings())
         journal.write(
             [
