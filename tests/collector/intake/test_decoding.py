@@ -30,10 +30,12 @@ def payload(body, *jobs):
 def test_a_refused_payload_leaves_nothing_in_anybodys_table(new_table, metrics_body):
     decoders = Decoders(new_table)
     shared = decoders.decode(payload(metrics_body(1.0))).table
+    assert shared is not None
     with pytest.raises(NotPermittedError):
         decoders.decode(payload(metrics_body(1.0, 2.0, 3.0), "other-*"))
     assert len(shared) == 1
     again = decoders.decode(payload(metrics_body(1.0, 2.0), "run-*"))
+    assert again.table is not None
     assert (len(shared), len(again.table)) == (1, 2)
 
 
