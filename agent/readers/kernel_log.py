@@ -47,6 +47,7 @@ class KernelLog:
         state: Path | None = None,
         lookback_seconds: float = 3600.0,
         boot_id: str | None = None,
+        booted_at: float | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.period = period
@@ -64,7 +65,7 @@ class KernelLog:
         self._newest: dict[Hashable, Told] = {}
         self._sequence = self._saved = _sequence(self._state, self._boot_id)
         self._resumed = self._sequence is not None
-        self._booted_at = boots.booted_at()
+        self._booted_at = boots.booted_at() if booted_at is None else booted_at
         self._history = True
         self._drained = False
         self._source: Source | None = None
