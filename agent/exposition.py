@@ -20,7 +20,7 @@ from .imitation import Imitation
 from .latest import Latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_HIDDEN = frozenset({"pid", "container.pid", "cgroup"})
+_HIDDEN = frozenset({"pid", "container.pid", "cgroup", "process.start_time"})
 _SPARE = 256
 """Prefixes of series that are not shown any more, kept until there are so many of them."""
 _log = logging.getLogger(__name__)

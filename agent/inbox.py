@@ -116,7 +116,7 @@ def _flaw(said: datagram.Datagram, *, plain: bool) -> str:
             return "time"
         if not all(map(_fits, event.attributes.values())):
             return "number"
-    if not all(map(_fits, (said.attempt, said.rank, said.pid))):
+    if not all(map(_fits, (said.attempt or 0, said.rank, said.pid))):
         return "number"
     return "" if plain or all(map(_writable, _texts(said))) else "text"
 

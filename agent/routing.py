@@ -63,6 +63,8 @@ class Routing:
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
+        if trainer.started_at is not None:
+            samples = [_with_start(sample, trainer.started_at) for sample in samples]
         self._attribution.hear(trainer, samples)
         resource = self._names.of(trainer)
         self._latest.hear(trainer.key, resource, samples, now)
@@ -122,7 +124,7 @@ class Routing:
     def tell(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""
         pid = event.attributes.get("pid")
-        owner = self._trainers.owner_of(pid) or self._trainers.ended(pid, event.at)
+        owner = self._trainers.at(pid, event.at)
         if owner is not None and "rank" not in event.attributes:
             told = {**event.attributes, "rank": owner.rank}
             event = Event(event.name, event.at, told)
@@ -130,6 +132,17 @@ class Routing:
         if self._outgoing:
             resource = self._names.of(owner) if owner else self._names.node()
             self._outgoing.tell(resource, [event])
+
+    def announce(self, phase: str, now: float, **more: Scalar) -> None:
+        """Send `agent.lifecycle` of this node, after all that was gathered before it.
+
+        Without it a collector could not tell an agent that was stopped from a host that died.
+        """
+        self._health.count("events", "agent.lifecycle")
+        if self._outgoing:
+            self._outgoing.flush()
+            event = Event("agent.lifecycle", now, {"phase": phase, **more})
+            self._outgoing.tell(self._names.node(), [event])
 
     def end(self, ended: Exit, now: float) -> None:
         """Take the end of a process: its last steps and then its exit leave at once."""
@@ -168,6 +181,14 @@ class Routing:
 def _of_a_rank(sample: Sample) -> bool:
     """Tell a sample about a rank's process from one about the node."""
     return {"pid", "rank"} <= {name for name, _ in sample.attributes}
+
+
+def _with_start(sample: Sample, started_at: float) -> Sample:
+    """Put a process's start beside its rank: a restart shows where nobody numbers attempts."""
+    if sample.metric != "training.rank.info":
+        return sample
+    pairs = attributes({**dict(sample.attributes), "process.start_time": int(started_at)})
+    return Sample(sample.metric, sample.value, sample.at, pairs)
 
 
 def _sample_from_host(sample: Sample, trainer: Trainer) -> Sample:

@@ -171,6 +171,9 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.start()
             self._ways.sender.start()
+        self._routing.announce(
+            "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
+        )
         for reading in self._readings:
             reading.start()
         self._log_start()
@@ -338,6 +341,7 @@ class Agent:
             self._report_exits()  # and what was said until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent
             self._survived()
+        self._routing.announce("shutdown", self._clock.now())
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))

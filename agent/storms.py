@@ -74,8 +74,8 @@ class Storms(Generic[K]):
             elif over:
                 del self._storms[key]
             elif storm.pending:
-                due = self._due_at
-                self._due_at = storm.until if due is None else min(due, storm.until)
+                earlier = storm.until if self._due_at is None else self._due_at
+                self._due_at = min(earlier, storm.until)
         return summaries
 
     def forget(self, key: K) -> None:

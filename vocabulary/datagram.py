@@ -27,11 +27,12 @@ class Datagram:
     """What one probe sends at once.
 
     `number` counts the datagrams of this process from 0, so that gaps show as losses; `dropped`
-    is how many the probe itself gave up so far. Events carry no resource: it is the datagram's.
+    is how many the probe itself gave up so far. `attempt` is None where nobody numbered
+    attempts. Events carry no resource: it is the datagram's.
     """
 
     job: str
-    attempt: int
+    attempt: int | None
     rank: int
     pid: int
     number: int = 0
@@ -52,8 +53,9 @@ def encode(datagram: Datagram) -> bytes:
         for sample in datagram.samples
     )
     events = [[event.name, event.at, dict(event.attributes)] for event in datagram.events]
+    attempt = "" if datagram.attempt is None else f'"attempt":{datagram.attempt},'
     return (
-        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},"attempt":{datagram.attempt},'
+        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},{attempt}'
         f'"rank":{datagram.rank},"pid":{datagram.pid},"n":{datagram.number},'
         f'"dropped":{datagram.dropped},"samples":[{samples}],'
         f'"events":{json.dumps(events, separators=(",", ":")) if events else "[]"}}}'
@@ -94,7 +96,7 @@ def decode(data: bytes) -> Datagram:
         raise DatagramError(f"version {body.get('v')!r}, this agent speaks {VERSION}")
     return Datagram(
         job=_text(body, "job"),
-        attempt=_whole(body, "attempt"),
+        attempt=_whole(body, "attempt") if "attempt" in body else None,
         rank=_whole(body, "rank"),
         pid=_whole(body, "pid"),
         number=_whole(body, "n"),

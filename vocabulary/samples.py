@@ -17,7 +17,9 @@ def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
 class Resource:
     """Who speaks: one host, and the job attempt the telemetry belongs to (None: the node itself).
 
-    `extra` holds the other resource attributes, sorted: `k8s.pod.name`, `network.switch`, ...
+    `attempt_named` is False where nobody numbered the attempts: `attempt` is then 0 for every
+    restart, and the attribute is absent on the wire. `extra` holds the other resource attributes,
+    sorted: `k8s.pod.name`, `network.switch`, ...
     """
 
     host: str
@@ -26,6 +28,7 @@ class Resource:
     cluster: str | None = None
     service: str = ""
     extra: Attributes = ()
+    attempt_named: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,9 @@ class Conditions:
             self._slow_told = True
             lasted = at - self._slow_since
             self.tell(
-                "slowdown.sustained", f"clocks held down for {lasted:.0f} s: {', '.join(hard)}", at
+                "slowdown.sustained",
+                f"clocks held down for {lasted:.0f} s: {', '.join(hard)}",
+                self._slow_since,
             )
 
 

@@ -233,7 +233,7 @@ class Supervisor:
             state = self._states.setdefault(device.hw_id, _State(device, self._conditions(device)))
             if not state.hung_told:
                 state.hung_told = True
-                self._fault(device, "nvml.hung", text, self._now())
+                self._fault(device, "nvml.hung", text, self._now() - age)
 
     def _replace(self, why: str) -> None:
         worker, self._worker = self._worker, None
@@ -367,7 +367,7 @@ class Supervisor:
             if state.hung >= _HUNG_SECONDS and not state.hung_told:
                 state.hung_told = True
                 text = f"{told['function']} does not return for {state.hung:.0f} s"
-                self._fault(state.device, "nvml.hung", text, self._now())
+                self._fault(state.device, "nvml.hung", text, self._now() - state.hung)
         elif "back" in told:
             state.gone, state.hung, state.hung_told = None, None, False
 

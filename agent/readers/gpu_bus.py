@@ -42,6 +42,7 @@ class GpuBus:
         self._answering = answering
         self._root = sys / "bus" / "pci" / "devices"
         self._misses: dict[str, int] = {}
+        self._missing_since: dict[str, float] = {}
         self._scan_at = 0.0
 
     def supported(self) -> tuple[bool, str]:
@@ -67,8 +68,10 @@ class GpuBus:
                 samples += self._link(address, answering, now)
                 continue
             self._misses[address] += 1
+            if self._misses[address] == 1:
+                self._missing_since[address] = now
             if self._misses[address] == _MISSES:
-                self._gone(address, now)
+                self._gone(address, self._missing_since[address])
         pairs = attributes({"hw.vendor": "nvidia", "state": "present"})
         return [Sample("hw.gpu.count", present, now, pairs), *samples]
 
@@ -92,7 +95,7 @@ class GpuBus:
         finally:
             os.close(fd)
 
-    def _gone(self, address: str, now: float) -> None:
+    def _gone(self, address: str, at: float) -> None:
         hw_id = self._devices.by_pci(address) or f"pci:{address}"
         index = self._devices.index_of(hw_id)
         told = {
@@ -102,7 +105,7 @@ class GpuBus:
             "source": "pci",
             "text": f"the device at {address} does not answer on the PCI bus",
         }
-        self._tell(Event("gpu.fault", now, told if index is None else {**told, "gpu": index}))
+        self._tell(Event("gpu.fault", at, told if index is None else {**told, "gpu": index}))
 
     def _link(self, address: str, answering: Mapping[str, bool], now: float) -> list[Sample]:
         hw_id = self._devices.by_pci(address)

@@ -63,6 +63,7 @@ class KernelLog:
         self._storms: Storms[Hashable] = Storms()
         self._texts: dict[bytes, Hashable] = {}
         self._newest: dict[Hashable, Told] = {}
+        self._newest_at: dict[Hashable, float] = {}
         self._sequence = self._saved = _sequence(self._state, self._boot_id)
         self._resumed = self._sequence is not None
         self._booted_at = boots.booted_at() if booted_at is None else booted_at
@@ -151,6 +152,7 @@ class KernelLog:
                 seen = texts.get(_head(text))
             told = self._newest.get(seen) if seen is not None else None
             if told is not None:
+                self._newest_at[seen] = now
                 if count := storms.take(seen, now):
                     self._leave(told, now, count)
             elif relevant(data) and not data.startswith(b" "):
@@ -190,7 +192,7 @@ class KernelLog:
                 self._leave(one, at, 1)
                 continue
             self._make_room()
-            self._newest[key] = one
+            self._newest[key], self._newest_at[key] = one, at
             if len(told) == 1 and found.sequence is not None:
                 self._texts[_head(text) if _plain(one, text) else text] = key
             if count := self._storms.take(key, now):
@@ -202,6 +204,7 @@ class KernelLog:
             self._texts.clear()
         if len(self._newest) >= _TEXTS:
             self._newest = {key: one for key, one in self._newest.items() if key in self._storms}
+            self._newest_at = {key: self._newest_at[key] for key in self._newest}
 
     def _recent(self, told: Told, at: float, now: float) -> bool:
         """Tell whether a line of before the first start is still of interest."""
@@ -216,7 +219,7 @@ class KernelLog:
         for key, count in self._storms.due(now):
             told = self._newest.get(key)
             if told is not None:
-                self._leave(told, now, count)
+                self._leave(told, self._newest_at[key], count)
 
     def _keep(self) -> None:
         """Note how far was read; what cannot be noted is told again after a restart."""

@@ -23,7 +23,7 @@ from .verdict import Evidence, Verdict, opened
 _AGAIN_SECONDS = 2.0
 """A reading this much younger than a loss was taken after it."""
 _PART_SECONDS = 30.0
-"""How long after a fault its consequences are told."""
+"""How far apart a fault and its consequences are reported, each with the time of its onset."""
 _OPEN = 256
 _CLEARED = 64
 _TOTALS = 512
@@ -172,7 +172,8 @@ class Verdicts:
                 }
                 if verdict.pid is not None:
                     pairs["pid"] = verdict.pid
-                told.append(self._enriched(Event("gpu.fault", now, pairs), stormy, count))
+                at = min(now, verdict.last_seen)
+                told.append(self._enriched(Event("gpu.fault", at, pairs), stormy, count))
             return told
 
     def observe(self, samples: Iterable[Sample], now: float, *, native: bool = True) -> None:
@@ -293,7 +294,7 @@ class Verdicts:
         """Add a telling to a verdict that says the same with more, where one was just opened."""
         for code in known.part_of:
             case = self._cases.get((hw_id, code))
-            if case is not None and 0 <= event.at - case.verdict.last_seen <= _PART_SECONDS:
+            if case is not None and abs(event.at - case.verdict.last_seen) <= _PART_SECONDS:
                 text = str(event.attributes.get("text", "")) or known.meaning
                 source = str(event.attributes.get("source", ""))
                 case.verdict.add(Evidence(text, source, event.at))

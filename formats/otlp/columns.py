@@ -80,7 +80,7 @@ def _resource_identity(resource: Resource) -> Any:
     if extra is resource.extra:
         return resource
     named = (resource.host, resource.job, resource.attempt, resource.cluster, resource.service)
-    return (*named, extra)
+    return (*named, resource.attempt_named, extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
         yield HOST, resource.host
     if resource.job is not None:
         yield JOB, resource.job
-    if resource.job is not None or resource.attempt:
+    if resource.attempt or (resource.job is not None and resource.attempt_named):
         yield ATTEMPT, resource.attempt
     if resource.cluster is not None:
         yield CLUSTER, resource.cluster
@@ -43,6 +43,7 @@ def resource(found: Mapping[str, Scalar]) -> Resource:
         cluster=_text(found, CLUSTER),
         service=_text(found, SERVICE) or "",
         extra=attributes({name: value for name, value in found.items() if name not in _OWN}),
+        attempt_named=ATTEMPT in found or _text(found, JOB) is None,
     )
 
 

@@ -22,7 +22,10 @@ READER = SimpleNamespace(name="gpu_processes", period=5.0)
 def parts():
     """Return the routing of an agent that pushes nothing, and what it works with."""
     health, attribution = Health(), Attribution()
-    trainers, latest = Trainers(health=health), Latest(period_seconds=5.0)
+    trainers, latest = (
+        Trainers(health=health, started_at=lambda pid: None),
+        Latest(period_seconds=5.0),
+    )
     selector = selectors.DefaultSelector()
     exits = ExitWatch(selector=selector, pidfds=False)
     routing = Routing(

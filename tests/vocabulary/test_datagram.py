@@ -19,7 +19,7 @@ events = some.builds(Event, some.text(min_size=1), times, pairs, some.just(Resou
 datagrams = some.builds(
     Datagram,
     job=some.text(min_size=1),
-    attempt=some.integers(0, 9),
+    attempt=some.none() | some.integers(0, 9),
     rank=some.integers(0, 10**6),
     pid=some.integers(1, 4_000_000),
     number=some.integers(0, 10**9),

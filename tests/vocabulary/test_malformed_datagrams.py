@@ -24,7 +24,8 @@ def test_a_well_formed_one_is_read():
 
 
 def test_only_the_job_is_needed():
-    assert Datagram("run-1", 0, 0, 0) == decode(json.dumps({"v": VERSION, "job": "run-1"}).encode())
+    expected = Datagram("run-1", None, 0, 0)
+    assert expected == decode(json.dumps({"v": VERSION, "job": "run-1"}).encode())
 
 
 def test_what_a_later_version_adds_is_passed_over():

@@ -1,6 +1,5 @@
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 import gzip
 import threading
-import time
 
 import pytest
 

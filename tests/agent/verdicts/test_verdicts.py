@@ -67,6 +67,7 @@ def test_one_source_alone_counts_every_occurrence_and_the_other_adds_none(make):
     assert 5 == verdict.count
     (summary,) = verdicts.tick(T + 61)
     assert 4 == summary.attributes["count"]
+    assert summary.at == verdicts.open()[0].last_seen, "the time of the last one, not of the count"
     assert "application" == summary.attributes["class"]
 
 

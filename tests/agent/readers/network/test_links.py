@@ -216,7 +216,12 @@ def test_sixteen_ports_are_read_every_second_without_opening_a_file_again(tree, 
     node.links.read(0.0)
     opened = []
     really = os.open
-    monkeypatch.setattr(os, "open", lambda path, *more: opened.append(path) or really(path, *more))
+
+    def watched(path, *more):
+        opened.append(path)
+        return really(path, *more)
+
+    monkeypatch.setattr(os, "open", watched)
     for at in range(1, 11):
         assert len(node.links.read(float(at))) == 16
     assert opened == []
