@@ -20,7 +20,8 @@ State = Literal["yes", "part", "waits", "absent", "profile", "no"]
 """Reports all it could; some of it; nothing yet (it needs something to happen or somebody to run);
 the hardware is not here; it needs the full profile; or a problem."""
 
-_UNSEEN = "nothing of it to be seen now"
+_NOT_GIVEN = "this kernel, driver or device does not give it"
+_IDLE = "works; no training process, fault or change to report at this moment"
 _SETTLE_SECONDS = 2.5
 """Between two readings: rates need two, and a device's first answers take a moment."""
 
@@ -118,8 +119,8 @@ class _Trial:
             state = "no"
         elif self._supported:
             state = "yes" if not lacking else "part" if reported else "waits"
-            if state == "waits" and why:
-                state, reason = "absent", why
+            if state == "waits":
+                state, reason = ("absent", why) if why else ("waits", reason or _IDLE)
         elif entry.hardware and not present(entry.hardware, around):
             state = "absent"
         elif entry.profile == "full" and profile == "restricted":
@@ -133,7 +134,7 @@ class _Trial:
             profile=entry.profile,
             fix=entry.fix if state in ("no", "profile") else "",
             reported=reported,
-            missing=dict.fromkeys(lacking, why) if self._supported else {},
+            missing=dict.fromkeys(lacking, why or _NOT_GIVEN) if self._supported else {},
         )
 
     def _explained(self, entry: catalogue.Entry) -> str:

@@ -30,6 +30,7 @@ from .names import Names
 from .reading import Reading
 from .routing import Routing
 from .settings import AgentSettings
+from .support_log import SupportLog
 from .trainers import Trainers
 from .verdicts import Writer
 
@@ -107,12 +108,14 @@ class Agent:
                 faults=self._verdicts.document,
             )
             chosen = self._chosen_readers()
+            self._support = SupportLog()
             self._readings = [
                 Reading(
                     readers=group,
                     health=self._health,
                     now=self._clock.now,
                     deliver=self._delivered,
+                    support=self._support,
                 )
                 for group in (
                     [reader for reader in chosen if reader.period > QUICK_SECONDS],
@@ -325,6 +328,7 @@ class Agent:
     def _tick(self) -> None:
         for reading in self._readings:
             reading.check()
+        self._support.flush()
         for summary in self._verdicts.tick(self._clock.now()):
             self._routing.tell(summary)
         now = self._clock.now()
@@ -335,6 +339,7 @@ class Agent:
         until = time.monotonic() + _DRAIN_SECONDS
         for reading in self._readings:
             reading.stop()
+        self._support.flush(at_once=True)
         try:
             self._closing.close()  # readers with threads of their own say their last
             self._take_events()
