@@ -177,7 +177,10 @@ def _head(name: str) -> str:
     metric = metrics.catalogue()[name]
     text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
     spelt = metric.prometheus_name
-    return f"# HELP {spelt} {text}\n# TYPE {spelt} {metric.kind}\n"
+    # Prometheus keeps `_count` for histograms and summaries. Names that OpenTelemetry ends so stay
+    # and have no type: promtool then takes them, and Prometheus reads them as it reads a gauge.
+    kind = "untyped" if spelt.endswith("_count") else metric.kind
+    return f"# HELP {spelt} {text}\n# TYPE {spelt} {kind}\n"
 
 
 def _labels(

@@ -123,7 +123,7 @@ class NetworkPorts:
         if full == self._full.get(key, False):
             return
         self._full[key] = full
-        self._health.show("port_counter_full", float(full), port.device, port.port, counter.file)
+        self._health.show("port_saturated", float(full), port.device, port.port, counter.file)
         if full:
             _log.warning(
                 "%s port %s: %s stands at %d, where a counter of %d bits stops; clear it with "
