@@ -10,13 +10,13 @@ from rankscope.vocabulary.samples import Sample
 
 
 def check_name_and_period(reader: Reader, every: Sequence[Reader]) -> None:
-    """Settings, health and doctor call a reader by its name."""
+    """Check the name by which settings, health and doctor call it, and its period."""
     assert [one.name for one in every].count(reader.name) == 1
     assert reader.period > 0
 
 
 def check_entry(entry: Entry, metrics: Mapping[str, Metric]) -> None:
-    """Its row in readers.toml names what the vocabulary has, and leaves nothing empty."""
+    """Check that its row in readers.toml names what the vocabulary has, and leaves nothing empty."""
     assert set(entry.metrics) <= set(metrics)
     assert set(entry.events) <= set(events.catalogue())
     assert entry.metrics or entry.events
@@ -27,7 +27,7 @@ def check_entry(entry: Entry, metrics: Mapping[str, Metric]) -> None:
 
 
 def check_supported(reader: Reader) -> None:
-    """Where it cannot read, it gives a reason."""
+    """Check that it gives a reason where it cannot read."""
     supported, reason = reader.supported()
     assert supported or len(reason) > 10
 
@@ -35,7 +35,7 @@ def check_supported(reader: Reader) -> None:
 def check_samples(
     reader: Reader, now: float, *, entry: Entry, metrics: Mapping[str, Metric]
 ) -> None:
-    """What it reads is in the vocabulary and in its row, timed `now`, each series once."""
+    """Check that samples are in the vocabulary and its row, timed `now`, each series once."""
     samples = read(reader, now)
     for sample in samples:
         metric = metrics[sample.metric]

@@ -8,8 +8,8 @@ import pytest
 
 from rankscope.agent import readers
 from rankscope.agent.health import Health
-from rankscope.agent.reading import Reading
 from rankscope.agent.readers import catalogue
+from rankscope.agent.reading import Reading
 from rankscope.agent.support_log import SupportLog
 from rankscope.vocabulary import metrics
 
