@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
+from .device_faults import FaultTracker
 from .exits import Exit, ExitWatch
 from .health import Health
 from .imitation import Imitation
@@ -13,7 +14,6 @@ from .names import Names
 from .outgoing import Outgoing
 from .readers import Reader
 from .trainers import Trainer, Trainers
-from .verdicts import Verdicts
 
 _MOST_RANKED = 20_000
 
@@ -34,7 +34,7 @@ class Routing:
         outgoing: Outgoing | None,
         health: Health,
         attribution: Attribution,
-        verdicts: Verdicts,
+        fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
     ) -> None:
         self._names = names
@@ -44,7 +44,7 @@ class Routing:
         self._outgoing = outgoing
         self._health = health
         self._attribution = attribution
-        self._verdicts = verdicts
+        self._fault_tracker = fault_tracker
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
@@ -80,7 +80,7 @@ class Routing:
         self._attribution.see(samples)
         if self._imitation:
             self._imitation.see(samples)
-        self._verdicts.observe(samples, now, native=reader.name != "exporters")
+        self._fault_tracker.observe(samples, now, native=reader.name != "exporters")
         placed: list[tuple[Resource, Sample]] = []
         ours: list[Sample] = []
         node = self._names.node()

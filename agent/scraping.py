@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 5.0
 class Scraping:
     """Serves `/metrics`, `/healthz` and `/faults` from a thread of its own until closed.
 
-    `faults` returns the JSON of open and lately cleared verdicts; without it there is no such page.
+    `faults` returns the JSON of open and lately cleared faults; without it there is no such page.
     Raises OSError when the address cannot be had.
     """
 

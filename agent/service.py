@@ -21,6 +21,7 @@ from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import Event, Sample, attributes
 from . import assembling, claims, exposition, readers, state, ways
 from .attribution import Attribution
+from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
@@ -32,7 +33,6 @@ from .routing import Routing
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
-from .verdicts import Writer
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -89,10 +89,10 @@ class Agent:
         try:
             self._state = state.opened(settings.node.state, environ)
             self._devices = Devices(self._state)
-            self._verdicts = assembling.verdicts(
+            self._fault_tracker = assembling.fault_tracker(
                 settings, devices=self._devices, state=self._state, now=self._clock.now()
             )
-            self._writer = Writer(self._verdicts, now=self._clock.now)
+            self._writer = Writer(self._fault_tracker, now=self._clock.now)
             self._ways = ways.opened(
                 settings,
                 environ=environ,
@@ -105,7 +105,7 @@ class Agent:
                     max_series=settings.export.max_series,
                     imitation=self._imitation,
                 ),
-                faults=self._verdicts.document,
+                faults=self._fault_tracker.document,
             )
             chosen = self._chosen_readers()
             self._support = SupportLog()
@@ -135,7 +135,7 @@ class Agent:
             latest=self._latest,
             exits=self._exits,
             outgoing=self._ways.outgoing,
-            verdicts=self._verdicts,
+            fault_tracker=self._fault_tracker,
             health=self._health,
             attribution=self._attribution,
             imitation=self._imitation,
@@ -236,7 +236,7 @@ class Agent:
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
-                verdicts=self._verdicts,
+                fault_tracker=self._fault_tracker,
                 closing=self._closing,
                 state=self._state,
                 now=self._clock.now,
@@ -296,7 +296,7 @@ class Agent:
                 event = self._told.get_nowait()
             except queue.Empty:
                 return
-            leaving = self._verdicts.take(event, self._clock.now())
+            leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
                 self._routing.tell(leaving)
                 if self._writer:
@@ -329,7 +329,7 @@ class Agent:
         for reading in self._readings:
             reading.check()
         self._support.flush()
-        for summary in self._verdicts.tick(self._clock.now()):
+        for summary in self._fault_tracker.tick(self._clock.now()):
             self._routing.tell(summary)
         now = self._clock.now()
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)

@@ -16,6 +16,7 @@ from typing import Protocol
 from ...vocabulary.samples import Event, Sample
 from .. import boots
 from ..attribution import Attribution
+from ..device_faults import FaultTracker
 from ..devices import Devices
 from ..health import Health
 from ..nvml import SUBJECTS
@@ -23,7 +24,6 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
-from ..verdicts import Verdicts
 from . import (
     allocation,
     blocked,
@@ -73,7 +73,7 @@ class Surroundings:
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
-    verdicts: Verdicts = field(default_factory=lambda: Verdicts(boot_id="", now=0.0))
+    fault_tracker: FaultTracker = field(default_factory=lambda: FaultTracker(boot_id="", now=0.0))
     closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
     proc: Path = Path("/proc")
@@ -112,7 +112,7 @@ class Reader(Protocol):
 def everything(around: Surroundings) -> list[Reader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
-    around.closing.callback(around.verdicts.leave)  # last of all: those below may still tell
+    around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still tell
     found = workers.Workers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )
@@ -155,7 +155,7 @@ def everything(around: Surroundings) -> list[Reader]:
         tell=around.tell,
         health=around.health,
         native=gpu.answers,
-        judged=around.verdicts.judges,
+        judged=around.fault_tracker.reports_status,
         tells=gpu.tells,
         learn=around.devices.learn,
         imitating=around.settings.export.dcgm_names != "off",
@@ -167,7 +167,9 @@ def everything(around: Surroundings) -> list[Reader]:
         gpu_bus.GpuBus(
             devices=around.devices, tell=around.tell, answering=gpu.answering, sys=around.sys
         ),
-        gpu_faults.GpuFaults(period=period, verdicts=around.verdicts, health=around.health),
+        gpu_faults.GpuFaults(
+            period=period, fault_tracker=around.fault_tracker, health=around.health
+        ),
         kernel,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)

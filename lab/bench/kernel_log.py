@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ...agent.device_faults import FaultTracker
 from ...agent.health import Health
 from ...agent.readers.kernel_log import KernelLog
-from ...agent.verdicts import Verdicts
 from ...vocabulary.samples import Event
 
 _PER_SECOND = 1_000_000 // 60
@@ -56,12 +56,12 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
         path = Path(folder) / "kmsg"
         os.mkfifo(path)
         health, delays, told = Health(), [], 0
-        verdicts = Verdicts(boot_id="bench", now=time.time())
+        fault_tracker = FaultTracker(boot_id="bench", now=time.time())
 
         def tell(event: Event) -> None:
             nonlocal told
             now = time.time()
-            told += verdicts.take(event, now) is not None
+            told += fault_tracker.take(event, now) is not None
             written = str(event.attributes["text"]).rpartition(" at ")[2]
             if event.attributes["code"] != "95":
                 delays.append(now - float(written))

@@ -2,8 +2,8 @@
 
 A day passes in seconds and 100,000 cycles in minutes: nothing waits. What is real: the turns and
 subjects that ask the driver's library (the C stub), the supervisor, every reader that looks at the
-node, verdicts, routing, the page, encoding and spool. What is not: the worker is no process of its
-own, and readers have no threads that time them.
+node, device faults, routing, the page, encoding and spool. What is not: the worker is no process
+of its own, and readers have no threads that time them.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from ...agent import exposition, readers
 from ...agent.attribution import Attribution
+from ...agent.device_faults import FaultTracker
 from ...agent.devices import Devices
 from ...agent.exits import ExitWatch
 from ...agent.health import Health
@@ -34,7 +35,6 @@ from ...agent.routing import Routing
 from ...agent.settings import AgentSettings
 from ...agent.spool import Spool
 from ...agent.trainers import Trainers
-from ...agent.verdicts import Verdicts
 from ...vocabulary.samples import Event
 from . import nvml
 from .trees import Trees
@@ -172,7 +172,7 @@ class AgentWithin:
         self.keep_told = True
         self.health = Health()
         self.devices = Devices(state)
-        self.verdicts = Verdicts(
+        self.fault_tracker = FaultTracker(
             boot_id=trees.files.read(trees.files.proc / "sys/kernel/random/boot_id"),
             now=clock.now(),
             devices=self.devices,
@@ -197,7 +197,7 @@ class AgentWithin:
             latest=self.latest,
             exits=self.exits,
             outgoing=self.outgoing,
-            verdicts=self.verdicts,
+            fault_tracker=self.fault_tracker,
             health=self.health,
             attribution=self.attribution,
             imitation=imitation,
@@ -221,7 +221,7 @@ class AgentWithin:
                 health=self.health,
                 devices=self.devices,
                 attribution=self.attribution,
-                verdicts=self.verdicts,
+                fault_tracker=self.fault_tracker,
                 closing=self._closing,
                 state=state,
                 proc=trees.files.proc,
@@ -263,7 +263,7 @@ class AgentWithin:
         for ended in self.exits.ended(now):
             self.routing.end(ended, now)
         self.settle()
-        for summary in self.verdicts.tick(now):
+        for summary in self.fault_tracker.tick(now):
             self._leave(summary)
         self.routing.forget_silent(before=now - 60.0, now=now)
 
@@ -272,7 +272,7 @@ class AgentWithin:
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for event in waiting:
-            leaving = self.verdicts.take(event, self.clock.now())
+            leaving = self.fault_tracker.take(event, self.clock.now())
             if leaving is not None:
                 self._leave(leaving)
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankscope.agent.attribution import Attribution
+from rankscope.agent.device_faults import FaultTracker
 from rankscope.agent.exits import ExitWatch
 from rankscope.agent.health import Health
 from rankscope.agent.inbox import Received
@@ -11,7 +12,6 @@ from rankscope.agent.latest import Latest
 from rankscope.agent.names import Names
 from rankscope.agent.routing import Routing
 from rankscope.agent.trainers import Trainers
-from rankscope.agent.verdicts import Verdicts
 from rankscope.vocabulary.datagram import Datagram
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
@@ -36,7 +36,7 @@ def parts():
         outgoing=None,
         health=health,
         attribution=attribution,
-        verdicts=Verdicts(boot_id="b", now=0.0),
+        fault_tracker=FaultTracker(boot_id="b", now=0.0),
     )
     yield SimpleNamespace(
         routing=routing, attribution=attribution, trainers=trainers, latest=latest

@@ -16,7 +16,7 @@ def check_name_and_period(reader: Reader, every: Sequence[Reader]) -> None:
 
 
 def check_entry(entry: Entry, metrics: Mapping[str, Metric]) -> None:
-    """Check that its row in readers.toml names what the vocabulary has, and leaves nothing empty."""
+    """Check that its row in readers.toml names what the vocabulary has, and lacks nothing."""
     assert set(entry.metrics) <= set(metrics)
     assert set(entry.events) <= set(events.catalogue())
     assert entry.metrics or entry.events
