@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..vocabulary.samples import Event
 from . import procfs
-from .readers import Reader, Surroundings, catalogue, everything
+from .readers import Reader, ReaderContext, catalogue, everything
 from .readers.gpu_bus import on_the_bus
 from .settings import AgentSettings
 
@@ -57,7 +57,7 @@ def examine(
     settings: AgentSettings,
     *,
     profile: catalogue.Profile | None = None,
-    around: Surroundings | None = None,
+    around: ReaderContext | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> Examination:
     """Try every reader twice. `profile` None: full where the kernel log may be read."""
@@ -65,9 +65,9 @@ def examine(
     # Often enough for what needs several turns, such as GPM's activity.
     hurried = settings.readers.model_copy(update={"period_seconds": 1.0})
     settings = settings.model_copy(update={"readers": hurried})
-    around = around or Surroundings(
+    around = around or ReaderContext(
         settings=settings,
-        tell=events.append,
+        emit=events.append,
         proc=settings.node.proc,
         sys=settings.node.sys,
         dev=settings.node.dev,
@@ -105,7 +105,7 @@ class _Trial:
         except Exception as error:  # noqa: BLE001  a reader's failure is what we are here to tell
             self._failed = f"{type(error).__name__}: {error}"
 
-    def row(self, around: Surroundings, profile: str, off: Sequence[str]) -> Row:
+    def row(self, around: ReaderContext, profile: str, off: Sequence[str]) -> Row:
         """Return the result."""
         entry = catalogue.entries()[self._reader.name]
         reported = {metric: len(series) for metric, series in self._series.items()}
@@ -147,7 +147,7 @@ class _Trial:
         return "; ".join(named)
 
 
-def present(hardware: str, around: Surroundings) -> bool:
+def present(hardware: str, around: ReaderContext) -> bool:
     """Tell whether a kind of hardware can be seen on this node, by whatever road."""
     if hardware == "nvidia":
         if (around.dev / "nvidiactl").exists() or (around.proc / "driver/nvidia").exists():

@@ -64,7 +64,7 @@ class Outgoing:
         self._count += len(added)
         self._samples.setdefault(resource, []).extend(added)
 
-    def tell(self, resource: Resource, events: Sequence[Event]) -> None:
+    def emit(self, resource: Resource, events: Sequence[Event]) -> None:
         """Send events at once."""
         if events:
             self._hand_over([], [(resource, list(events))])

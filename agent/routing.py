@@ -49,9 +49,9 @@ class Routing:
         self._ranked_by = -1
         self._imitation = imitation
 
-    def hear(self, received: Received, now: float) -> None:
+    def receive(self, received: Received, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
-        trainer, forgotten = self._trainers.hear(received, now)
+        trainer, forgotten = self._trainers.receive(received, now)
         if forgotten is not None:
             self._latest.forget(forgotten.key)
             if forgotten.pid is not None and forgotten.key != trainer.key:
@@ -65,21 +65,21 @@ class Routing:
             events = [_event_from_host(event, trainer) for event in events]
         if trainer.started_at is not None:
             samples = [_with_start(sample, trainer.started_at) for sample in samples]
-        self._attribution.hear(trainer, samples)
+        self._attribution.receive(trainer, samples)
         resource = self._names.of(trainer)
-        self._latest.hear(trainer.key, resource, samples, now)
+        self._latest.receive(trainer.key, resource, samples, now)
         if self._outgoing:
             self._outgoing.add(resource, samples)
-            self._outgoing.tell(resource, events)
+            self._outgoing.emit(resource, events)
 
-    def place(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
+    def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.
 
         What is about a process that ended while it was being read is nobody's, and left out.
         """
-        self._attribution.see(samples)
+        self._attribution.observe(samples)
         if self._imitation:
-            self._imitation.see(samples)
+            self._imitation.observe(samples)
         self._fault_tracker.observe(samples, now, native=reader.name != "exporters")
         placed: list[tuple[Resource, Sample]] = []
         ours: list[Sample] = []
@@ -121,7 +121,7 @@ class Routing:
             self._with_rank[ranked] = pairs
         return Sample(sample.metric, sample.value, sample.at, pairs)
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""
         pid = event.attributes.get("pid")
         owner = self._trainers.at(pid, event.at)
@@ -131,7 +131,7 @@ class Routing:
         self._health.count("events", event.name)
         if self._outgoing:
             resource = self._names.of(owner) if owner else self._names.node()
-            self._outgoing.tell(resource, [event])
+            self._outgoing.emit(resource, [event])
 
     def announce(self, phase: str, now: float, **more: Scalar) -> None:
         """Send `agent.lifecycle` of this node, after all that was gathered before it.
@@ -142,7 +142,7 @@ class Routing:
         if self._outgoing:
             self._outgoing.flush()
             event = Event("agent.lifecycle", now, {"phase": phase, **more})
-            self._outgoing.tell(self._names.node(), [event])
+            self._outgoing.emit(self._names.node(), [event])
 
     def end(self, ended: Exit, now: float) -> None:
         """Take the end of a process: its last steps and then its exit leave at once."""
@@ -168,7 +168,7 @@ class Routing:
         self._health.count("exits")
         if self._outgoing:
             self._outgoing.flush()
-            self._outgoing.tell(self._names.of(trainer), [Event("process.exit", now, told)])
+            self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, told)])
 
     def _forget(self, trainer: Trainer, now: float) -> None:
         self._trainers.forget(trainer, now)

@@ -12,7 +12,7 @@ from . import exposition, listening
 _FRESH_SECONDS = 0.25
 """Scrapes closer together than this share one rendering."""
 _AT_ONCE = 32
-_PATIENCE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 5.0
 
 
 class Scraping:
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "rankscope-agent"
     sys_version = ""
-    timeout = _PATIENCE_SECONDS
+    timeout = _TIMEOUT_SECONDS
     # Head and body go in two writes. On a connection that is kept, as Prometheus keeps it, the
     # second would wait for the client's acknowledgement of the first: 40 ms.
     disable_nagle_algorithm = True

@@ -228,11 +228,11 @@ class Agent:
 
     def _chosen_readers(self) -> Sequence[readers.Reader]:
         every = readers.everything(
-            readers.Surroundings(
+            readers.ReaderContext(
                 settings=self._settings,
                 trainers=self._trainers.everyone,
                 adopt=self._trainers.adopt,
-                tell=self._tell,
+                emit=self._emit,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -277,7 +277,7 @@ class Agent:
         self._read_at = time.monotonic() + _READ_SECONDS
         for received in self._inbox.read():
             try:
-                self._routing.hear(received, self._clock.now())
+                self._routing.receive(received, self._clock.now())
             except Exception:  # noqa: BLE001  one datagram must not cost those behind it
                 self._survived()
 
@@ -285,7 +285,7 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         """Take an event over from any thread."""
         self._told.put(event)
         self._wake()
@@ -298,7 +298,7 @@ class Agent:
                 return
             leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
-                self._routing.tell(leaving)
+                self._routing.emit(leaving)
                 if self._writer:
                     self._writer.wake()
 
@@ -313,7 +313,7 @@ class Agent:
                 reader, samples, now = self._read.get_nowait()
             except queue.Empty:
                 return
-            self._routing.place(reader, samples, now)
+            self._routing.route(reader, samples, now)
 
     def _report_exits(self) -> None:
         # What an ended process said last still waits in the inbox: its phase decides how its end
@@ -330,7 +330,7 @@ class Agent:
             reading.check()
         self._support.flush()
         for summary in self._fault_tracker.tick(self._clock.now()):
-            self._routing.tell(summary)
+            self._routing.emit(summary)
         now = self._clock.now()
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))

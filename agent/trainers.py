@@ -31,7 +31,7 @@ class Trainer:
     rank: int
     pid: int | None
     container_pid: int | None
-    heard_at: float
+    last_received: float
     started_at: float | None = None
     phase: str = ""
     expected: int = 0
@@ -56,7 +56,7 @@ class Trainers:
         self._parents: dict[int, int] = {}
         self._gone: dict[int, tuple[Trainer, float]] = {}
 
-    def hear(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
+    def receive(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
         That is the one silent for longest, when the register was full, or the same process as
@@ -73,7 +73,7 @@ class Trainers:
                 said.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
-                    forgotten = min(self._known.values(), key=lambda one: one.heard_at)
+                    forgotten = min(self._known.values(), key=lambda one: one.last_received)
                     del self._known[forgotten.key]
                 trainer = Trainer(
                     key=key,
@@ -82,7 +82,7 @@ class Trainers:
                     rank=said.rank,
                     pid=received.pid,
                     container_pid=said.pid if received.pid not in (None, said.pid) else None,
-                    heard_at=now,
+                    last_received=now,
                     started_at=self._started_at(received.pid) if received.pid else None,
                     expected=said.number,
                     dropped=said.dropped,
@@ -98,7 +98,7 @@ class Trainers:
         # A smaller number is a datagram overtaken on its way, except 0: a probe attached anew.
         trainer.expected = max(trainer.expected, said.number + 1) if said.number else 1
         trainer.dropped = said.dropped
-        trainer.heard_at = now
+        trainer.last_received = now
         for event in said.events:
             if event.name == "training.phase":
                 trainer.phase = str(event.attributes.get("phase", ""))
@@ -140,7 +140,9 @@ class Trainers:
     def silent_since(self, at: float) -> list[Trainer]:
         """Return those without a pid that were last heard before a time: nobody sees them exit."""
         with self._lock:
-            return [one for one in self._known.values() if one.pid is None and one.heard_at < at]
+            return [
+                one for one in self._known.values() if one.pid is None and one.last_received < at
+            ]
 
     def everyone(self) -> list[Trainer]:
         """Return a list of all that are known now, by rank, newest attempts first."""

@@ -81,7 +81,7 @@ class Attribution:
         """Return all holders by device."""
         return self._snapshot.holders
 
-    def see(self, samples: Iterable[Sample]) -> None:
+    def observe(self, samples: Iterable[Sample]) -> None:
         """Learn from a reading which devices there are and which processes they serve."""
         for sample in samples:
             if sample.metric == _PROCESS:
@@ -93,7 +93,7 @@ class Attribution:
             elif sample.metric in _DESCRIBING:
                 self._describe(sample)
 
-    def hear(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
+    def receive(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
         """Note on which device a rank says it is."""
         for sample in samples:
             if sample.metric == _RANK:

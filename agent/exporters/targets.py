@@ -41,7 +41,7 @@ class Target:
         max_bytes: int,
         ownership: Ownership,
         native: Callable[[str], bool],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         doubled: bool,
     ) -> None:
@@ -54,7 +54,7 @@ class Target:
         self._max_bytes = max_bytes
         self._ownership = ownership
         self._native = native
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._doubled = doubled
         self._mapping: exporters.Mapping | None = None
@@ -162,7 +162,7 @@ class Target:
                 hw_id = str(event.attributes["hw.id"])
                 # The driver's own library has told it already, and sooner.
                 if any(device.hw_id == hw_id for device in ours) and not self._native(hw_id):
-                    self._tell(event)
+                    self._emit(event)
             self._kept = self._faults.state()
         self._health.show("source_up", 1, self.source)
         if self._failing:

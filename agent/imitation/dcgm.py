@@ -89,9 +89,9 @@ class Imitation:
         self._infos: dict[str, Attributes] = {}
         self._prefixes: dict[tuple[int, str], list[str]] = {}
 
-    def see(self, samples: Iterable[Sample]) -> None:
+    def observe(self, samples: Iterable[Sample]) -> None:
         """Take a reading: what is counted over time is not among the latest values."""
-        self._observations.see(samples)
+        self._observations.observe(samples)
 
     def render(self, series: Iterable[Series], now: float, *, room: int) -> tuple[str, int, int]:
         """Return the text, the series in it and those left out. Not for two threads at once."""

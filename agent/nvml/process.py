@@ -32,7 +32,7 @@ class Worker:
         *,
         subjects: Sequence[str],
         period: float,
-        hear: Callable[["Worker", Mapping[str, Any] | None], None],
+        receive: Callable[["Worker", Mapping[str, Any] | None], None],
     ) -> None:
         asked = json.dumps({"subjects": list(subjects), "period": period})
         # A bare interpreter: no site-packages but pynvml's, no .pth files, no user's settings. It
@@ -45,9 +45,9 @@ class Worker:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self.heard_at = time.monotonic()
+        self.last_received = time.monotonic()
         """When it last said anything, in monotonic seconds."""
-        self._hear = hear
+        self._receive = receive
         self._left = False
         threading.Thread(target=self._listen, name="nvml", daemon=True).start()
 
@@ -68,7 +68,7 @@ class Worker:
     def _listen(self) -> None:
         out = self._process.stdout
         while out and (line := out.readline(_LONGEST)):
-            self.heard_at = time.monotonic()
+            self.last_received = time.monotonic()
             if self._left:
                 continue
             try:
@@ -76,13 +76,13 @@ class Worker:
             except ValueError:
                 _log.warning("a line of the NVML worker could not be read: %.80r", line)
                 continue
-            self._hear(self, told)
+            self._receive(self, told)
         if out:
             out.close()
         self._hang_up()
         self._process.wait()  # on this thread it may take for ever
         if not self._left:
-            self._hear(self, None)
+            self._receive(self, None)
 
 
 def _folders() -> list[str]:

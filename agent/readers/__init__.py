@@ -58,7 +58,7 @@ def _nobody(_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ReaderContext:
     """What readers are given: where to look, whom to tell, what to keep between two starts.
 
     `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
@@ -69,7 +69,7 @@ class Surroundings:
     settings: AgentSettings = field(default_factory=AgentSettings)
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
-    tell: Callable[[Event], None] = _nobody
+    emit: Callable[[Event], None] = _nobody
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
@@ -109,7 +109,7 @@ class Reader(Protocol):
         ...
 
 
-def everything(around: Surroundings) -> list[Reader]:
+def everything(around: ReaderContext) -> list[Reader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
     around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still tell
@@ -121,7 +121,7 @@ def everything(around: Surroundings) -> list[Reader]:
         period=period,
         devices=around.devices,
         health=around.health,
-        tell=around.tell,
+        emit=around.emit,
         now=around.now,
         start=around.start_nvml,
     )
@@ -134,12 +134,12 @@ def everything(around: Surroundings) -> list[Reader]:
         state=around.state,
         boot=boot,
         health=around.health,
-        tell=around.tell,
+        emit=around.emit,
     )
     around.closing.callback(counted.close)
     kernel = kernel_log.KernelLog(
         path=around.settings.kernel_log.path or around.dev / "kmsg",
-        tell=around.tell,
+        emit=around.emit,
         health=around.health,
         period=period,
         devices=around.devices,
@@ -152,11 +152,11 @@ def everything(around: Surroundings) -> list[Reader]:
     exported = exporters.Exporters(
         period=period,
         settings=around.settings.exporters,
-        tell=around.tell,
+        emit=around.emit,
         health=around.health,
         native=gpu.answers,
-        judged=around.fault_tracker.reports_status,
-        tells=gpu.tells,
+        status_reported=around.fault_tracker.reports_status,
+        native_metrics=gpu.metrics,
         learn=around.devices.learn,
         imitating=around.settings.export.dcgm_names != "off",
         state=around.state,
@@ -165,7 +165,7 @@ def everything(around: Surroundings) -> list[Reader]:
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
-            devices=around.devices, tell=around.tell, answering=gpu.answering, sys=around.sys
+            devices=around.devices, emit=around.emit, answering=gpu.answering, sys=around.sys
         ),
         gpu_faults.GpuFaults(
             period=period, fault_tracker=around.fault_tracker, health=around.health
@@ -191,9 +191,9 @@ def everything(around: Surroundings) -> list[Reader]:
         pressure.Pressure(period=period, proc=proc),
         paging.Paging(period=period, proc=proc),
         interfaces.Interfaces(period=period, proc=proc, sys=around.sys),
-        oom.OomKills(trainers=around.trainers, tell=around.tell, health=around.health, proc=proc),
+        oom.OomKills(trainers=around.trainers, emit=around.emit, health=around.health, proc=proc),
         software.Software(
-            tell=around.tell,
+            emit=around.emit,
             trainers=around.trainers,
             state=around.state,
             proc=proc,
@@ -207,7 +207,7 @@ def everything(around: Surroundings) -> list[Reader]:
             health=around.health,
             proc=proc,
         ),
-        links.NetworkLinks(inventory=network, state=around.state, boot=boot, tell=around.tell),
+        links.NetworkLinks(inventory=network, state=around.state, boot=boot, emit=around.emit),
         counted,
         rails.NetworkRails(
             period=6 * period,

@@ -20,7 +20,7 @@ from ..settings import Attribution as AttributionSettings
 from ..trainers import Trainer
 
 SOURCE = "kubelet"
-_PATIENCE_SECONDS = 0.25
+_TIMEOUT_SECONDS = 0.25
 """How long a reading waits for a kubelet that answers; a slower answer counts at the next."""
 _KEEP_SECONDS = 60.0
 """A kubelet that restarts is away for less; its pods go on meanwhile."""
@@ -192,7 +192,7 @@ class _Call:
                 target=self._ask, args=(now,), name="kubelet", daemon=True
             )
             self._thread.start()
-        self._thread.join(_PATIENCE_SECONDS)
+        self._thread.join(_TIMEOUT_SECONDS)
         if self._thread.is_alive() and not self._answered_once:
             self.error = kubelet.KubeletError("waiting", f"{self._path} has not answered yet")
 

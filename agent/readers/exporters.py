@@ -53,11 +53,11 @@ class Exporters:
         *,
         period: float,
         settings: ExportersSettings,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         native: Callable[[str], bool] = _never,
-        judged: Callable[[str], bool] = _never,
-        tells: Callable[[str], Collection[str]] = _nothing,
+        status_reported: Callable[[str], bool] = _never,
+        native_metrics: Callable[[str], Collection[str]] = _nothing,
         learn: Callable[[Sequence[Sample]], None] = _nobody,
         imitating: bool = False,
         state: Path | None = None,
@@ -76,7 +76,7 @@ class Exporters:
                     max_bytes=settings.max_bytes,
                     ownership=ownership,
                     native=native,
-                    tell=tell,
+                    emit=emit,
                     health=health,
                     doubled=imitating,
                 )
@@ -85,8 +85,8 @@ class Exporters:
         ]
         if self._watches:
             health.show("double_names", 0)
-        self._judged = judged
-        self._tells = tells
+        self._status_reported = status_reported
+        self._native_metrics = native_metrics
         self._learn = learn
         self._told: dict[str, float] = {}
         self._saved = ""
@@ -135,10 +135,10 @@ class Exporters:
         """Tell whether the agent has this from elsewhere; `ours` remembers what it has."""
         hw_id = str(dict(sample.attributes).get("hw.id", ""))
         if hw_id not in ours:
-            ours[hw_id] = self._tells(hw_id)
+            ours[hw_id] = self._native_metrics(hw_id)
         if sample.metric in ours[hw_id]:
             return True
-        return sample.metric == "hw.status" and self._judged(hw_id)
+        return sample.metric == "hw.status" and self._status_reported(hw_id)
 
     def close(self) -> None:
         """End the threads and keep what is known of faults."""

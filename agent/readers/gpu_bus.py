@@ -33,12 +33,12 @@ class GpuBus:
         self,
         *,
         devices: Devices,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         answering: Callable[[float], Mapping[str, bool]],
         sys: Path = Path("/sys"),
     ) -> None:
         self._devices = devices
-        self._tell = tell
+        self._emit = emit
         self._answering = answering
         self._root = sys / "bus" / "pci" / "devices"
         self._misses: dict[str, int] = {}
@@ -105,7 +105,7 @@ class GpuBus:
             "source": "pci",
             "text": f"the device at {address} does not answer on the PCI bus",
         }
-        self._tell(Event("gpu.fault", at, told if index is None else {**told, "gpu": index}))
+        self._emit(Event("gpu.fault", at, told if index is None else {**told, "gpu": index}))
 
     def _link(self, address: str, answering: Mapping[str, bool], now: float) -> list[Sample]:
         hw_id = self._devices.by_pci(address)

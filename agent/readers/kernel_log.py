@@ -40,7 +40,7 @@ class KernelLog:
         self,
         *,
         path: Path,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         period: float,
         devices: Devices | None = None,
@@ -52,7 +52,7 @@ class KernelLog:
     ) -> None:
         self.period = period
         self._path = path
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._devices = devices or Devices()
         self._state = state / _FILE if state else None
@@ -211,7 +211,7 @@ class KernelLog:
         return isinstance(told, DeviceFault) and at >= now - self._lookback
 
     def _leave(self, told: Told, at: float, count: int) -> None:
-        self._tell(kernel_events.event(told, at, devices=self._devices, count=count))
+        self._emit(kernel_events.event(told, at, devices=self._devices, count=count))
         self._keep()
 
     def _summaries(self) -> None:

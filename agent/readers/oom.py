@@ -51,14 +51,14 @@ class OomKills:
         self,
         *,
         trainers: Callable[[], Sequence[Trainer]],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         period: float = 1.0,
         proc: Path = procfs.PROC,
     ) -> None:
         self.period = period
         self._trainers = trainers
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._proc = proc
         self._control = ControlGroups("memory", proc=proc)
@@ -122,7 +122,7 @@ class OomKills:
         if told.get("count") == 1:
             del told["count"]
         told["text"] = "the kernel's counters tell it; who else was killed is in its log"
-        self._tell(Event("host.oom_kill", now, told))
+        self._emit(Event("host.oom_kill", now, told))
 
     def _meet(self) -> None:
         """Learn the cgroups of trainers that are new; old ones stay until `_part`."""

@@ -67,7 +67,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
                 delays.append(now - float(written))
 
         reader = KernelLog(
-            path=path, tell=tell, health=health, period=5.0, state=Path(folder), boot_id="bench"
+            path=path, emit=tell, health=health, period=5.0, state=Path(folder), boot_id="bench"
         )
         reader.read(time.time())
         used, started = time.process_time(), time.monotonic()

@@ -50,16 +50,16 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
         now = 1000.0 + 100.0 * number
         pid, rank = 1_000_000 + number, number % 8
         said = Datagram(f"job-{number}", 0, rank, pid)
-        parts.trainers.hear(Received(said, pid, "unix:"), now)
+        parts.trainers.receive(Received(said, pid, "unix:"), now)
         device: dict[str, Scalar] = {"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia"}
         held = Sample("hw.gpu.process.memory", 1.0, now, attributes({**device, "pid": pid}))
         other = Sample(  # a process of nobody's, beside
             "hw.gpu.process.memory", 1.0, now, attributes({**device, "pid": 5_000_000 + number})
         )
-        parts.attribution.see([held])
+        parts.attribution.observe([held])
         facts = parts.attribution.facts(parts.trainers.everyone(), now)
         parts.attribution.update(facts, given=(), memberships={}, names={}, jobs={})
-        parts.routing.place(READER, [other], now)
+        parts.routing.route(READER, [other], now)
         (shown,) = [row for row in parts.latest.series(now) if row[1] == other.metric]
         assert ("rank", rank) in shown[2]
         (ended,) = parts.trainers.everyone()

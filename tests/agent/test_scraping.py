@@ -19,7 +19,7 @@ def scraping():
     for rank in range(100):
         mine = attributes({"rank": rank})
         one = [Sample("training.loss", 1.0, time.time(), mine)]
-        latest.hear(rank, Resource(host="n", job="j"), one, time.time())
+        latest.receive(rank, Resource(host="n", job="j"), one, time.time())
     page = Page(latest=latest, health=Health(), groups=False, max_series=2000)
     serving = Scraping("127.0.0.1:0", page=page, now=time.time)
     yield serving

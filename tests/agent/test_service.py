@@ -284,7 +284,7 @@ def test_a_collector_away_delays_and_loses_nothing_over_a_restart_of_the_agent(
 
 def test_an_error_of_the_agents_own_is_counted_and_survived(run_agent, trainer, until, monkeypatch):
     agent = run_agent()
-    real = agent._latest.hear
+    real = agent._latest.receive
     failures = iter([ValueError("a bug")] * 2)
 
     def sometimes(*args):
@@ -293,7 +293,7 @@ def test_an_error_of_the_agents_own_is_counted_and_survived(run_agent, trainer, 
             raise failure
         real(*args)
 
-    monkeypatch.setattr(agent._latest, "hear", sometimes)
+    monkeypatch.setattr(agent._latest, "receive", sometimes)
     trainer(agent.socket_path, SPEAKING)
     until(lambda: page(agent).get("training_step"))
     assert agent.health.counted("internal_errors") == 2

@@ -32,4 +32,4 @@ def read(device: Device) -> None:
 
 
 def _say(device: Device, count: float, error: str, part: str) -> None:
-    device.say("hw.errors", count, ("error.type", error), ("hw.part", part))
+    device.report("hw.errors", count, ("error.type", error), ("hw.part", part))

@@ -41,10 +41,10 @@ class Crossings:
         self,
         limits: Mapping[str, tuple[CounterThreshold, ...]],
         *,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self._limits = limits
-        self._tell = tell
+        self._emit = emit
         self._states: dict[tuple[str, str], _State] = {}
 
     def take(self, port: Port, code: str, grown: int, now: float) -> None:
@@ -102,7 +102,7 @@ class Crossings:
             "state": said,
         }
         state.told_at, state.count = now, 0
-        self._tell(Event("network.fault", now, told))
+        self._emit(Event("network.fault", now, told))
 
 
 def _crossed(

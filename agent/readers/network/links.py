@@ -33,11 +33,11 @@ class NetworkLinks:
         period: float = 1.0,
         state: Path | None = None,
         boot: str = "",
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self.period = period
         self._inventory = inventory
-        self._tell = tell
+        self._emit = emit
         self._path = state / _FILE if state else None
         self._boot = boot
         self._links: dict[str, Link] = {}
@@ -122,7 +122,7 @@ class NetworkLinks:
             reason, why = link.why(state)
             told |= {"text": f"{name} is down: {why}", "reason": reason}
         _log.warning("%s", told["text"])
-        self._tell(Event("network.link", now, told))
+        self._emit(Event("network.link", now, told))
 
     def _gone(self, link: Link, now: float) -> None:
         """Tell a device that three looks in a row did not find: its driver or the bus lost it."""
@@ -140,7 +140,7 @@ class NetworkLinks:
             "text": text,
             "reason": "gone",
         }
-        self._tell(Event("network.link", now, told))
+        self._emit(Event("network.link", now, told))
 
     def _link(self, port: Port) -> Link:
         link = self._links.get(port.key)

@@ -60,14 +60,14 @@ class NetworkPorts:
         state: Path | None = None,
         boot: str = "",
         health: Health,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self.period = period
         self._inventory = inventory
         self._health = health
         path = state / "network_ports.json" if state else None
         self._baselines = Baselines(path, boot=boot)
-        self._crossings = Crossings(thresholds.infiniband(), tell=tell)
+        self._crossings = Crossings(thresholds.infiniband(), emit=emit)
         self._found: dict[str, _There] = {}
         self._full: dict[str, bool] = {}
 

@@ -440,7 +440,7 @@ def test_faults_told_by_address_are_the_devices_once_it_is_known(make):
 def test_what_the_last_seconds_brought_outlives_the_agent(make, tmp_path):
     closing = contextlib.ExitStack()
     tracker = make()
-    readers.everything(readers.Surroundings(fault_tracker=tracker, closing=closing))
+    readers.everything(readers.ReaderContext(fault_tracker=tracker, closing=closing))
     tracker.take(event("48"), T)
     closing.close()
     assert ["48"] == [one.code for one in make().open()]

@@ -41,7 +41,7 @@ def tree(proc):
 def test_the_example_keeps_the_contract_on_this_machine_and_on_one_without_the_file(
     make, tree, tmp_path
 ):
-    others = readers.everything(readers.Surroundings())
+    others = readers.everything(readers.ReaderContext())
     for root in (Path("/proc"), tree, tmp_path / "nothing"):
         reader = make(period=5.0, proc=root)
         contract.check_name_and_period(reader, [*others, reader])

@@ -19,7 +19,7 @@ ME = Trainer(
     rank=0,
     pid=os.getpid(),
     container_pid=None,
-    heard_at=0.0,
+    last_received=0.0,
 )
 GONE = Trainer(
     key=("", 2**22 + 1),
@@ -28,12 +28,12 @@ GONE = Trainer(
     rank=1,
     pid=2**22 + 1,
     container_pid=None,
-    heard_at=0.0,
+    last_received=0.0,
 )
 UNSEEN = Trainer(
-    key=("udp:1", 1), job="j", attempt=0, rank=2, pid=None, container_pid=None, heard_at=0.0
+    key=("udp:1", 1), job="j", attempt=0, rank=2, pid=None, container_pid=None, last_received=0.0
 )
-EVERY = readers.everything(readers.Surroundings(trainers=lambda: [ME, GONE, UNSEEN]))
+EVERY = readers.everything(readers.ReaderContext(trainers=lambda: [ME, GONE, UNSEEN]))
 
 pytestmark = pytest.mark.parametrize("reader", EVERY, ids=lambda reader: reader.name)
 

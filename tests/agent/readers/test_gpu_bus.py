@@ -26,7 +26,7 @@ def make_bus(node, events):
             devices.note(Device(f"GPU-{gpu}", gpu, bus_address(gpu)))
         return GpuBus(
             devices=devices,
-            tell=events.append,
+            emit=events.append,
             answering=lambda now: {f"GPU-{gpu}": driver_answers for gpu in range(4)},
             sys=node.files.sys,
         )
@@ -74,7 +74,7 @@ def test_links_are_read_from_the_bus_only_while_the_driver_says_nothing(make_bus
 
 def test_a_node_without_such_devices_or_without_sys_says_so(tmp_path):
     def bus(sys):
-        return GpuBus(devices=Devices(), tell=lambda event: None, answering=lambda now: {}, sys=sys)
+        return GpuBus(devices=Devices(), emit=lambda event: None, answering=lambda now: {}, sys=sys)
 
     (tmp_path / "bus/pci/devices").mkdir(parents=True)
     assert bus(tmp_path).supported() == (False, "no NVIDIA device on the bus")

@@ -36,7 +36,7 @@ class Node:
     def start(self, **more) -> KernelLog:
         reader = KernelLog(
             path=self.path,
-            tell=lambda event: self.told.append((time.time(), event)),
+            emit=lambda event: self.told.append((time.time(), event)),
             health=self.health,
             period=5.0,
             devices=self.devices,
@@ -298,7 +298,7 @@ def test_a_file_that_is_cut_is_read_from_its_beginning(filed, until):
 def test_a_log_that_is_not_there_or_may_not_be_opened_says_what_would_help(tmp_path, monkeypatch):
     health = Health()
     reader = KernelLog(
-        path=tmp_path / "none", tell=lambda _: None, health=health, period=5.0, boot_id="b"
+        path=tmp_path / "none", emit=lambda _: None, health=health, period=5.0, boot_id="b"
     )
     supported, reason = reader.supported()
     assert not supported
@@ -375,7 +375,7 @@ def test_a_source_that_fails_is_counted_and_opened_again(piped, ring, until):
 def test_the_real_log_of_this_machine_is_followed_where_it_may_be_read(tmp_path, until):
     health = Health()
     reader = KernelLog(
-        path=Path("/dev/kmsg"), tell=lambda _: None, health=health, period=5.0, state=tmp_path
+        path=Path("/dev/kmsg"), emit=lambda _: None, health=health, period=5.0, state=tmp_path
     )
     supported, reason = reader.supported()
     if not supported:
