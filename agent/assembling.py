@@ -1,4 +1,4 @@
-"""The agent's judging and imitating parts, put together as the settings ask."""
+"""The fault tracker and the dcgm-exporter names, made as the settings ask."""
 
 from pathlib import Path
 

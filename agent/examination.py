@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All rows, and the faults that readers told of meanwhile."""
+    """All rows, and the faults that readers reported meanwhile."""
 
     profile: catalogue.Profile
     rows: Sequence[Row]
@@ -142,13 +142,13 @@ class _Trial:
         notes = getattr(self._reader, "notes", None)
         if notes is None:
             return ""
-        told: Mapping[str, str] = notes()
-        named = [f"{name}: {why}" for name, why in sorted(told.items()) if name in entry.source]
+        reasons: Mapping[str, str] = notes()
+        named = [f"{name}: {why}" for name, why in sorted(reasons.items()) if name in entry.source]
         return "; ".join(named)
 
 
 def present(hardware: str, around: ReaderContext) -> bool:
-    """Tell whether a kind of hardware can be seen on this node, by whatever road."""
+    """Return whether a kind of hardware can be seen on this node, by whatever road."""
     if hardware == "nvidia":
         if (around.dev / "nvidiactl").exists() or (around.proc / "driver/nvidia").exists():
             return True

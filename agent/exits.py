@@ -74,7 +74,7 @@ class ExitWatch:
         self._may_trace = procfs.may_trace_anyone(proc)
 
     def watch(self, pid: int) -> None:
-        """Watch a process from now on; one that has already ended is told by the next `ended`."""
+        """Watch a process from now on; the next `ended` returns one that has already ended."""
         if pid in self._watched:
             return
         watched = _Watched(pid, procfs.start_ticks(pid, self._proc), None)
@@ -121,7 +121,7 @@ class ExitWatch:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether an exit is held back for its status: call `ended` again soon."""
+        """Return whether an exit is held back for its status: call `ended` again soon."""
         return any(watched.ended_at is not None for watched in self._watched.values())
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The Prometheus page: the latest values in the names and labels of the contract.
 
 Labels are a metric's own attributes in the vocabulary, so that no sender can invent one; `pid` and
-what changes with it stay out, and processes that only a pid tells apart are added up.
+what changes with it stay out, and processes that only a pid distinguishes are added up.
 """
 
 import logging

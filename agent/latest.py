@@ -1,6 +1,6 @@
 """The latest value of every series this node knows, for the page; what is stale is not shown.
 
-A rank's per-step values live as long as the rank speaks, and a value that its next step does not
+A rank's per-step values live as long as the rank reports, and a value that its next step does not
 bring (a checkpoint's duration) goes with that step. Readings live three periods.
 """
 

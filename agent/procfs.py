@@ -80,7 +80,7 @@ def zombie_status(pid: int, proc: Path = PROC, *, trusted: bool) -> int | None:
 
 
 def may_trace_anyone(proc: Path = PROC) -> bool:
-    """Tell whether this process holds CAP_SYS_PTRACE."""
+    """Return whether this process holds CAP_SYS_PTRACE."""
     effective = status_fields("self", proc).get("CapEff", "0")
     return bool(int(effective, 16) >> _SYS_PTRACE & 1)
 

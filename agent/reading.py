@@ -77,7 +77,7 @@ class Reading:
             self._busy = None
             self._generation += 1
         name = turn.reader.name
-        _log.warning("reader %s hangs; the others go on without it", name)
+        _log.warning("reader %s does not return; it is skipped until it does", name)
         self._health.count("reader_failures", name, "hung")
         self._health.show("reader_up", 0, name)
         self._spawn()

@@ -19,7 +19,7 @@ _MOST_RANKED = 20_000
 
 
 class Routing:
-    """Takes what was heard, read and seen to end, on the agent's main thread.
+    """Takes what was received, read and seen to end, on the agent's main thread.
 
     Without `outgoing` nothing is pushed and everything else works.
     """
@@ -126,8 +126,8 @@ class Routing:
         pid = event.attributes.get("pid")
         owner = self._trainers.at(pid, event.at)
         if owner is not None and "rank" not in event.attributes:
-            told = {**event.attributes, "rank": owner.rank}
-            event = Event(event.name, event.at, told)
+            pairs = {**event.attributes, "rank": owner.rank}
+            event = Event(event.name, event.at, pairs)
         self._health.count("events", event.name)
         if self._outgoing:
             resource = self._names.of(owner) if owner else self._names.node()
@@ -152,7 +152,7 @@ class Routing:
                 self._forget(trainer, now)
 
     def forget_silent(self, *, before: float, now: float) -> None:
-        """Forget senders whose end nobody sees and that were not heard since a time."""
+        """Forget senders whose end nobody sees and that were silent since a time."""
         for trainer in self._trainers.silent_since(before):
             self._forget(trainer, now)
 
@@ -160,15 +160,15 @@ class Routing:
         code = ended.exit_code
         if ended.status is None and trainer.phase == "shutdown":
             code = 0  # nobody could tell, but it had said that it was done
-        told: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
+        pairs: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
         if code is not None:
-            told["exit_code"] = code
+            pairs["exit_code"] = code
         if ended.signal is not None:
-            told["signal"] = ended.signal
+            pairs["signal"] = ended.signal
         self._health.count("exits")
         if self._outgoing:
             self._outgoing.flush()
-            self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, told)])
+            self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, pairs)])
 
     def _forget(self, trainer: Trainer, now: float) -> None:
         self._trainers.forget(trainer, now)
@@ -197,8 +197,8 @@ def _sample_from_host(sample: Sample, trainer: Trainer) -> Sample:
 
 
 def _event_from_host(event: Event, trainer: Trainer) -> Event:
-    told = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
-    return Event(event.name, event.at, told)
+    pairs = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
+    return Event(event.name, event.at, pairs)
 
 
 def _from_host(name: str, value: Scalar, trainer: Trainer) -> Scalar:

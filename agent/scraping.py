@@ -32,11 +32,11 @@ class Scraping:
     ) -> None:
         self._rendering = _Rendering(page, now)
         rendering = self._rendering
-        told = staticmethod(faults) if faults else None
+        serve_faults = staticmethod(faults) if faults else None
 
         class Handler(_Handler):
             render = staticmethod(rendering.render)
-            faults = told
+            faults = serve_faults
 
         self._server = _Server(listening.bound(listen, socket.SOCK_STREAM), Handler)
         self.port: int = self._server.server_address[1]

@@ -75,7 +75,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -207,12 +207,12 @@ class Agent:
             self._finish()
 
     def _survived(self) -> None:
-        """Count an error of the agent's own; tell the first of each minute."""
+        """Count an error of the agent's own; log the first of each minute."""
         self._health.count("internal_errors")
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + 60.0
-            _log.exception("an error of the agent's own; it goes on")
+            _log.exception("internal error; the agent continues")
 
     def close(self) -> None:
         """Give back every socket, file and lock."""
@@ -258,7 +258,7 @@ class Agent:
         return [self._claim.socket, *([self._ways.udp] if self._ways.udp else [])]
 
     def _turn(self, wait: float) -> bool:
-        """Wait for something to happen and take it; tell whether a process may have ended."""
+        """Wait for something to happen and take it; return whether a process may have ended."""
         ended = urgent = False
         for key, _ in self._selector.select(wait):
             if isinstance(key.data, socket.socket):
@@ -287,13 +287,13 @@ class Agent:
 
     def _emit(self, event: Event) -> None:
         """Take an event over from any thread."""
-        self._told.put(event)
+        self._emitted.put(event)
         self._wake()
 
     def _take_events(self) -> None:
         while True:
             try:
-                event = self._told.get_nowait()
+                event = self._emitted.get_nowait()
             except queue.Empty:
                 return
             leaving = self._fault_tracker.take(event, self._clock.now())
@@ -359,7 +359,7 @@ class Agent:
 
     def _log_start(self) -> None:
         _log.info(
-            "agent of %s: probes at %s%s, page %s, pushing %s",
+            "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
             f" and UDP {self._settings.probe.udp_listen}" if self._ways.udp else "",

@@ -1,4 +1,4 @@
-"""The training processes of this node, known by what they said: who is which rank of which job."""
+"""The training processes of this node: which process is which rank of which job."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ _CLOCKS_SECONDS = 2.0
 """The kernel log's time and a process's start are both counted from the boot, to about a second."""
 
 Key = tuple[str, int]
-"""What tells senders apart: the host's pid; else where words came from, and the pid they claim."""
+"""What distinguishes senders: the host's pid; else the address and the pid that they claim."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Trainers:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
         That is the one silent for longest, when the register was full, or the same process as
-        another rank: a probe may learn its rank only after it began to speak.
+        another rank: a probe may learn its rank only after it began to report.
         """
         said = received.datagram
         key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
@@ -138,7 +138,7 @@ class Trainers:
             return ended if at - ended_at < _REMEMBER_SECONDS else None
 
     def silent_since(self, at: float) -> list[Trainer]:
-        """Return those without a pid that were last heard before a time: nobody sees them exit."""
+        """Return those without a pid that are silent since a time: nobody sees them exit."""
         with self._lock:
             return [
                 one for one in self._known.values() if one.pid is None and one.last_received < at

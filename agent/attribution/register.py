@@ -1,7 +1,7 @@
 """The register of holders: written by the main thread and a reader, read by the page.
 
-Facts come in as they are learnt (`see`, `hear`); `update` joins them into a snapshot that is
-swapped in one go, so that readers of it never wait and never see half a change.
+`observe` and `receive` take facts as they come; `update` joins them into a snapshot, swapped at
+once, so that readers of it never wait and never see half a change.
 """
 
 import threading
@@ -53,7 +53,7 @@ class Attribution:
 
     @property
     def placed(self) -> bool:
-        """Tell whether any rank is placed on any device."""
+        """Return whether any rank is placed on any device."""
         return bool(self._snapshot.ranks)
 
     def holders(self, hw_id: str) -> Sequence[Holder]:

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a page said of the devices that this target speaks for, timed `at`."""
+    """What a page said of the devices that this target ownss, timed `at`."""
 
     at: float
     samples: list[Sample] = field(default_factory=list)
@@ -160,7 +160,7 @@ class Target:
         if self._faults is not None:
             for event in self._faults.see(mapped.faults, mapped.devices, at=now):
                 hw_id = str(event.attributes["hw.id"])
-                # The driver's own library has told it already, and sooner.
+                # The driver's own library has reported it already, and sooner.
                 if any(device.hw_id == hw_id for device in ours) and not self._native(hw_id):
                     self._emit(event)
             self._kept = self._faults.state()
@@ -200,7 +200,7 @@ class Watch:
                 self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the page that was asked for; tell whether it is done."""
+        """Wait for the page that was asked for; return whether it is done."""
         with self._changed:
             return self._changed.wait_for(lambda: self._asked is None, seconds)
 

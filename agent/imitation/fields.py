@@ -86,7 +86,7 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def _made(row: Mapping[str, Any]) -> bool:
-    """Tell whether we have what a row shows.
+    """Return whether we have what a row shows.
 
     A fallback is another reading of a metric that a better row shows already.
     """

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """A running worker. `hear(line)` is called on a thread of its own, `None` at the end.
+    """A running worker. `receive(worker, message)` is called on its thread, with None at the end.
 
     Raises OSError when the process cannot be started.
     """
@@ -58,7 +58,7 @@ class Worker:
         self._hang_up()
 
     def ended(self) -> bool:
-        """Tell whether the process is gone; it is never waited for."""
+        """Return whether the process is gone; it is never waited for."""
         return self._process.poll() is not None
 
     def _hang_up(self) -> None:
@@ -72,11 +72,11 @@ class Worker:
             if self._left:
                 continue
             try:
-                told = json.loads(line)
+                message = json.loads(line)
             except ValueError:
                 _log.warning("a line of the NVML worker could not be read: %.80r", line)
                 continue
-            self._receive(self, told)
+            self._receive(self, message)
         if out:
             out.close()
         self._hang_up()

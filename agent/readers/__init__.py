@@ -1,9 +1,10 @@
 """Readers: each looks at one thing of the node. This page is their contract and their list.
 
-A reader is one file here, one line in `everything` and one entry in readers.toml. It reads, it does
-not judge; hardware that is not there is an answer (`supported`), not an exception. `read` runs in
-the thread of its pace (see `Reader.period`), may raise (counted, tried again next period) and may
-even hang: then it is abandoned until it returns, and the others go on.
+A reader is one file here, one line in `everything` and one row in readers.toml; a worked example is
+docs/examples/reader_load_average.py. It reads and does not evaluate; hardware that is not there is
+an answer (`supported`), not an exception. `read` runs in the thread of its pace (see
+`Reader.period`), may raise (counted, tried again next period) and may even hang: then it is
+abandoned until it returns, and the others go on.
 """
 
 import contextlib
@@ -59,9 +60,9 @@ def _nobody(_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderContext:
-    """What readers are given: where to look, whom to tell, what to keep between two starts.
+    """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
+    `emit` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
     """
@@ -101,7 +102,7 @@ class Reader(Protocol):
     """
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether this node has what is read; if not, why not, and what would help."""
+        """Return whether this node has what is read; if not, why not, and what would help."""
         ...
 
     def read(self, now: float) -> list[Sample]:
@@ -112,7 +113,7 @@ class Reader(Protocol):
 def everything(around: ReaderContext) -> list[Reader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
-    around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still tell
+    around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still emit
     found = workers.Workers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )

@@ -112,7 +112,7 @@ class Allocation:
         return [Sample("hw.gpu.allocation", 1.0, now, pairs) for pairs in sorted(series, key=str)]
 
     def _asked(self) -> bool:
-        """Tell whether a kubelet is to be expected: it was named, or this node has or had one."""
+        """Return whether a kubelet is to be expected: it was named, or this node has or had one."""
         self._expected = self._expected or self._socket.exists()
         return self._expected
 

@@ -46,7 +46,7 @@ class GpuBus:
         self._scan_at = 0.0
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is an NVIDIA device on the bus."""
+        """Return whether there is an NVIDIA device on the bus."""
         if not self._root.is_dir():
             return False, f"{self._root} is not there: mount /sys read-only"
         self._scan()
@@ -55,7 +55,7 @@ class GpuBus:
         return True, f"{len(self._misses)} on the bus"
 
     def read(self, now: float) -> list[Sample]:
-        """Tell of devices that went; return how many are there, and their links if nobody else."""
+        """Report devices that went; return how many are there, and their links if nobody else."""
         if time.monotonic() >= self._scan_at:
             self._scan()
         samples: list[Sample] = []
@@ -98,14 +98,14 @@ class GpuBus:
     def _gone(self, address: str, at: float) -> None:
         hw_id = self._devices.by_pci(address) or f"pci:{address}"
         index = self._devices.index_of(hw_id)
-        told = {
+        pairs = {
             "hw.id": hw_id,
             "code": "pci.gone",
             "vendor": "nvidia",
             "source": "pci",
             "text": f"the device at {address} does not answer on the PCI bus",
         }
-        self._emit(Event("gpu.fault", at, told if index is None else {**told, "gpu": index}))
+        self._emit(Event("gpu.fault", at, pairs if index is None else {**pairs, "gpu": index}))
 
     def _link(self, address: str, answering: Mapping[str, bool], now: float) -> list[Sample]:
         hw_id = self._devices.by_pci(address)

@@ -58,8 +58,8 @@ class Software:
         for name, (kind, version) in found.items():
             before = self._known.get(name, version)
             if before != version:
-                told = {"kind": kind, "text": f"{name} is {version}, it was {before}"}
-                self._emit(Event("change", now, told))
+                changed = {"kind": kind, "text": f"{name} is {version}, it was {before}"}
+                self._emit(Event("change", now, changed))
         self._remember({name: version for name, (_, version) in found.items()})
         return [
             Sample("system.software.info", 1.0, now, attributes({"name": name, "version": version}))
