@@ -8,7 +8,7 @@ import numpy as np
 from ..vocabulary.findings import Finding
 from . import own_time
 from .contract import Detector
-from .window import Floats, JobWindow, Steps
+from .window import Floats, JobWindow
 
 
 class SlowSteps(Detector):
