@@ -117,7 +117,10 @@ def _impact(row: Document) -> str:
 
 
 def _symptom(row: Document) -> str:
-    return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}"
+    # Documents of before this key, in the store or in a file, have none.
+    standing_out = row.get("ranks") or []
+    where = f" (ranks that stand out: {ranks(standing_out)})" if standing_out else ""
+    return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}{where}"
 
 
 def _quality(row: Document) -> list[str]:

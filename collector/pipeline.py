@@ -177,10 +177,10 @@ class Pipeline:
         """Return when time alone could change what is said about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
-        waiting = [row for row in self._detectors if hasattr(row, "next_due")]
-        if not waiting:
+        asked = [getattr(row, "next_due", None) for row in self._detectors]
+        if not any(asked):
             return now + 1.0
-        due = min(float(row.next_due(window)) for row in waiting)
+        due = min(float(next_due(window)) for next_due in asked if next_due is not None)
         return max(now + 1.0, min(due, self.tracker.next_due(attempt.job, now)))
 
     def _forget(self, now: float) -> None:

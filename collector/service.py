@@ -17,7 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import listening, logs, restart
+from . import listening, logs
 from .api.app import create_app
 from .evaluation.rereading import Rereading
 from .evaluation.snapshots import Snapshots
@@ -99,10 +99,7 @@ class Service:
             clock=clock,
             health=self._health,
             snapshots=Snapshots(settings.snapshot_file),
-            rereading=Rereading(
-                seconds=lambda now: restart.reread_seconds(self._store, settings.journal, now),
-                stored=self._store,
-            ),
+            rereading=Rereading.of(self._store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
         )

@@ -96,8 +96,9 @@ class Stages(Generic[P]):
         """Take nothing more; evaluate and store what was taken; note how far it came; close."""
         self.intake.stop()
         self.consumer.stop()
-        if self.consumer.whole and self.consumer.begun:
-            self.intake.note_stop()
+        evaluated = self.consumer.evaluated
+        if self.consumer.whole and evaluated is not None:
+            self.intake.note_stop(evaluated)
         self.storing.stop()
         self._journal.close()
         self._decisions.close()

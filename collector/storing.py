@@ -37,7 +37,7 @@ class Sink(Protocol):
         """Keep the changes of one second, all or none."""
         ...
 
-    def enter(self, action: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
         """Keep what a person did and the changes it made, all or none."""
         ...
 

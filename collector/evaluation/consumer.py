@@ -22,7 +22,7 @@ from ..intake.tail import Tail
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from ..journal.kinds import Kind
-from ..storing import Item, Storing
+from ..storing import Storing
 from .access import FairLock
 from .overload import Overload, Recorded
 from .rereading import Rereading
@@ -112,7 +112,7 @@ class Consumer(Generic[P]):
         self.step()
         if self._snapshots is not None and self._schedule.evaluated is not None:
             try:
-                self._snapshots.write(self._snapshot())
+                self._snapshots.write(self.snapshot())
             except OSError as error:
                 _LOG.warning("the last snapshot could not be written", error=str(error))
 
@@ -132,9 +132,9 @@ class Consumer(Generic[P]):
         return max(0.0, self._clock.now() - evaluated - 1.0)
 
     @property
-    def begun(self) -> bool:
-        """Tell whether there was any entry yet."""
-        return self._schedule.evaluated is not None
+    def evaluated(self) -> int | None:
+        """Return the last second that was reached, None before the first entry."""
+        return self._schedule.evaluated
 
     def room(self) -> bool:
         """Tell whether the pipeline's table takes new series."""
@@ -240,10 +240,12 @@ class Consumer(Generic[P]):
 
     def _reread(self) -> None:
         """Read the last minutes of the journal again: what is still open is found again."""
-        with self._rereading as rereading:
-            self._catch_up(self._journal.latest(rereading.seconds(self._clock.now())))
-            for item in rereading.news():
-                self._storing.add(item.changes, item.at, item.action)
+        if self._before_ns is None:
+            return
+        seconds = self._rereading.seconds(self._clock.now())
+        with self._lock:
+            self._pipeline.remember(self._rereading.past(self._before_ns / 1e9 - seconds))
+        self._catch_up(self._journal.latest(seconds))
 
     def _catch_up(self, entries: Iterable[tuple[Entry, Offset]]) -> None:
         began = shown = time.monotonic()
@@ -272,22 +274,18 @@ class Consumer(Generic[P]):
 
     def _scheduled(self, moment: Moment) -> Schedule:
         hooks = Hooks(
-            changed=self._changed,
+            changed=self._storing.add,
             failed=self._defects.met,
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,
         )
         return Schedule(self._pipeline, hooks, skips=self._overload, lock=self._lock, at=moment)
 
-    def _changed(self, changes: Sequence[Any], now: float) -> None:
-        if not self._rereading.take(Item(changes, now)):
-            self._storing.add(changes, now)
-
     def _acted(self, action: Entered, changes: Sequence[Any], now: float) -> None:
-        if not self._rereading.take(Item(changes, now, action)):
-            self._storing.add(changes, now, action)
+        self._storing.add(changes, now, action)
 
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """Return the state as it is; for the thread that steps."""
         return Snapshot(
             self._pipeline, self._offset, self._schedule.moment, tuple(self._storing.held())
         )
@@ -306,7 +304,7 @@ class Consumer(Generic[P]):
             return
         self._snapshot_began = now
         try:
-            self._snapshots.fork(self._snapshot())
+            self._snapshots.fork(self.snapshot())
         except OSError as error:
             self._snapshot_began, self._snapshot_at = 0.0, now + SNAPSHOT_SECONDS
             _LOG.error("a snapshot could not be begun", error=str(error))

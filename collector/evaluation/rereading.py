@@ -1,87 +1,69 @@
-"""A start without a snapshot: what the last minutes of the journal give is held against the store.
+"""A start without a snapshot: how much of the journal is read again, and what is known already.
 
-Windows that begin in the middle of a fault date it otherwise, so an incident that was resolved long
-ago would be opened, and announced, a second time under another id. What is found again is therefore
-held back until all has been read, and passed on only where the store has nothing to set against it.
+Windows that begin in the middle of a fault date it otherwise. So the incident tracker is given what
+the store has before anything is read: an incident that is over is not opened a second time, one
+that is open goes on under its id.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from ..storing import Item
+from ...alerts.closed import PastIncident
+from ...vocabulary import times
+from ..journal.settings import JournalSettings
+from ..store.incidents import Filter, Page
+
+_MOST = 2_000
+"""Incidents of each status that are looked at, the newest first."""
 
 
-class Stored(Protocol):
+class Incidents(Protocol):
     """What is needed of the store."""
 
-    def known(self, identities: Sequence[str]) -> Mapping[str, str]:
-        """Return the status of each of these incidents that the store has."""
+    def incidents(
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        """Return documents of incidents, the newest onset first."""
         ...
 
-    def last_change(self, job: str) -> float | None:
-        """Return when evaluation last changed an incident of a job (epoch s), None: never."""
-        ...
+
+def _nothing(_since: float) -> Iterator[PastIncident]:
+    return iter(())
 
 
+@dataclass(frozen=True, slots=True)
 class Rereading:
-    """Holds items between `with` and `news`; for one thread."""
+    """`seconds` says how much to read, given the time; `past` gives incidents changed since."""
 
-    def __init__(
-        self,
-        *,
-        seconds: Callable[[float], float] = lambda _now: 1200.0,
-        stored: Stored | None = None,
-    ) -> None:
-        """`seconds` says how much to read, given the time."""
-        self.seconds = seconds
-        self._stored = stored
-        self._held: list[Item] | None = None
+    seconds: Callable[[float], float] = lambda _now: 1200.0
+    past: Callable[[float], Iterator[PastIncident]] = field(default=_nothing)
 
-    def __enter__(self) -> Self:
-        self._held = []
-        return self
+    @classmethod
+    def of(cls, store: Incidents, settings: JournalSettings) -> "Rereading":
+        """Return what a store and the settings say."""
+        return cls(
+            seconds=lambda now: reread_seconds(store, settings, now),
+            past=lambda since: past(store, since),
+        )
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._held = None
 
-    def take(self, item: Item) -> bool:
-        """Hold an item; False where nothing is being read again."""
-        if self._held is None:
-            return False
-        self._held.append(item)
-        return True
+def reread_seconds(store: Incidents, journal: JournalSettings, now: float) -> float:
+    """Return the seconds to read: the usual minutes before the oldest onset still open, bounded."""
+    usual = journal.reread_minutes * 60
+    rows: list[dict[str, Any]] = []
+    for status in ("open", "acknowledged"):
+        rows += store.incidents(Filter(status=status), limit=200).items
+    oldest = min((times.parse(row["opened_at"]) for row in rows), default=now)
+    return min(max(usual, now - oldest + usual), max(usual, journal.reread_limit_minutes * 60))
 
-    def news(self) -> list[Item]:
-        """Return the items to pass on, without incidents that the store has as resolved.
 
-        Under their id, or under another: those are over by now, unknown to the store by their id,
-        and were detected before evaluation last said something about their job.
-        """
-        held = self._held or []
-        if self._stored is None:
-            return held
-        last = {change.incident.id: change.incident for item in held for change in item.changes}
-        known = self._stored.known(list(last))
-        again = {
-            identity
-            for identity, incident in last.items()
-            if known.get(identity) == "resolved"
-            or (identity not in known and incident.status == "resolved" and self._old(incident))
-        }
-        return [
-            Item(kept, item.at, item.action)
-            for item in held
-            if (kept := [row for row in item.changes if row.incident.id not in again])
-            or item.action is not None
-        ]
-
-    def _old(self, incident: Any) -> bool:
-        assert self._stored is not None  # noqa: S101  `news` has looked
-        changed = [self._stored.last_change(job) for job in incident.jobs]
-        return any(at is not None and incident.detected_at <= at for at in changed)
+def past(store: Incidents, since: float) -> Iterator[PastIncident]:
+    """Yield what is open, and what was resolved at or after a time (seconds since the epoch)."""
+    for wanted in (
+        Filter(status="open"),
+        Filter(status="acknowledged"),
+        Filter(status="resolved", since=since),
+    ):
+        for document in store.incidents(wanted, limit=_MOST).items:
+            yield PastIncident.of(document)

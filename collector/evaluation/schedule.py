@@ -8,12 +8,13 @@ same seconds, gets the same calls, and so the same incidents.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...alerts.actions import Action
+from ...alerts.closed import PastIncident
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
 from ..actions import Entered
@@ -44,6 +45,10 @@ class Evaluator(Protocol):
 
     def act(self, action: Action, now: float) -> Sequence[Any]:
         """Take what a person did; return what changed."""
+        ...
+
+    def remember(self, incidents: Iterable[PastIncident]) -> None:
+        """Take in incidents of an earlier process, so that none is announced again."""
         ...
 
     def evaluate_jobs(self, now: float) -> Iterator[Sequence[Any]]:

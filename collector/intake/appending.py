@@ -59,7 +59,7 @@ class Appending:
         self._defects = Defects(health=health)
         self._queue = Queue(queue_bytes)
         self._times = threading.Lock()
-        self._received_ns = after_ns
+        self._received_ns = self._appended_ns = after_ns
         self._writing_ns: int | None = None
         """The first receive time of the group that is being written."""
         self._refusing = False
@@ -103,10 +103,10 @@ class Appending:
             self._received_ns = max(self._received_ns, self._now_ns())
             return self._received_ns / _SECOND_NS
 
-    def note_stop(self) -> None:
-        """Write that evaluation came as far as the watermark; after `stop`."""
-        self.watermark()
-        written = self._journal.write([Entry(Kind.STOP, self._received_ns, b"")])
+    def note_stop(self, evaluated: int) -> None:
+        """Write that evaluation reached this second (and no later one); after `stop`."""
+        at_ns = max(self._appended_ns, evaluated * _SECOND_NS)
+        written = self._journal.write([Entry(Kind.STOP, at_ns, b"")])
         if written.failure is not None:
             _LOG.warning("the stop could not be noted", error=str(written.failure))
 
@@ -176,7 +176,7 @@ class Appending:
             for payload, decoded, _ in taken:
                 self._received_ns = max(self._received_ns + _APART_NS, now_ns)
                 entries.append(Entry(payload.kind, self._received_ns, payload.body, decoded.layout))
-            self._writing_ns = entries[0].at_ns
+            self._writing_ns, self._appended_ns = entries[0].at_ns, entries[-1].at_ns
         return entries
 
     def _write(self, taken: list[_Taken], entries: list[Entry]) -> None:

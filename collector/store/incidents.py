@@ -13,7 +13,6 @@ from sqlalchemy import (
     and_,
     delete,
     exists,
-    func,
     insert,
     or_,
     select,
@@ -140,19 +139,6 @@ def _keep_jobs(db: Connection, incident: Incident) -> None:
     if incident.jobs:
         rows = [{"incident": incident.id, "job": job} for job in dict.fromkeys(incident.jobs)]
         db.execute(insert(incident_jobs), rows)
-
-
-def known(db: Connection, identities: Sequence[str]) -> dict[str, str]:
-    """Return the status of each of these incidents that there is."""
-    query = select(incidents.c.id, incidents.c.status).where(incidents.c.id.in_(identities))
-    return {row.id: row.status for row in db.execute(query)}
-
-
-def last_change(db: Connection, job: str) -> float | None:
-    """Return when evaluation last changed an incident of a job, None: never."""
-    mine = and_(incident_jobs.c.incident == incidents.c.id, incident_jobs.c.job == job)
-    query = select(func.max(incidents.c.machine_updated_at)).where(exists().where(mine))
-    return db.execute(query).scalar_one_or_none()
 
 
 def find(db: Connection, incident: str) -> dict[str, Any] | None:

@@ -105,16 +105,6 @@ class Store:
         with self._database.read() as db:
             return incidents.find(db, identity)
 
-    def known(self, identities: Sequence[str]) -> dict[str, str]:
-        """Return the status of each of these incidents that there is."""
-        with self._database.read() as db:
-            return incidents.known(db, identities)
-
-    def last_change(self, job: str) -> float | None:
-        """Return when evaluation last changed an incident of a job, None: never (epoch s)."""
-        with self._database.read() as db:
-            return incidents.last_change(db, job)
-
     # What people do
 
     def enter(self, entered: Entered, changes: Sequence[IncidentChange], now: float) -> None:

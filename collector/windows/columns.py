@@ -5,7 +5,7 @@ dropped without touching the rest. What derives from a step's values is kept bes
 whose names begin with "~", and marked `dirty` when these change.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ NO_FLOOR = int(np.iinfo(np.int64).min)
 
 _FIRST_CAPACITY = 32
 
+_RULERS = ("index", "ended", "dirty", "duration", "most_tokens")
+"""One number a step."""
+
 
 class Columns:
     """Matrices over (step, rank): `at` float64, planes float32, NaN where nobody reported."""
@@ -40,6 +43,8 @@ class Columns:
         self.index: Ints = np.zeros(_FIRST_CAPACITY, np.int64)
         self.ended: Floats = np.full(_FIRST_CAPACITY, -np.inf)
         self.dirty: Flags = np.zeros(_FIRST_CAPACITY, np.bool_)
+        self.duration: Floats = np.full(_FIRST_CAPACITY, np.nan)
+        self.most_tokens: Floats = np.full(_FIRST_CAPACITY, np.nan)
         self.at: Floats = np.full((_FIRST_CAPACITY, 0), np.nan)
         self._width = 0
 
@@ -63,6 +68,10 @@ class Columns:
             plane[self.here] = np.nan
             self.planes.append(plane)
         return found
+
+    def values(self, name: str, height: int) -> Floats:
+        """Return [ranks, steps] of a plane, float32 to whoever looks closer; no copy."""
+        return cast("Floats", self.planes[self.plane(name)][self.here, :height].T)
 
     def add(self, height: int) -> None:
         """Make room for so many ranks."""
@@ -112,6 +121,8 @@ class Columns:
         self.dirty[gone] = True
         for plane in self.planes:
             plane[gone, row] = np.nan
+        left = self.at[gone, : self.height]
+        self.ended[gone] = np.max(left, axis=1, initial=-np.inf, where=np.isfinite(left))
 
     def shrink(self) -> None:
         """Drop the newest columns that nobody reports any more."""
@@ -135,6 +146,7 @@ class Columns:
         first, end = self.start + self.used, self.start + self.used + len(fresh)
         self.index[first:end] = fresh
         self.ended[first:end], self.dirty[first:end] = -np.inf, True
+        self.duration[first:end] = self.most_tokens[first:end] = np.nan
         self.at[first:end] = np.nan
         for plane in self.planes:
             plane[first:end] = np.nan
@@ -169,6 +181,8 @@ class Columns:
         self.at = spread(self.at, np.nan)
         self.planes = [spread(plane, np.nan) for plane in self.planes]
         self.ended, self.dirty = spread(self.ended, -np.inf), spread(self.dirty, 1)
+        self.duration = spread(self.duration, np.nan)
+        self.most_tokens = spread(self.most_tokens, np.nan)
         index = np.zeros(capacity, np.int64)
         index[: len(merged)] = merged
         self.index, self.start, self.used = index, 0, len(merged)
@@ -184,7 +198,7 @@ class Columns:
             return
         self.at = self._copied(self.at, capacity, 0)
         self.planes = [self._copied(plane, capacity, 0) for plane in self.planes]
-        for name in ("index", "ended", "dirty"):
+        for name in _RULERS:
             old = getattr(self, name)
             new = np.zeros(capacity, old.dtype)
             new[: self.used] = old[self.here]
@@ -192,7 +206,8 @@ class Columns:
         self.start = 0
 
     def _slide(self) -> None:
-        for old in (self.at, self.index, self.ended, self.dirty, *self.planes):
+        rulers = [getattr(self, name) for name in _RULERS]
+        for old in (self.at, *rulers, *self.planes):
             # Row by row where source and target overlap: numpy would copy everything first.
             if self.start >= self.used:
                 old[: self.used] = old[self.here]

@@ -65,12 +65,13 @@ class Placements:
             return None
         return int(self._row_of[rank])
 
-    def move(self, rows: Ints, host: int, *, only_new: bool = False) -> None:
-        """Note that ranks report from a host."""
+    def move(self, rows: Ints, hosts: Ints, *, only_new: bool = False) -> None:
+        """Note the hosts that ranks report from, -1 where unknown; `only_new`: where none is."""
+        changed = (hosts >= 0) & (self.hosts[rows] != hosts)
         if only_new:
-            rows = rows[self.hosts[rows] < 0]
-        if (self.hosts[rows] != host).any():
-            self.hosts[rows] = host
+            changed &= self.hosts[rows] < 0
+        if changed.any():
+            self.hosts[rows[changed]] = hosts[changed]
             self.version += 1
 
     def set(self, row: int, name: str, value: int | None) -> None:

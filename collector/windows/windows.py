@@ -107,7 +107,7 @@ class Windows:
             if rank is not None:
                 row = np.array([attempt.row(rank)])
                 if host:
-                    attempt.placements.move(row, number, only_new=True)
+                    attempt.placements.move(row, np.array([number]), only_new=True)
             attempt.events.append((event, now))
             attempt.event_count += 1
 

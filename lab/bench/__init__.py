@@ -6,6 +6,7 @@ figure is CPU time of the process measured or a ratio to a named baseline on the
 
 BENCHES: dict[str, str] = {
     "collector": "collector",
+    "collector_stages": "collector_stages",
     "probe": "probe",
     "node": "node",
     "kernel_log": "kernel_log",

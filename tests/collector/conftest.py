@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,9 @@ class RememberingPipeline:
         self.calls.append(("act", now, action.kind, action.incident))
         return []
 
+    def remember(self, incidents: Iterable[Any]) -> None:
+        self.calls.extend(("remember", incident.id) for incident in incidents)
+
     def evaluate_jobs(self, now: float) -> Iterator[list[FakeChange]]:
         self.calls.append(("evaluate", now))
         received = [call for call in self.calls if call[0] != "evaluate"]
@@ -151,9 +154,9 @@ class MemorySink:
             raise self.failure
         self.committed.extend((change, now) for change in changes)
 
-    def enter(self, action: Entered, changes: Sequence[Any], now: float) -> None:
+    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
         self.commit(changes, now)
-        self.actions.append(action)
+        self.actions.append(entered)
 
 
 @pytest.fixture

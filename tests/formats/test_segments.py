@@ -283,3 +283,63 @@ def test_trim_by_age_removes_a_file_when_all_its_records_are_too_old(tmp_path):
     assert trim(tmp_path, now=101.5, **options) == []
     assert trim(tmp_path, now=102.5, **options) == files[:1]
     assert trim(tmp_path, now=1e6, **options) == files[1:-1]
+
+
+def test_a_sync_that_fails_when_a_file_is_full_is_an_error_of_the_next_sync(tmp_path, monkeypatch):
+    def fails(_file):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with SegmentWriter(tmp_path, segment_bytes=120, codec="raw") as writer:
+        writer.append(1, 0, bytes(60))
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fdatasync", fails)
+            with pytest.raises(OSError, match="Input/output"):
+                writer.append(1, 1, bytes(60))
+        with pytest.raises(OSError, match="Input/output"):
+            writer.sync()
+        writer.sync()
+        writer.append(1, 2, bytes(60))
+        writer.sync()
+
+
+def test_what_was_not_synced_can_be_cut_off(tmp_path):
+    with SegmentWriter(tmp_path, codec="raw") as writer:
+        writer.append(1, 0, b"kept")
+        writer.sync()
+        writer.append(1, 1, b"lost")
+        writer.drop_unsynced()
+        writer.append(1, 2, b"next")
+    assert [payload for _, _, payload in contents(tmp_path)] == [b"kept", b"next"]
+
+
+def test_a_reader_in_the_middle_gets_the_context_before_it(tmp_path):
+    with SegmentWriter(tmp_path, codec="raw") as writer:
+        for kind, payload in ((1, b"a"), (9, b"context"), (1, b"b"), (1, b"c")):
+            writer.append(kind, 0, payload)
+    records = list(read(tmp_path))
+    after = (records[2].segment, records[2].end)
+    found = [row.payload for row in read(tmp_path, after=after, context=frozenset((9,)))]
+    assert found == [b"context", b"c"]
+
+
+def test_the_newest_time_is_read_from_headers_alone(tmp_path):
+    (file,) = write(tmp_path)
+    assert segments.last_at_ns(file) == 3 * 10**9
+    file.write_bytes(file.read_bytes()[:8])
+    assert segments.last_at_ns(file) is None
+
+
+def test_a_rewritten_file_is_the_old_one_or_the_new_one(tmp_path, monkeypatch):
+    path = tmp_path / "state"
+    segments.rewrite(path, [b"old"])
+
+    def fails(_file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fails)
+        with pytest.raises(OSError, match="No space"):
+            segments.rewrite(path, [b"new"])
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"old"]
+    segments.rewrite(path, [b"n", b"ew"])
+    assert path.read_bytes() == b"new"

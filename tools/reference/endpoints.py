@@ -24,7 +24,7 @@ class _NoStore:
 def description() -> Mapping[str, Any]:
     """Return the OpenAPI document of the collector."""
     services = Services(
-        engine=cast("Any", None),
+        stages=cast("Any", None),
         store=cast("Store", _NoStore()),
         settings=CollectorSettings(),
         clock=SystemClock(),

@@ -1,7 +1,9 @@
 """The journal: what was written is read back, after crashes and full disks too."""
 
 import errno
+import os
 
+import numpy as np
 import pytest
 
 from rankscope.collector.journal import journal as journals
@@ -138,3 +140,66 @@ def test_a_kind_of_a_newer_version_is_named_and_not_guessed(tmp_path, settings):
         writer.append(200, START, b"x")
     with pytest.raises(segments.SegmentError, match="kind 200"):
         list(journals.read(tmp_path))
+
+
+def test_nothing_is_acknowledged_whose_file_could_not_be_synced_when_it_was_full(
+    tmp_path, monkeypatch
+):
+    """The bytes are in the page cache at best: the sender keeps them and sends them again."""
+    journal = Journal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
+    random = np.random.default_rng(1)
+
+    def large(number):
+        return Entry(Kind.METRICS_PROTOBUF, START + number, random.bytes(40_000))
+
+    assert journal.write([large(1)]).entries == 1
+    calls = []
+    sync = os.fdatasync
+
+    def fails_once(file):
+        calls.append(file)
+        if len(calls) == 1:
+            raise OSError(errno.EIO, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fdatasync", fails_once)
+    written = journal.write([entry(2), large(3)])
+    assert written.entries == 0
+    assert isinstance(written.failure, OSError)
+    monkeypatch.undo()
+    assert journal.write([large(4)]).entries == 1
+    journal.close()
+
+
+def test_a_group_that_fails_in_its_second_file_keeps_what_is_in_the_first(tmp_path, monkeypatch):
+    journal = Journal(tmp_path / "journal", JournalSettings(segment_bytes=1 << 16))
+    random = np.random.default_rng(1)
+    group = [Entry(Kind.METRICS_PROTOBUF, START + n, random.bytes(40_000)) for n in range(2)]
+    calls = []
+    sync = os.fdatasync
+
+    def fails_later(file):
+        calls.append(file)
+        if len(calls) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fdatasync", fails_later)
+    written = journal.write(group)
+    monkeypatch.undo()
+    journal.close()
+    assert (written.entries, len(written.ends)) == (1, 1)
+    assert list(journals.read(tmp_path / "journal")) == group[:1]
+
+
+def test_a_reader_goes_on_from_any_offset(tmp_path, settings):
+    journal = Journal(tmp_path / "journal", settings)
+    entries = [entry(number, number, size=4000) for number in range(40)]
+    ends = [end for part in range(0, 40, 4) for end in journal.write(entries[part : part + 4]).ends]
+    for start in range(40):
+        assert [got for got, _ in journal.read(ends[start])] == entries[start + 1 :]
+    assert list(journal.read(None)) == list(zip(entries, ends, strict=True))
+    assert journal.last_at_ns() == entries[-1].at_ns
+    assert all(journal.holds(end) for end in ends)
+    assert not journal.holds(("9999999999999999.seg", 8))
+    journal.close()

@@ -49,7 +49,7 @@ class Live:
             decisions=self.decisions,
             sink=self,
             snapshots=Snapshots(self.folder / "snapshot"),
-            rereading=Rereading(stored=self.store),
+            rereading=Rereading.of(self.store, JournalSettings()),
             clock=self.clock,
             health=Health(),
         )

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankscope.alerts.actions import Action
+from rankscope.collector.actions import Entered
 from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.journal.settings import JournalSettings
@@ -17,6 +20,7 @@ from rankscope.collector.recordings import RecordingError
 from rankscope.collector.replay import Replay, as_line
 from rankscope.collector.stages import Stages
 from rankscope.formats.otlp import encode
+from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.samples import Event, Resource, Sample
 
 
@@ -202,3 +206,57 @@ class TestLines:
 def test_a_document_is_as_line_as_one_line_with_its_own_order_of_keys():
     assert as_line({"b": 1, "a": "é"}) == '{"b": 1, "a": "é"}'
     assert json.loads(as_line({"b": "x\ny"})) == {"b": "x\ny"}
+
+
+class TestHistory:
+    """Events older than everything else are not what time it is."""
+
+    def metrics(self, at):
+        return encode.metrics_json([(Resource(host="a"), [Sample("training.step", 1.0, at)])])
+
+    def event(self, at):
+        resource = Resource(host="a")
+        return encode.logs_json([(resource, [Event("gpu.fault", at, {}, resource)])])
+
+    def calls(self, tmp_path, pipeline, new_replay, *lines):
+        (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+        new_replay().run(tmp_path)
+        return [(call[0], call[1]) for call in pipeline.calls]
+
+    def test_a_kernel_log_line_of_an_hour_ago_does_not_start_the_clock(
+        self, tmp_path, pipeline, new_replay
+    ):
+        calls = self.calls(tmp_path, pipeline, new_replay, self.event(1000.5), self.metrics(4600.5))
+        assert calls[:3] == [("metrics", 4600.5), ("events", 4600.5), ("evaluate", 4601.0)]
+
+    def test_an_event_shortly_before_the_first_samples_does(self, tmp_path, pipeline, new_replay):
+        calls = self.calls(tmp_path, pipeline, new_replay, self.event(99.5), self.metrics(100.5))
+        assert calls[:3] == [("events", 99.5), ("evaluate", 100.0), ("metrics", 100.5)]
+
+    def test_a_recording_of_events_alone_goes_by_them(self, tmp_path, pipeline, new_replay):
+        calls = self.calls(tmp_path, pipeline, new_replay, self.event(100.5), self.event(102.5))
+        assert calls[0] == ("events", 100.5)
+        assert ("events", 102.5) in calls
+
+
+class TestActions:
+    def test_a_replay_repeats_what_people_did_and_can_leave_it_out(
+        self, tmp_path, pipeline, new_replay, metrics_body
+    ):
+        entered = Entered.new(Action("resolve", IncidentId("a1"), 0.0, "ada", {"note": "done"}))
+        journal = Journal(tmp_path, JournalSettings())
+        journal.write(
+            [
+                Entry(Kind.METRICS_PROTOBUF, 1_700_000_000_500_000_000, metrics_body(1.0)),
+                Entry(Kind.ACTION, 1_700_000_002_500_000_000, entered.pack()),
+                Entry(Kind.METRICS_PROTOBUF, 1_700_000_004_500_000_000, metrics_body(1.0)),
+            ]
+        )
+        journal.close()
+        new_replay().run(tmp_path)
+        with_actions, pipeline.calls = pipeline.calls, []
+        pipeline.table = pipeline.table.alike()
+        new_replay(ignore_actions=True).run(tmp_path)
+        done = ("act", 1_700_000_002.5, "resolve", "a1")
+        assert done in with_actions
+        assert [call for call in with_actions if call != done] == pipeline.calls

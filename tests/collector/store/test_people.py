@@ -4,9 +4,10 @@ import pytest
 
 from rankscope.alerts.actions import Action
 from rankscope.collector.actions import Entered
+from rankscope.vocabulary.ids import IncidentId
 
 T0 = 1_700_000_000.0
-ID = "a1".ljust(20, "0")
+ID = IncidentId("a1".ljust(20, "0"))
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_an_entry_that_is_read_again_is_kept_and_notified_once(store, add_webhoo
 
 
 def test_an_action_about_an_incident_that_is_not_there_is_passed_over(store):
-    store.enter(Entered.new(Action("acknowledge", "nope", T0, "ada")), [], T0)
+    store.enter(Entered.new(Action("acknowledge", IncidentId("nope"), T0, "ada")), [], T0)
     assert store.incidents().items == []
 
 

@@ -74,7 +74,7 @@ class Told:
 
     def window(self, job: str = "run-1", now: float = 60.0, **more: Any) -> Any:
         """Return what a detector sees of a job's newest attempt."""
-        attempt = self.windows.attempt_of(job)
+        attempt = self.windows.attempt(job)
         assert attempt is not None
         return self.windows.window(attempt, START + now, **more)
 

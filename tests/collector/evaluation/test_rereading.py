@@ -2,8 +2,8 @@
 
 import pytest
 
+from rankscope.collector.evaluation.rereading import reread_seconds
 from rankscope.collector.journal.settings import JournalSettings
-from rankscope.collector.restart import reread_seconds
 from rankscope.collector.store.incidents import Page
 from rankscope.vocabulary.times import rfc3339
 
@@ -15,7 +15,7 @@ class Held:
         self.status = status
         self.rows = [{"opened_at": rfc3339(NOW - 60 * began)} for began in minutes]
 
-    def incidents(self, wanted=None, *, limit=50):
+    def incidents(self, wanted=None, *, limit=50, cursor=None):
         return Page(self.rows if wanted.status == self.status else [], None)
 
 

@@ -1,0 +1,167 @@
+"""A collector without threads over a real pipeline, journal and store, and a job that feeds it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankscope.collector.actions import Entered
+from rankscope.collector.evaluation import rereading
+from rankscope.collector.evaluation.rereading import Rereading
+from rankscope.collector.evaluation.snapshots import Snapshots
+from rankscope.collector.health import Health
+from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.stages import Stages
+from rankscope.collector.store import Store
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Resource, Sample, attributes
+
+START = 1_772_438_400.0
+
+
+@dataclass
+class SetClock:
+    at: float = START
+
+    def now(self) -> float:
+        return self.at
+
+
+@dataclass
+class Live:
+    """A collector in a folder. The clock is moved by `feed` and `wait`."""
+
+    folder: Path
+    reread_seconds: float = 1200.0
+    new_pipeline: Callable[[], Any] = Pipeline
+    clock: SetClock = field(default_factory=SetClock)
+    announced: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.store = Store(f"sqlite:///{self.folder / 'incidents.db'}")
+        self.start()
+
+    def start(self) -> None:
+        self.journal = Journal(self.folder / "journal", JournalSettings())
+        self.decisions = Journal(self.folder / "journal" / "evaluation", JournalSettings())
+        self.health = Health()
+        self.snapshots = Snapshots(self.folder / "snapshot")
+        self.stages: Stages[Any] = Stages(
+            pipeline=self.new_pipeline(),
+            journal=self.journal,
+            decisions=self.decisions,
+            sink=self,
+            clock=self.clock,
+            health=self.health,
+            snapshots=self.snapshots,
+            rereading=Rereading(
+                seconds=lambda _now: self.reread_seconds,
+                past=lambda since: rereading.past(self.store, since),
+            ),
+        )
+        self.stages.recover()
+
+    def commit(self, changes: Any, now: float) -> None:
+        self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
+        self.store.commit(changes, now)
+
+    def enter(self, entered: Entered, changes: Any, now: float) -> None:
+        self.announced.extend((row.kind, row.incident.id, row.notify) for row in changes)
+        self.store.enter(entered, changes, now)
+
+    def snapshot(self) -> None:
+        self.snapshots.write(self.stages.consumer.snapshot())
+
+    def close(self) -> None:
+        """End as kill -9 does: nothing is noted, nothing handed over."""
+        self.journal.close()
+        self.decisions.close()
+
+    def crash(self) -> None:
+        self.close()
+        self.start()
+
+    def take(self, body: bytes, kind: Kind = Kind.METRICS_PROTOBUF) -> None:
+        self.stages.submit(Payload(kind, body))
+        self.stages.step()
+
+    def wait(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self.clock.at += 1
+            self.stages.step()
+
+    def documents(self) -> list[dict[str, Any]]:
+        rows = self.store.incidents(limit=100).items
+        return sorted(rows, key=lambda row: (row["opened_at"], row["id"]))
+
+
+@pytest.fixture
+def new_live(tmp_path) -> Iterator[Callable[..., Live]]:
+    """Return a function that starts a collector in a folder of its own."""
+    started = []
+
+    def start(name: str = "live", **options: Any) -> Live:
+        (tmp_path / name).mkdir()
+        started.append(Live(tmp_path / name, **options))
+        return started[-1]
+
+    yield start
+    for live in started:
+        live.close()
+        live.store.close()
+
+
+class Job:
+    """Eight ranks on four hosts, a step a second; `slow` stretches the compute of rank 3."""
+
+    def __init__(self) -> None:
+        self.step = 0
+
+    def second(self, at: float, *, slow: float = 1.0) -> bytes:
+        """Return what is reported of the step that ends at a time."""
+        self.step += 1
+        groups = []
+        for host in range(4):
+            samples: list[Sample] = []
+            for rank in (2 * host, 2 * host + 1):
+                pairs = attributes({"rank": rank})
+                mine = 0.7 * (slow if rank == 3 else 1.0) + 0.002 * ((rank + self.step) % 3)
+                whole = 0.8 + 0.7 * (slow - 1.0)
+                info: dict[str, int | str] = {
+                    "rank": rank, "local_rank": rank % 2, "world_size": 8, "pid": 100 + rank,
+                    "hw.id": f"GPU-{rank}", "framework": "torch",
+                }  # fmt: skip
+                samples += [
+                    Sample("training.rank.info", 1, at, attributes(info)),
+                    Sample("training.progress.age", 0.0, at, pairs),
+                    Sample("training.step", self.step, at, pairs),
+                    Sample("training.step.duration", whole, at, pairs),
+                    Sample("training.compute.duration", mine, at, pairs),
+                    Sample("training.comm.duration", whole - mine - 0.02, at, pairs),
+                    Sample("training.data.duration", 0.02, at, pairs),
+                ]
+            groups.append((Resource(host=f"gpu-{host}", job="run-1"), samples))
+        return encode.metrics_request(groups)
+
+
+@pytest.fixture
+def job() -> Job:
+    return Job()
+
+
+@pytest.fixture
+def run(job) -> Callable[..., None]:
+    """Return a function that runs the job on a collector for some seconds."""
+
+    def go(live: Live, seconds: int, *, slow: float = 1.0) -> None:
+        for _ in range(seconds):
+            live.clock.at += 1
+            live.take(job.second(live.clock.at - 0.1, slow=slow))
+
+    return go

@@ -1,0 +1,98 @@
+"""A restart: nothing is announced again, nothing is forgotten, with a snapshot and without."""
+
+import pytest
+
+from rankscope.alerts.actions import Action
+from rankscope.collector.actions import Entered
+from rankscope.collector.journal.kinds import Kind
+
+
+@pytest.mark.parametrize("snapshot", ["taken", "missing", "damaged"])
+def test_a_fault_that_was_over_before_the_crash_is_not_announced_again(new_live, run, snapshot):
+    live = new_live(reread_seconds=120.0)
+    run(live, 60)
+    run(live, 95, slow=1.6)
+    run(live, 40)
+    if snapshot != "missing":
+        live.snapshot()
+    if snapshot == "damaged":
+        file = live.folder / "snapshot"
+        data = bytearray(file.read_bytes())
+        data[-100] ^= 0xFF
+        file.write_bytes(data)
+    run(live, 80)
+    before, documents = list(live.announced), live.documents()
+    assert [row["status"] for row in documents] == ["resolved"]
+    live.crash()
+    run(live, 60)
+    assert [row for row in live.announced[len(before) :] if row[0] == "incident.opened"] == []
+    assert [row["id"] for row in live.documents()] == [row["id"] for row in documents]
+    assert [row["status"] for row in live.documents()] == ["resolved"]
+
+
+@pytest.mark.parametrize("snapshot", ["taken", "missing"])
+def test_a_fault_that_lasts_goes_on_under_its_id(new_live, run, snapshot):
+    live = new_live(reread_seconds=60.0)
+    run(live, 60)
+    run(live, 100, slow=1.6)
+    if snapshot == "taken":
+        live.snapshot()
+    run(live, 5, slow=1.6)
+    (before,) = live.documents()
+    live.crash()
+    run(live, 40, slow=1.6)
+    run(live, 90)
+    (after,) = live.documents()
+    assert (before["id"], before["status"]) == (after["id"], "open")
+    assert after["status"] == "resolved"
+
+
+def test_state_after_a_snapshot_and_the_journal_is_that_of_no_crash_at_all(new_live, job, run):
+    calm, crashing = new_live("calm"), new_live("crashing")
+    for second in range(200):
+        slow = 1.6 if 60 <= second < 150 else 1.0
+        calm.clock.at += 1
+        crashing.clock.at += 1
+        body = job.second(calm.clock.at - 0.1, slow=slow)
+        for live in (calm, crashing):
+            live.take(body)
+        if second % 50 == 20:
+            crashing.snapshot()
+        if second % 50 == 33:
+            crashing.crash()
+    assert calm.documents()
+    assert crashing.documents() == calm.documents()
+    assert set(crashing.announced) == set(calm.announced)
+
+
+def test_changes_that_the_store_did_not_have_come_with_the_snapshot(new_live, run, monkeypatch):
+    live = new_live()
+    run(live, 60)
+
+    def blocked(*_arguments):
+        raise RuntimeError("database is locked")
+
+    monkeypatch.setattr(live.store, "commit", blocked)
+    run(live, 40, slow=1.6)
+    live.snapshot()
+    assert live.documents() == []
+    monkeypatch.undo()
+    live.crash()
+    assert [row["status"] for row in live.documents()] == ["open"]
+
+
+def test_what_a_person_did_before_the_crash_is_neither_lost_nor_done_twice(new_live, run):
+    live = new_live()
+    run(live, 60)
+    live.snapshot()
+    run(live, 40, slow=1.6)
+    (document,) = live.documents()
+    entered = Entered.new(
+        Action("acknowledge", document["id"], live.clock.at, "ada", {"note": "on it"})
+    )
+    live.take(entered.pack(), Kind.ACTION)
+    run(live, 5, slow=1.6)
+    before = live.documents()
+    assert before[0]["status"] == "acknowledged"
+    live.crash()
+    assert live.documents() == before
