@@ -69,8 +69,11 @@ class AffectedJob:
 
     def absent(self, health: JobHealth, now: float) -> str | None:
         """Take a second without symptoms; return why they are over for good, None where open."""
-        self.loss.pause(now)
         self.health = health
+        if self.stopped and not health.over:
+            self._charge(now, 1)  # a restart takes time: lost until a step ends
+        else:
+            self.loss.pause(now)
         if health.over:
             ended = now - health.silent_seconds
             self.last_active = max(min(self.last_active, ended), self.opened_at)

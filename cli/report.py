@@ -111,6 +111,8 @@ def _commanded(text: str, command: str) -> str:
 
 def _impact(row: Document) -> str:
     slow = "training is stopped" if row["slowdown"] is None else f"{row['slowdown']:.2f} x slower"
+    if row["slowdown"] == 1:
+        slow = "steps at their usual pace"
     ranks = _count(row["ranks"], "rank")
     hosts = _count(row["nodes"], "host")
     return f"{ranks} on {hosts}, {slow}, {row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"

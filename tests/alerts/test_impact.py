@@ -36,6 +36,18 @@ def test_two_roots_of_one_slowness_share_its_cost(evaluated, contended, lost):
     assert lost() == pytest.approx(RANKS * 100 * 0.2, rel=0.03)
 
 
+def test_the_time_of_a_restart_is_lost_until_its_first_step(evaluated, topology, found, lost):
+    crash = [
+        found("job.crashed", topology.job_entity, 55.0),
+        found("rank.first_exit", topology.rank_entity(3), 55.0),
+    ]
+    for now in range(56, 60):
+        evaluated(now, *crash, stepped=54.0)
+    for now in range(60, 300):
+        evaluated(now, attempt=1, stepped=now - 1.0 if now > 156 else float("-inf"))
+    assert lost() == pytest.approx(RANKS * 100, rel=0.03)
+
+
 def test_calm_costs_nothing(evaluated, contended, lost):
     """40 s slow, 40 s well, for 400 s, one incident."""
     for now in range(40, 440):

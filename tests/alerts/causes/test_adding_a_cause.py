@@ -14,7 +14,7 @@ from rankscope.vocabulary import findings as kinds
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 ROW = (EXAMPLES / "cause_example.toml").read_text(encoding="utf-8")
-PAGE = (EXAMPLES / "runbook_example.md").read_text(encoding="utf-8")
+PAGE = (EXAMPLES / "cause_example.md").read_text(encoding="utf-8")
 FAULT = tomllib.loads(ROW)["cause"][0]["fault"]
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 

@@ -7,6 +7,7 @@ import pytest
 
 from rankscope.alerts.causes import candidates, engine, explaining_away, scoring
 from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
@@ -92,9 +93,16 @@ def test_two_hosts_with_the_same_fault_are_two_roots(roots, slow, contended):
     assert ["host-b", "host-e"] == sorted(entity for _, entity, _ in found)
 
 
-def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended):
+def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):
     rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
     assert 1 == len(roots(slow, *rows))
+    (row,) = engine.explanations([slow, *rows], wide, observed=EVERYTHING)
+    assert (
+        "the same on host-b, host-c, host-d and 2 more" == row.cause.hypotheses[0].evidence[-1].text
+    )
+    assert sentence(row.cause, []).startswith(
+        "CPU contention: host host-a (ranks 0, 1) and at least 5 more with the same fault; "
+    )
 
 
 def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
