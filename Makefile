@@ -1,6 +1,6 @@
-# Every door of the project. `make` alone prints them.
+# What there is to run in this project. `make` alone lists it.
 #
-# Knobs: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
+# Variables: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
 # `make demo` injects), ARGS (passed on to demo, pytest, bench and soak), REPORT (where `make test`
 # leaves its two JUnit files: the beginning of their names).
 
@@ -14,17 +14,20 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers bench soak docs clean
 
-help: ## print this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## break a real training job on this machine, and see it explained (FAULT=numerics.nan_rank ...)
+demo: $(VENV)/.installed ## run a real training job, inject a fault, print the explained incident (FAULT=numerics.nan_rank ...)
 	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
 # The acceptance tests run real jobs with faults in them, one at a time: a second one beside it would
-# be a busy neighbour. (5: ARGS chose no test of this half.)
+# take CPU time from it. Both halves run, whatever the result of the first. (5: ARGS selected no test
+# of this half.)
 test: $(VENV)/.developing ## run every test
-	$(BIN)/python -m pytest -m 'not acceptance' -n 2 $(REPORT:%=--junit-xml=%-units.xml) $(ARGS) || [ $$? = 5 ]
-	$(BIN)/python -m pytest -m acceptance $(REPORT:%=--junit-xml=%-acceptance.xml) $(ARGS) || [ $$? = 5 ]
+	failed=0; \
+	$(BIN)/python -m pytest -m 'not acceptance' -n 2 $(REPORT:%=--junit-xml=%-units.xml) $(ARGS) || [ $$? = 5 ] || failed=1; \
+	$(BIN)/python -m pytest -m acceptance $(REPORT:%=--junit-xml=%-acceptance.xml) $(ARGS) || [ $$? = 5 ] || failed=1; \
+	exit $$failed
 
 check: lint types layers ## everything that reads the code without running it
 
@@ -32,11 +35,11 @@ lint: $(VENV)/.developing ## style and formatting: ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the rooms
+types: $(VENV)/.developing ## types, twice: mypy on the package and the tests, pyright on the packages
 	$(BIN)/mypy src tests tools
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-layers: $(VENV)/.developing ## which room may import which: import-linter
+layers: $(VENV)/.developing ## which package may import which: import-linter
 	$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/

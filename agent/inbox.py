@@ -116,7 +116,8 @@ def _flaw(said: datagram.Datagram, *, plain: bool) -> str:
             return "time"
         if not all(map(_fits, event.attributes.values())):
             return "number"
-    if not all(map(_fits, (said.attempt, said.rank, said.pid))):
+    numbers = (said.attempt or 0, said.rank, said.pid, said.start_time or 0)
+    if not all(map(_fits, numbers)):
         return "number"
     return "" if plain or all(map(_writable, _texts(said))) else "text"
 

@@ -105,7 +105,7 @@ class Latest:
                 del self._readings[reader]
             silent = now - PERIODS * self._period
             ranks = [rank for rank in self._ranks.values() if rank.heard_at > silent]
-            ranks.sort(key=lambda rank: (-rank.resource.attempt, -rank.heard_at))
+            ranks.sort(key=lambda rank: (-(rank.resource.attempt or 0), -rank.heard_at))
             found = [
                 (resource, sample.metric, sample.attributes, sample.value)
                 for reading in self._readings.values()

@@ -48,13 +48,14 @@ class Trainers:
         another rank: a probe may learn its rank only after it began to speak.
         """
         said = received.datagram
+        attempt = said.attempt or 0  # not numbered by the launcher: as the first
         key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
         with self._lock:
             trainer = self._known.get(key)
             forgotten = trainer
             if trainer is None or (trainer.job, trainer.attempt, trainer.rank) != (
                 said.job,
-                said.attempt,
+                attempt,
                 said.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
@@ -63,7 +64,7 @@ class Trainers:
                 trainer = Trainer(
                     key=key,
                     job=said.job,
-                    attempt=said.attempt,
+                    attempt=attempt,
                     rank=said.rank,
                     pid=received.pid,
                     container_pid=said.pid if received.pid not in (None, said.pid) else None,

@@ -26,13 +26,13 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
 def _standing_out(unknown: Hypothesis, symptoms: Sequence[Symptom]) -> str:
     """Return which ranks stand out and in what: it is known although the cause is not."""
     entity, ranks = unknown.entity, unknown.entity.ranks
-    everyone = {len(symptom.entity.ranks) for symptom in symptoms if symptom.entity.type == "job"}
-    if not 0 < len(ranks) <= FEW or (entity.type == "job" and len(ranks) in everyone):
+    sign = next((row.text for row in unknown.evidence if row.weight == 0), "")
+    reported = any(symptom.ranks for symptom in symptoms)
+    if not 0 < len(ranks) <= FEW or not (entity.type == "rank" or sign or reported):
         return ""
     where = f" on {entity.host}" if entity.host else ""
     listed = ", ".join(str(rank) for rank in ranks)
     who = f"{_word(len(ranks))} {listed}{where} {'stands' if len(ranks) == 1 else 'stand'} out"
-    sign = next((row.text for row in unknown.evidence if row.weight == 0), "")
     return f"{who} ({sign}); " if sign else f"{who}; "
 
 

@@ -1,4 +1,4 @@
-"""Asking a running collector from the command line, with the standard library alone."""
+"""Requests to a running collector, with the standard library alone."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class AskingError(Exception):
-    """The collector did not answer, or not with what was asked for; the text is for a person.
+    """The collector did not answer, or not with what was asked for; the text is a message.
 
     `status` is the HTTP status, None when there was no answer.
     """
@@ -27,7 +27,7 @@ class AskingError(Exception):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare where the collector is and the token it wants."""
+    """Declare the collector's address and token."""
     parser.add_argument(
         "--url", help=f"address of the collector (RANKSCOPE_URL; default: {DEFAULT_URL})"
     )
@@ -45,7 +45,7 @@ class Collector:
         self._token = token
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if parts.hostname in _LOOPBACK:
-            handlers.append(urllib.request.ProxyHandler({}))  # no proxy knows this machine's own
+            handlers.append(urllib.request.ProxyHandler({}))  # a proxy is no way to this machine
         self._opener = urllib.request.build_opener(*handlers)
 
     @classmethod
@@ -56,10 +56,10 @@ class Collector:
 
     def get(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
-        place = "/".join(quote(part, safe="") for part in path)
+        joined = "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in parameters.items() if value is not None}
         query = f"?{urlencode(given)}" if given else ""
-        request = urllib.request.Request(f"{self._url}/api/v1/{place}{query}")  # noqa: S310  http(s) only: checked above
+        request = urllib.request.Request(f"{self._url}/api/v1/{joined}{query}")  # noqa: S310  http(s) only: checked above
         request.add_header("accept", "application/json")
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
@@ -94,20 +94,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _problem(error: urllib.error.HTTPError) -> str:
-    """Return what a problem document says."""
+    """Return the message of a problem document."""
     try:
         body = json.load(error)
     except (OSError, ValueError):
         body = None
     detail = body.get("detail") if isinstance(body, Mapping) else None
     if error.code == 401:
-        return f"{detail or 'it wants a token'} (--token or RANKSCOPE_TOKEN)"
+        return f"{detail or 'a token is required'} (--token or RANKSCOPE_TOKEN)"
     return str(detail or f"the collector answered {error.code}")
-
-
-def plain(text: str) -> str:
-    """Return text of others fit for a terminal: control characters are shown, not obeyed."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )

@@ -1,17 +1,18 @@
-"""The entry point: finds the verb, runs it, and turns what went wrong into words and exit codes.
+"""The entry point: finds the verb, runs it, and turns errors into messages and exit codes.
 
 Exit codes: 0 the input was processed; 1 it could not be; 2 wrong use or a missing extra. Only the
 standard library is imported here; each verb imports what it needs when it runs.
 """
 
 import argparse
+import contextlib
 import difflib
 import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import verbs
+from . import terminal, verbs
 
 _USAGE = "usage: rankscope [--help] [--version] VERB ..."
 
@@ -41,7 +42,9 @@ def _run(name: str, words: Sequence[str]) -> int:
     verb.add_arguments(parser)
     arguments = parser.parse_args(words)
     try:
-        code = verb.run(arguments)
+        # Names and log lines of jobs come out of every verb: none of them may command a terminal.
+        with contextlib.redirect_stdout(terminal.PlainOutput(sys.stdout)):
+            code = verb.run(arguments)
         sys.stdout.flush()
     except ModuleNotFoundError as error:
         if not _foreign(error) or verb.EXTRA is None:
@@ -62,24 +65,29 @@ def _run(name: str, words: Sequence[str]) -> int:
     except Exception as error:
         if not _bad_settings(error):
             raise
-        print(error, file=sys.stderr)
+        terminal.complain(str(error))
         return 2
     return code
 
 
 def _foreign(error: ModuleNotFoundError) -> bool:
-    """Tell whether a package of others is missing, and not a module of ours."""
+    """Return whether a package of others is missing, and not a module of ours."""
     return error.name is not None and error.name.partition(".")[0] != "rankscope"
 
 
 def _bad_settings(error: Exception) -> bool:
-    """Tell a SettingsError, without importing the settings package (and pydantic) to ask."""
+    """Recognise a SettingsError, without importing the settings package (and pydantic) to ask."""
     settings = sys.modules.get("rankscope.settings")
     return settings is not None and isinstance(error, settings.SettingsError)
 
 
 def _overview() -> str:
-    lines = [_USAGE, "", "What broke in a training job, where, how sure, on what evidence.", ""]
+    lines = [
+        _USAGE,
+        "",
+        "Finds what broke in a training job, where, how sure, and on what evidence.",
+        "",
+    ]
     lines += [f"  {name:<14}{verbs.load(name).HELP}" for name in verbs.VERBS]
     lines += ["", "rankscope VERB --help says more about a verb."]
     return "\n".join(lines)

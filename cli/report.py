@@ -1,4 +1,4 @@
-"""An incident document as a report that a person can read: what, where, how sure, and why.
+"""An incident document as a report for a person: what, where, how sure, and why.
 
 Plain text without colours, so that it looks the same in a terminal, a log and a ticket.
 """
@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from . import terminal
+
 Document = Mapping[str, Any]
 
 WIDTH = 100
@@ -14,7 +16,11 @@ _RELATIONS = {"supports": "+", "contradicts": "-", "missing": "?"}
 
 
 def incident_report(document: Document) -> str:
-    """Return the report of an incident document (section 5 of the contract), without a newline."""
+    """Return the report of an incident document (section 5 of the contract), without a newline.
+
+    Its texts are made plain first: none of them can command a terminal or break out of its line.
+    """
+    document = terminal.plain_document(document)
     cause = document["root_cause"]
     parts = [
         _head(document),
@@ -58,7 +64,7 @@ def _causes(cause: Document) -> list[str]:
 
 
 def _evidence(first: Document) -> list[str]:
-    """Return the table behind the first cause: what speaks for it, against it, and is missing."""
+    """Return the evidence of the first cause: what supports it, contradicts it, and is missing."""
     rows = sorted(
         first["evidence"],
         key=lambda row: (list(_RELATIONS).index(row["relation"]), -abs(row["weight"])),
@@ -70,10 +76,10 @@ def _evidence(first: Document) -> list[str]:
         head = f"  {_RELATIONS[row['relation']]} {weight:>6}  "
         text = f"{row['text']} [{row['signal']}{numbers}]" if row["signal"] else row["text"]
         if row["relation"] == "missing":
-            text = f"not seen: {text}"
+            text = f"not observed: {text}"
         lines += _wrap(text, head, " " * len(head))
     if not any(row["relation"] == "contradicts" for row in rows):
-        lines.append("  Nothing seen contradicts it.")
+        lines.append("  No evidence contradicts it.")
     return [*lines, ""]
 
 
@@ -95,8 +101,8 @@ def _actions(hypotheses: Sequence[Document]) -> list[str]:
 
 
 def _check(row: Document) -> str:
-    tells = f" (separates {' from '.join(row['separates'])})" if row["separates"] else ""
-    return _commanded(row["text"] + tells, row["command"])
+    separates = f" (separates {' from '.join(row['separates'])})" if row["separates"] else ""
+    return _commanded(row["text"] + separates, row["command"])
 
 
 def _commanded(text: str, command: str) -> str:
@@ -117,11 +123,13 @@ def _symptom(row: Document) -> str:
 def _quality(row: Document) -> list[str]:
     lines = []
     if row["coverage"] is not None:
-        lines.append(f"{row['coverage']:.0%} of the signals that could tell were there")
+        lines.append(
+            f"coverage: {row['coverage']:.0%} of the signals that the causes predict are reported"
+        )
     if row["missing"]:
-        lines.append(f"absent here: {', '.join(row['missing'])}")
+        lines.append(f"not reported: {', '.join(row['missing'])}")
     if row["clock_skew_seconds"]:
-        lines.append(f"host clocks agree within {row['clock_skew_seconds'] * 1000:.0f} ms")
+        lines.append(f"host clocks differ by up to {row['clock_skew_seconds'] * 1000:.0f} ms")
     return lines
 
 
@@ -130,10 +138,13 @@ def _where(entity: Document) -> str:
     if entity["host"] and entity["type"] not in ("host", "nic", "process"):
         name += f" on {entity['host']}"
     elif entity["ranks"] and entity["type"] == "host":
-        name += f" (ranks {', '.join(map(str, entity['ranks'][:8]))}" + (
-            ", ...)" if len(entity["ranks"]) > 8 else ")"
-        )
+        name += f" (ranks {ranks(entity['ranks'])})"
     return name
+
+
+def ranks(listed: Sequence[int | str], *, most: int = 8) -> str:
+    """Return ranks as a document lists them, numbers and ranges "0-1016:8", in at most 8 parts."""
+    return ", ".join(map(str, listed[:most])) + (", ..." if len(listed) > most else "")
 
 
 def _shown(value: float | str) -> str:

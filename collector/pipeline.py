@@ -29,7 +29,6 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
-from ..vocabulary.topology import Placement, Topology
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -53,8 +52,6 @@ class _Evaluated:
 
     at: float
     due: float
-    version: int = -1
-    hosts: tuple[int, ...] | None = None
     findings: dict[str, tuple[float, tuple[Finding, ...]]] = field(default_factory=dict)
     """By detector: when it was last asked, and what it said."""
 
@@ -106,7 +103,7 @@ class Pipeline:
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
                 last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)
-            if now >= last.due or self._received(attempt, last) >= last.at:
+            if now >= last.due or self.windows.last_received(attempt) >= last.at:
                 try:
                     yield self._evaluate(attempt, last, now)
                 except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
@@ -127,7 +124,7 @@ class Pipeline:
 
         Looks at what the windows still hold, as if `end` were now.
         """
-        attempt = self.windows.attempt_of(job)
+        attempt = self.windows.attempt(job)
         if attempt is None:
             return None
         window = self.windows.window(attempt, end, until=end)
@@ -136,7 +133,7 @@ class Pipeline:
             return None
         return explain(
             findings,
-            _topology(window),
+            window.topology,
             observed=_observed(window),
             clock_skew=window.clock_skew,
         ).document()
@@ -156,12 +153,12 @@ class Pipeline:
         if idle and not self.tracker.has_open(attempt.job):
             self._findings.pop(attempt.job, None)
             return []
-        window = self.windows.window(attempt, now)
+        window = self.windows.window(attempt, now, incident_open=self.tracker.has_open(attempt.job))
         findings = self._found(window, last)
         self._findings[attempt.job] = findings
         explained = partial(
             explanations,
-            topology=_topology(window),
+            topology=window.topology,
             observed=_observed(window),
             clock_skew=window.clock_skew,
         )
@@ -185,14 +182,6 @@ class Pipeline:
             return now + 1.0
         due = min(float(next_due(window)) for next_due in asked if next_due is not None)
         return max(now + 1.0, min(due, self.tracker.next_due(attempt.job, now)))
-
-    def _received(self, attempt: Attempt, last: _Evaluated) -> float:
-        """Return when anything that an attempt's window shows was last received."""
-        if last.hosts is None or last.version != attempt.version:
-            last.version = attempt.version
-            last.hosts = tuple(self.windows.host_ids[host] for host in attempt.hosts())
-        received = self.windows.host_last_received
-        return max([attempt.last_received, *(received[number] for number in last.hosts)])
 
     def _forget(self, now: float) -> None:
         self._forgot_at = now
@@ -250,26 +239,3 @@ def _observed(window: JobWindow) -> frozenset[str]:
             if np.isfinite(valid).any():
                 observed.add(f"collective.{name}")
     return frozenset(observed | {event.name for event in window.events})
-
-
-def _topology(window: JobWindow) -> Topology:
-    placements = []
-    for row, rank in enumerate(window.ranks):
-        device = window.gpu_entity(row)
-        pid = int(window.pids[row])
-        placements.append(
-            Placement(
-                int(rank),
-                window.host_name(row) or "",
-                pid=pid if pid > 0 else None,
-                hw_id=None if device is None else device.id,
-            )
-        )
-    return Topology(
-        Job(window.job),
-        attempt=window.attempt,
-        cluster=window.cluster,
-        world_size=window.world_size,
-        placements=placements,
-        hosts=window.hosts,
-    )

@@ -173,7 +173,9 @@ class Service:
         try:
             self._health.journal_size.set(self._journal.trim(now))
             self._decisions.trim(now)
-            self._store.trim(before=now - self._settings.store.keep_days * _DAY_SECONDS)
+            keep = self._settings.store
+            self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
+            self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))
@@ -181,12 +183,13 @@ class Service:
     async def _started(self) -> None:
         """Say where we listen; payloads are taken by now."""
         if self._listening is not None and self._listening.restricted:
-            _say(
-                f"no token is configured, so it listens on {self.address} only, not on "
-                f"{self._settings.http.listen}"
+            _LOG.warning(
+                "no token is configured: listening on loopback only",
+                address=self.address,
+                configured=self._settings.http.listen,
             )
         elif not self._settings.protected:
-            _say("no token is configured: anybody on this machine may read and write")
+            _LOG.warning("no token is configured: anybody on this machine may read and write")
         print(f"rankscope collector listens on {self.address}", flush=True)  # noqa: T201
         self.ready.set()
 

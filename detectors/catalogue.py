@@ -2,8 +2,10 @@
 
 from .contract import Detector
 from .cpu_time import CpuTime
+from .data_wait import DataWait
 from .device_faults import DeviceFaults
 from .exits import Exits
+from .extra_work import ExtraWork
 from .nonfinite import Nonfinite
 from .silent_hosts import SilentHosts
 from .slow_steps import SlowSteps
@@ -16,6 +18,8 @@ def detectors() -> tuple[Detector, ...]:
     return (
         SlowSteps(),
         Stragglers(),
+        DataWait(),
+        ExtraWork(),
         CpuTime(),
         DeviceFaults(),
         Stalls(),

@@ -1,5 +1,6 @@
-"""The detector contract: one method, no state. The list of detectors is in catalogue.py."""
+"""The detector contract: two methods, no state. The list of detectors is in catalogue.py."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,19 +12,25 @@ class Detector(Protocol):
     """Something that evaluates one job attempt at one moment.
 
     The same window gives the same findings, to the digit; order of ranks and a constant factor on
-    every duration change nothing. Missing metrics mean no finding, never an exception.
+    every duration change nothing. Missing metrics mean no finding, never an exception. A detector
+    holds its parameters and nothing else, so that it can be pickled and shared by all jobs.
+
+    name: the word that findings name it by. kinds: the kinds of findings it may return, all of
+    them in vocabulary/findings.toml. cadence_seconds: it is evaluated at most so often; 0 means
+    every second in which the window changed.
     """
 
-    @property
-    def name(self) -> str:
-        """Return the word that findings name it by."""
-        ...
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of findings it may return, all of them in vocabulary/findings.toml."""
-        ...
+    name: str
+    kinds: tuple[str, ...]
+    cadence_seconds: float = 0.0
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return what stands out at `window.now`."""
         ...
+
+    def next_due(self, window: JobWindow) -> float:  # noqa: ARG002  for those that wait
+        """Return when time alone could change its answer, in seconds since the epoch; inf: never.
+
+        Always later than `window.now`. A window that changes is evaluated anyway.
+        """
+        return math.inf

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..vocabulary.findings import Finding
+from .contract import Detector
 from .window import Floats, JobWindow, Readings
 
 _RISE = 1.4
@@ -36,7 +37,7 @@ _SIGNS = (
 )  # fmt: skip
 
 
-class CpuTime:
+class CpuTime(Detector):
     """Compare each host's run-queue wait, quota, steal and load with its peers and its own past.
 
     A sign counts when the newest `seconds` are above its absolute least value and a factor above

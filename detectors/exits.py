@@ -1,20 +1,44 @@
 """Processes that ended abnormally, and which of them ended first."""
 
+import re
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from ..vocabulary.findings import Finding
 from ..vocabulary.samples import Event, Scalar
+from .contract import Detector
+from .findings import report
+from .tenants import own_events
 from .window import JobWindow
 
 _SIGKILL, _SIGTERM, _SIGINT = 9, 15, 2
+_STOPS = (0, -_SIGTERM, -_SIGINT, -_SIGKILL)
+
+GRACE_SECONDS = 75.0
+"""A scheduler kills what has not ended so long after SIGTERM: 30 to 60 s, and polling."""
+
+POLLED_SECONDS = 1.5
+"""Exits are seen by polling: within this time their order is not known."""
+
+_WISHES = re.compile(
+    r"pre-?empt|cancel|requeue|time.?limit|scal|drain|stop|terminat", re.IGNORECASE
+)
+"""Reasons of a scheduler that end a job without a fault."""
 
 
-class Exits:
+class Exits(Detector):
     """Order the abnormal exits of a job's ranks: the first one is the suspect, the rest cascade.
 
     An exit is abnormal with a signal or a code other than 0. SIGTERM and SIGINT are somebody's
-    wish: they count only while another rank of the job ended otherwise. A rank whose log says that
-    a peer closed the connection ended because of that peer, however early its exit was seen.
+    wish: they count only while another rank of the job ended otherwise. A job is stopped, not
+    crashed, when most of its ranks end by SIGTERM, SIGINT or in order, or a scheduler or the ranks
+    themselves announced it, and what follows within the grace period are SIGKILLs and the errors
+    of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
+    says it lacked memory, are stopped as well: over several hosts that is certain, on one host it
+    is a first word only, and names nobody. A rank whose log says that a peer closed the connection
+    ended because of that peer, however early its exit was seen. An exit that steps of the same rank
+    follow is over: the job was restarted.
 
     Parameters
     ----------
@@ -37,6 +61,9 @@ class Exits:
     ...     print(finding.text, round(finding.onset[1] - START, 1))
     2 of 4 ranks ended abnormally 60.3
     rank 2 ended first: signal 11 60.3
+
+    Cannot see who sent a signal: a person's `kill -9` of every rank at once looks like a
+    scheduler's, a `kill` of one rank alone like a crash.
 
     Fails where the first process vanished without its exit being seen, and only its peers' exits
     were (the missing rank is then found by its silence).
@@ -67,45 +94,47 @@ class Exits:
         suspects = [event for event in exits if _rank(event) not in cascade - root] or exits
         earliest = min(event.at for event in suspects)
         together = [event for event in suspects if event.at <= earliest + self.together]
-        first = min(together, key=lambda event: (_rank(event) not in root, event.at, _rank(event)))
+        first = min(
+            together,
+            key=lambda e: (_rank(e) not in root, _code(e.attributes) == -_SIGTERM, e.at, _rank(e)),
+        )
         alone = len(together) == 1 or (
             _rank(first) in root and sum(_rank(event) in root for event in together) == 1
         )
         ended = sorted({rank for event in exits if (rank := _rank(event)) is not None})
         onset = (min(event.at for event in exits), first.at)
-        onset = (min(onset), max(onset))
+        killed = self._killed_together(window, exits)
         findings.append(
-            Finding(
-                kind="job.crashed",
-                job=window.job,
-                attempt=window.attempt,
-                entity=window.entity,
-                onset=onset,
+            report(
+                window,
+                self.name,
+                "job.crashed",
+                window.entity,
+                onset=(min(onset), max(onset)),
+                seen=(exits[0].at, exits[-1].at),
                 magnitude=float(len(ended)),
-                score=3.0,
-                detector=self.name,
+                score=1.0 if killed else 3.0,
                 signal="process.exit",
-                window=(exits[0].at, exits[-1].at),
                 observed=float(len(ended)),
                 expected=0.0,
-                text=f"{len(ended)} of {window.world_size} ranks ended abnormally",
+                text=f"{len(ended)} of {window.world_size} ranks "
+                + ("were killed together, as a scheduler does" if killed else "ended abnormally"),
+                ranks=ended,
             )
         )
         row = window.row_of(_rank(first) or 0)
-        if row is not None:
+        if row is not None and not killed:
             how = _how(first.attributes)
             findings.append(
-                Finding(
-                    kind="rank.first_exit",
-                    job=window.job,
-                    attempt=window.attempt,
-                    entity=window.rank_entity(row),
-                    onset=(first.at, first.at),
-                    magnitude=1.0,
+                report(
+                    window,
+                    self.name,
+                    "rank.first_exit",
+                    window.rank_entity(row),
+                    onset=first.at,
+                    seen=(exits[0].at, exits[-1].at),
                     score=3.0 if alone else 1.5,
-                    detector=self.name,
                     signal="process.exit",
-                    window=(exits[0].at, exits[-1].at),
                     observed=how,
                     expected="exit code 0",
                     text=f"rank {_rank(first)} ended first: {how}",
@@ -114,13 +143,13 @@ class Exits:
         return findings
 
     def _abnormal(self, window: JobWindow) -> list[Event]:
-        """Return abnormal exits of ranks, oldest first."""
+        """Return abnormal exits of ranks, oldest first; none of a job that was stopped."""
         seen: dict[int, Event] = {}
         for event in window.events:
             rank = _rank(event)
             if event.name != "process.exit" or rank is None or rank in seen:
                 continue
-            if event.attributes.get("role") == "dataloader":
+            if event.attributes.get("role") == "dataloader" or _stepped_after(window, rank, event):
                 continue
             seen[rank] = event
         shutdown = {
@@ -135,14 +164,67 @@ class Exits:
             if (code := _code(event.attributes)) != 0
             and (code is not None or _rank(event) not in shutdown)
         ]
-        wished = [e for e in valid if _code(e.attributes) in (-_SIGTERM, -_SIGINT)]
-        if len(wished) == len(valid):
-            return []
-        return sorted(valid, key=lambda event: event.at)
+        ordered = sorted(valid, key=lambda event: event.at)
+        return [] if self._stopped(window, list(seen.values()), ordered, shutdown) else ordered
+
+    def _stopped(
+        self,
+        window: JobWindow,
+        exits: Sequence[Event],
+        abnormal: Sequence[Event],
+        shutdown: set[int | None],
+    ) -> bool:
+        """Tell whether somebody stopped the job: what there is of exits follows such a wish."""
+        wished = [e for e in abnormal if _code(e.attributes) in (-_SIGTERM, -_SIGINT)]
+        if len(wished) == len(abnormal):
+            return True
+        if self._killed_together(window, abnormal) and len(window.hosts) > 1:
+            return True  # no fault reaches the processes of several hosts with SIGKILL
+        announced = [
+            event.at
+            for event in window.events
+            if event.name == "scheduler.event" and _WISHES.search(_reason(event))
+        ]
+        leaving = [
+            event.at
+            for event in window.events
+            if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        ]
+        if len(shutdown) > len(window.ranks) / 2:
+            announced.append(min(leaving))
+        began = min(announced or [event.at for event in wished], default=np.inf)
+        stops = sum(_code(event.attributes) in _STOPS for event in exits)
+        if not np.isfinite(began) or 2 * stops < len(exits) or _root_before(window, began):
+            return False
+        # Seen in one poll, a kill and the launcher's SIGTERM that follows it have no order.
+        margin = 0.0 if announced else POLLED_SECONDS
+        return all(
+            code in (-_SIGTERM, -_SIGINT)
+            or (code == -_SIGKILL and began + margin <= event.at <= began + GRACE_SECONDS)
+            or (bool(wished) and began + POLLED_SECONDS < event.at <= began + GRACE_SECONDS)
+            for event in abnormal
+            for code in (_code(event.attributes),)
+        )
+
+    def _killed_together(self, window: JobWindow, exits: Sequence[Event]) -> bool:
+        """Tell whether SIGKILL ended every rank at once, and the kernel did not do it."""
+        codes = {_code(event.attributes) for event in exits}
+        ranks = {_rank(event) for event in exits}
+        if len(window.ranks) < 2 or codes != {-_SIGKILL} or len(ranks) < len(window.ranks):
+            return False
+        if any(
+            event.name == "host.oom_kill"
+            or (event.name == "scheduler.event" and not _WISHES.search(_reason(event)))
+            for event in window.events
+        ):
+            return False
+        return exits[-1].at - exits[0].at <= GRACE_SECONDS and not _root_before(
+            window, exits[-1].at
+        )
 
     def _logs(self, window: JobWindow) -> list[Finding]:
         findings: dict[int, Finding] = {}
-        for event in window.events:
+        for event in own_events(window):
             rank = _rank(event)
             if not _is_root(event) or rank is None or rank in findings:
                 continue
@@ -151,52 +233,91 @@ class Exits:
                 continue
             signature = str(event.attributes.get("signature", ""))
             text = str(event.attributes.get("text", "")).strip().splitlines()
-            findings[rank] = Finding(
-                kind="rank.root_log",
-                job=window.job,
-                attempt=window.attempt,
-                entity=window.rank_entity(row),
-                onset=(event.at, event.at),
-                magnitude=1.0,
+            line = text[0][:160] if text else ""
+            findings[rank] = report(
+                window,
+                self.name,
+                "rank.root_log",
+                window.rank_entity(row),
+                onset=event.at,
+                seen=(event.at, event.at),
                 score=2.0,
-                detector=self.name,
                 signal="log.fault",
-                window=(event.at, event.at),
                 observed=signature,
-                expected=None,
-                text=f"rank {rank} logged {signature}: {text[0][:160] if text else ''}".rstrip(
-                    ": "
-                ),
+                text=f"rank {rank} logged {signature}: {line}".rstrip(": "),
             )
         return list(findings.values())
 
     def _kills(self, window: JobWindow) -> list[Finding]:
         findings = []
-        for event in window.events:
+        for event in own_events(window):
             if event.name != "host.oom_kill" or event.resource.host not in window.hosts:
                 continue
             entity = window.host_entity(window.hosts.index(event.resource.host))
             whose = _rank(event)
             ours = whose is not None
+            whose_text = f"rank {whose}" if ours else "a process"
             findings.append(
-                Finding(
-                    kind="host.oom_killed",
-                    job=window.job,
-                    attempt=window.attempt,
-                    entity=entity,
-                    onset=(event.at, event.at),
-                    magnitude=1.0,
+                report(
+                    window,
+                    self.name,
+                    "host.oom_killed",
+                    entity,
+                    onset=event.at,
+                    seen=(event.at, event.at),
                     score=3.0 if ours else 1.0,
-                    detector=self.name,
                     signal="host.oom_kill",
-                    window=(event.at, event.at),
                     observed=f"pid {event.attributes.get('pid', '?')}",
-                    expected=None,
-                    text=f"the kernel killed {f'rank {whose}' if ours else 'a process'} on host "
-                    f"{entity.id} for memory",
+                    text=f"the kernel killed {whose_text} on host {entity.id} for memory",
+                    ranks=(whose,) if whose is not None else (),
                 )
             )
         return findings
+
+
+def is_stop(event: Event) -> bool:
+    """Tell whether a process ended in order, or by a signal that somebody sent it."""
+    return _code(event.attributes) in _STOPS
+
+
+def being_ended(window: JobWindow, last: float) -> bool:
+    """Tell whether ranks ended since the last step at `last`: crashed, or asked to end just now.
+
+    The others then wait for them, and that is no stall. Ranks that ended in order and left the
+    others waiting, and ones ended by a signal longer ago than the grace period, are.
+    """
+    for event in window.events:
+        if event.name != "process.exit" or event.at < last or _rank(event) is None:
+            continue
+        code = _code(event.attributes)
+        wished = code in (-_SIGTERM, -_SIGINT)
+        if event.attributes.get("role") == "dataloader" or code == 0 or code is None:
+            continue
+        if not wished or window.now - event.at < GRACE_SECONDS:
+            return True
+    return False
+
+
+def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:
+    """Tell whether the rank ended a step after this exit: the job was restarted."""
+    row = window.row_of(rank)
+    if row is None or not window.steps.at.shape[1]:
+        return False
+    ends = window.steps.at[row]
+    newest = ends[np.isfinite(ends)]
+    return bool(len(newest)) and float(newest.max()) > event.at + 0.5
+
+
+def _reason(event: Event) -> str:
+    return f"{event.attributes.get('reason', '')} {event.attributes.get('text', '')}"
+
+
+def _root_before(window: JobWindow, at: float) -> bool:
+    """Tell whether a rank logged an error of its own, or a device failed, until `at`."""
+    return any(
+        (_is_root(event) or event.name == "gpu.fault") and event.at <= at
+        for event in own_events(window)
+    )
 
 
 def _rank(event: Event) -> int | None:

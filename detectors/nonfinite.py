@@ -1,41 +1,56 @@
 """Where a NaN or Inf came from: the rank whose own value went bad first."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..vocabulary.findings import Finding
 from ..vocabulary.samples import Event
-from .window import Flags, Floats, JobWindow, Steps
+from . import loss_scaling, onsets
+from .contract import Detector
+from .findings import report
+from .window import Flags, Floats, Ints, JobWindow, Steps
 
-_OWN = (
-    "training.loss",
-    "training.loss|local",
-    "training.nonfinite",
-    "training.nonfinite|loss",
-    "training.nonfinite|grad_local",
-    "training.grad_norm|local",
-)
+_LOSS = ("training.loss", "training.loss|local", "training.nonfinite|loss")
+_GRADIENT = ("training.nonfinite", "training.nonfinite|grad_local", "training.grad_norm|local")
 _SHARED = (
     "training.loss|global",
     "training.grad_norm",
     "training.grad_norm|global",
     "training.nonfinite|grad_reduced",
 )
-_OWN_WORDS = ("loss", "grad_local")
-_SCALE = "training.loss_scale"
+_WORDS = {"loss": 0, "grad_local": 1}
+"""What an event says was bad; anything else is a value after a reduction."""
 
 
-class Nonfinite:
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """[ranks, steps] each: whose loss, local gradients and reduced values are bad; seen at all."""
+
+    loss: Flags
+    gradient: Flags
+    shared: Flags
+    seen: Flags
+
+    @property
+    def own(self) -> Flags:
+        return self.loss | self.gradient
+
+
+class Nonfinite(Detector):
     """Name the first rank whose own (not yet reduced) value was not finite.
 
     After one all-reduce every rank has the NaN, so only values from before it accuse: the local
     loss, local gradients, their non-finite counts, and events that say so. A value is bad when it
     is NaN or Inf, when a non-finite count is positive (frameworks hide the NaN itself), or when
-    an event names the step.
+    an event names the step. Local gradients are checked only now and then, so the first bad column
+    may be a reduced one: the first own value that goes bad on few ranks while their peers' stay
+    finite names the origin all the same, since an update that is not skipped spoils every rank.
 
-    With dynamic loss scaling an Inf gradient norm on a step whose scale falls is normal life; it
-    counts after `streak` such steps in a row.
+    With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
+    start of training for as many steps as the scale needs (see loss_scaling.py), later up to
+    `streak` in a row.
 
     Parameters
     ----------
@@ -57,7 +72,8 @@ class Nonfinite:
     ('rank 2 on host-1', 40)
 
     Fails where only reduced values are reported, or one rank alone reports: the job is said to be
-    non-finite, and no rank is named.
+    non-finite, and no rank is named. Cannot see where it began once the window has moved past that
+    step, nor a NaN that a framework replaces before anybody looks.
 
     References: facts on training signals 0.6 and 3.6; Megatron's rerun state machine.
     """
@@ -77,210 +93,254 @@ class Nonfinite:
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
-        steps = window.steps
-        own, seen = _bad(steps, _OWN)
-        shared, _ = _bad(steps, _SHARED)
-        shared &= ~self._overflow(steps, own)
         marks = [e for e in window.events if e.name == "training.numeric"]
-        _mark(window, steps, own, shared, marks)
-        bad = own | shared
-        columns = np.flatnonzero(bad.any(axis=0))
-        ahead = _ahead(window, steps, marks)
-        if not ahead and (not len(columns) or self._recovered(columns, bad, seen)):
+        if self._healthy(window.steps, marks):
             return []
-        findings: list[Finding] = []
-        if len(columns):
-            first = int(columns[0])
-            index, at = int(steps.index[first]), _when(steps, first, marks)
-            rows = np.flatnonzero(own[:, first])
-            finite = np.flatnonzero(seen[:, first] & ~own[:, first])
-            share = float(bad[:, columns[-1]].mean())
-            lasting = len(columns)
-        else:
-            index, at = min((step, event.at) for step, event, _ in ahead)
-            rows = np.array(sorted({row for step, _, row in ahead if step == index}))
-            valid = (
-                np.isfinite(steps.at[:, -3:]).any(axis=1) if steps.at.size else np.zeros(0, bool)
-            )
-            finite = np.setdiff1d(np.flatnonzero(valid), rows)
-            share, lasting = len(rows) / max(len(window.ranks), 1), 1
-        findings.append(self._symptom(window, index, at, share, lasting))
-        few = len(rows) <= max(1, int(self.most_share * len(window.ranks)))
-        if len(rows) and few and len(finite):
-            findings += [
-                self._origin(window, int(row), index, at, len(rows), len(finite)) for row in rows
-            ]
-        elif len(rows) > 1 and len(window.ranks) > 1:
-            findings.append(self._everywhere(window, index, at, len(rows)))
-        findings += self._collapse(window, steps, at)
-        return findings
+        steps = window.steps
+        bad = _bad(window, marks)
+        scaled = loss_scaling.scale_of(steps)
+        excused = np.zeros(len(steps.index), np.bool_)
+        if scaled is not None:
+            gradients = _any_rank(bad.gradient | bad.shared) & ~_any_rank(bad.loss)
+            excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
+        bad = _Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
+        every = bad.own | bad.shared
+        odd = _any_rank(every)
+        ahead = _ahead(window, steps, marks, losses_only=scaled is not None)
+        if not odd.any() or self._recovered(np.flatnonzero(odd), bad.seen):
+            return self._before_any_step(window, ahead)
+        first = onsets.newest_run(odd, ends_after=self.recovery)
+        if not odd[first]:
+            first = int(np.flatnonzero(odd)[-1])
+        at = _when(steps, first, marks)
+        earlier = first == 0 and _truncated(window)
+        origin = [] if earlier else self._origin(window, bad, first, marks)
+        share = float(every[:, np.flatnonzero(odd)[-1]].mean())
+        index = int(steps.index[first])
+        since = f"step {index} or earlier" if earlier else f"step {index}"
+        symptom = report(
+            window,
+            self.name,
+            "job.nonfinite",
+            window.entity,
+            onset=at,
+            magnitude=float(odd[first:].sum()),
+            signal="training.loss",
+            observed="NaN",
+            expected="finite",
+            text=f"values are not finite since {since} ({share:.0%} of the ranks by now)",
+            ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
+        )
+        return [symptom, *origin, *self._collapse(window, scaled, at)]
 
-    def _recovered(self, columns: np.ndarray, bad: Flags, seen: Flags) -> bool:
+    def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
+        """Tell whether the newest steps are finite on ranks that report; the usual second."""
+        if not len(steps.index):
+            return not marks
+        since = int(steps.index[-self.recovery :][0])
+        if any((step := event.attributes.get("step")) is None
+               or (isinstance(step, int) and step >= since) for event in marks):  # fmt: skip
+            return False
+        newest = steps.last(self.recovery)
+        seen = False
+        for name in (*_LOSS, *_GRADIENT, *_SHARED):
+            plane = newest.planes.get(name)
+            if plane is None:
+                continue
+            if _is_bad(name, plane).any():
+                return False
+            seen |= name.startswith("training.nonfinite") or bool((~np.isnan(plane)).any())
+        return (seen and len(steps.index) > self.recovery) or not any(
+            name in steps.planes for name in (*_LOSS, *_GRADIENT, *_SHARED)
+        )
+
+    def _recovered(self, columns: Ints, seen: Flags) -> bool:
         """Tell whether the newest steps are finite again, on ranks that tell their values."""
-        since = bad.shape[1] - 1 - int(columns[-1])
+        since = seen.shape[1] - 1 - int(columns[-1])
         return since >= self.recovery and bool(seen[:, -self.recovery :].any())
 
-    def _symptom(
-        self, window: JobWindow, index: int, at: float, share: float, lasting: int
-    ) -> Finding:
-        return Finding(
-            kind="job.nonfinite",
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.entity,
-            onset=(at, at),
-            magnitude=float(lasting),
-            score=3.0,
-            detector=self.name,
+    def _before_any_step(
+        self, window: JobWindow, ahead: Sequence[tuple[int, Event, int]]
+    ) -> list[Finding]:
+        """Return what events say of a step that no rank has reported the end of yet."""
+        if not ahead:
+            return []
+        index, at = min((step, event.at) for step, event, _ in ahead)
+        rows = np.array(sorted({row for step, _, row in ahead if step == index}))
+        newest = window.steps.at[:, -3:]
+        ended = np.isfinite(newest).any(axis=1) if newest.size else np.zeros(0, np.bool_)
+        finite = np.setdiff1d(np.flatnonzero(ended), rows)
+        share = len(rows) / max(len(window.ranks), 1)
+        origin = self._named(window, rows, len(finite), index, at, sure=True)
+        symptom = report(
+            window,
+            self.name,
+            "job.nonfinite",
+            window.entity,
+            onset=at,
             signal="training.loss",
-            window=(at, max(window.now, at)),
             observed="NaN",
             expected="finite",
             text=f"values are not finite since step {index} ({share:.0%} of the ranks by now)",
+            ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
+        return [symptom, *origin]
 
     def _origin(
-        self, window: JobWindow, row: int, index: int, at: float, together: int, finite: int
-    ) -> Finding:
-        return Finding(
-            kind="rank.first_nonfinite",
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.rank_entity(row),
-            onset=(at, at),
-            magnitude=float(finite),
-            score=3.0 if together == 1 else 1.5,
-            detector=self.name,
-            signal="training.loss",
-            window=(at, max(window.now, at)),
-            observed="NaN",
-            expected="finite",
-            text=(
-                f"rank {int(window.ranks[row])}'s own value went non-finite at step {index}, when "
-                f"those of {finite} peers were finite"
-            ),
-        )
-
-    def _everywhere(self, window: JobWindow, index: int, at: float, ranks: int) -> Finding:
-        return Finding(
-            kind="job.nonfinite_everywhere",
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.entity,
-            onset=(at, at),
-            magnitude=float(ranks),
-            score=2.0,
-            detector=self.name,
-            signal="training.loss",
-            window=(at, max(window.now, at)),
-            observed=float(ranks),
-            expected=0.0,
-            text=f"the own values of {ranks} ranks went non-finite at the same step {index}",
-        )
-
-    def _collapse(self, window: JobWindow, steps: Steps, at: float) -> list[Finding]:
-        if not steps.has(_SCALE):
+        self, window: JobWindow, bad: _Bad, first: int, marks: Sequence[Event]
+    ) -> list[Finding]:
+        """Return the ranks whose own values were bad first, or that they went bad all at once."""
+        columns = np.flatnonzero(bad.own[:, first:].any(axis=0))
+        if not len(columns):
             return []
-        with np.errstate(invalid="ignore"):
-            scale = np.nanmax(np.where(np.isfinite(steps.plane(_SCALE)), steps.plane(_SCALE), 0), 0)
-        scale = scale[scale > 0][-64:]
-        falls = int((np.diff(scale) < 0).sum())
-        if len(scale) < 2 or falls < 5 or scale[-1] > scale.max() / 32:
+        column = first + int(columns[0])
+        index, at = int(window.steps.index[column]), _when(window.steps, column, marks)
+        for flags in (bad.own[:, column], bad.gradient[:, column], bad.loss[:, column]):
+            rows = np.flatnonzero(flags)
+            finite = int((bad.seen[:, column] & ~flags).sum())
+            if len(rows) and self._few(window, rows) and finite:
+                return self._named(window, rows, finite, index, at, sure=column == first)
+        if column > first:
+            return []  # after a reduction every rank is bad, whoever began it
+        return self._named(window, np.flatnonzero(bad.own[:, column]), 0, index, at, sure=True)
+
+    def _few(self, window: JobWindow, rows: Ints) -> bool:
+        return len(rows) <= max(1, int(self.most_share * len(window.ranks)))
+
+    def _named(
+        self, window: JobWindow, rows: Ints, finite: int, index: int, at: float, *, sure: bool
+    ) -> list[Finding]:
+        if finite and self._few(window, rows):
+            return [
+                report(
+                    window,
+                    self.name,
+                    "rank.first_nonfinite",
+                    window.rank_entity(int(row)),
+                    onset=at,
+                    magnitude=float(finite),
+                    score=1.5 if len(rows) > 1 else 3.0 if sure else 2.0,
+                    signal="training.loss",
+                    observed="NaN",
+                    expected="finite",
+                    text=f"rank {int(window.ranks[row])}'s own value went non-finite at step "
+                    f"{index}, when those of {finite} peers were finite",
+                )
+                for row in rows
+            ]
+        if len(rows) < 2:
             return []
         return [
-            Finding(
-                kind="job.loss_scale_collapse",
-                job=window.job,
-                attempt=window.attempt,
-                entity=window.entity,
-                onset=(at, at),
-                magnitude=float(scale.max() / scale[-1]),
+            report(
+                window,
+                self.name,
+                "job.nonfinite_everywhere",
+                window.entity,
+                onset=at,
+                magnitude=float(len(rows)),
                 score=2.0,
-                detector=self.name,
-                signal=_SCALE,
-                window=(at, max(window.now, at)),
-                observed=float(scale[-1]),
-                expected=float(scale.max()),
-                text=f"the loss scale fell {falls} times, from {scale.max():g} to {scale[-1]:g}",
+                signal="training.loss",
+                observed=float(len(rows)),
+                expected=0.0,
+                text=f"the own values of {len(rows)} ranks went non-finite at the same step "
+                f"{index}",
+                ranks=window.ranks[rows].tolist(),
             )
         ]
 
-    def _overflow(self, steps: Steps, own: Flags) -> Flags:
-        """Return [ranks, steps], where a bad shared value is a skipped step of loss scaling."""
-        if not steps.has(_SCALE):
-            return np.zeros(own.shape, bool)
-        scale = steps.plane(_SCALE)
-        scale = np.nanmax(np.where(np.isfinite(scale), scale, 0.0), axis=0)
-        bad = np.zeros(len(scale), bool)
-        for name in _SHARED:
-            if name in steps.planes:
-                bad |= _is_bad(name, steps.planes[name]).any(axis=0)
-        # The scale falls on the overflow step itself or is reported with the next one.
-        falls = np.diff(scale, prepend=scale[:1]) < 0
-        after = np.append(falls[1:], False)
-        normal = bad & (falls | after | (np.arange(len(scale)) == len(scale) - 1))
-        run = 0
-        for column in range(len(bad)):
-            run = run + 1 if bad[column] else 0
-            if run >= self.streak:
-                normal[column - run + 1 : column + 1] = False
-        return np.broadcast_to(normal, own.shape)
+    def _collapse(self, window: JobWindow, scale: Floats | None, at: float) -> list[Finding]:
+        falls, high, low = loss_scaling.collapse(scale)
+        if not falls:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_scale_collapse",
+                window.entity,
+                onset=at,
+                magnitude=high / low,
+                score=2.0,
+                signal=loss_scaling.SCALE,
+                observed=low,
+                expected=high,
+                text=f"the loss scale fell {falls} times, from {high:g} to {low:g}",
+            )
+        ]
+
+
+def _any_rank(flags: Flags) -> Flags:
+    """Return [steps], where any rank's flag is up."""
+    found: Flags = np.any(flags, axis=0)
+    return found
 
 
 def _is_bad(name: str, plane: Floats) -> Flags:
     if name.startswith("training.nonfinite"):
         return np.nan_to_num(plane) > 0
-    return np.isinf(
-        plane
-    )  # the grid keeps a NaN that was reported as Inf: NaN means nobody reported
+    # The grid keeps a NaN that was reported as Inf: NaN means that nobody reported.
+    return np.isinf(plane)
 
 
-def _bad(steps: Steps, names: Sequence[str]) -> tuple[Flags, Flags]:
-    """Return [ranks, steps] flags: a bad value, and a value at all."""
-    bad = np.zeros(steps.at.shape, bool)
-    seen = np.zeros(steps.at.shape, bool)
-    ended = np.isfinite(steps.at)
-    for name in names:
-        plane = steps.planes.get(name)
-        if plane is None:
-            continue
-        bad |= _is_bad(name, plane)
-        if name.startswith("training.nonfinite"):
-            seen |= ended
-            continue
-        seen |= ~np.isnan(plane)
-    return bad, seen
+def _bad(window: JobWindow, marks: Sequence[Event]) -> _Bad:
+    """Return who had bad values at which step, from the planes and from what events name."""
+    steps = window.steps
+    flags = [np.zeros(steps.at.shape, np.bool_) for _ in range(3)]
+    seen = np.zeros(steps.at.shape, np.bool_)
+    for number, names in enumerate((_LOSS, _GRADIENT, _SHARED)):
+        for name in names:
+            plane = steps.planes.get(name)
+            if plane is None:
+                continue
+            flags[number] |= _is_bad(name, plane)
+            if number < 2:
+                counts = name.startswith("training.nonfinite")
+                seen |= np.isfinite(steps.at) if counts else ~np.isnan(plane)
+    if marks:
+        row_of = {int(rank): row for row, rank in enumerate(window.ranks)}
+        column_of = {int(step): column for column, step in enumerate(steps.index)}
+        for event in marks:
+            row = row_of.get(event.attributes.get("rank", -1))  # type: ignore[arg-type]
+            column = column_of.get(event.attributes.get("step", -1))  # type: ignore[arg-type]
+            if row is not None and column is not None:
+                flags[_WORDS.get(str(event.attributes.get("what", "loss")), 2)][row, column] = True
+    return _Bad(flags[0], flags[1], flags[2], seen)
 
 
-def _mark(
-    window: JobWindow, steps: Steps, own: Flags, shared: Flags, marks: Sequence[Event]
-) -> None:
-    """Set the flags of the steps that events name."""
-    for event in marks:
-        step, rank = event.attributes.get("step"), event.attributes.get("rank")
-        row = window.row_of(rank) if isinstance(rank, int) else None
-        column = np.flatnonzero(steps.index == step)
-        if row is None or not isinstance(step, int) or not len(column):
-            continue
-        target = own if event.attributes.get("what", "loss") in _OWN_WORDS else shared
-        target[row, column[0]] = True
+def _ahead(
+    window: JobWindow, steps: Steps, marks: Sequence[Event], *, losses_only: bool
+) -> list[tuple[int, Event, int]]:
+    """Return (step, event, row) of events whose step no rank has reported the end of yet.
 
-
-def _ahead(window: JobWindow, steps: Steps, marks: Sequence[Event]) -> list[tuple[int, Event, int]]:
-    """Return (step, event, row) of events whose step no rank has reported the end of yet."""
+    Under loss scaling a bad gradient says nothing before its step has said what the scale did.
+    """
     newest = int(steps.index[-1]) if len(steps.index) else -1
     found = []
     for event in marks:
         step, rank = event.attributes.get("step"), event.attributes.get("rank")
-        row = window.row_of(rank) if isinstance(rank, int) else None
-        own = event.attributes.get("what", "loss") in _OWN_WORDS
-        if row is not None and own and isinstance(step, int) and step > newest:
+        what = str(event.attributes.get("what", "loss"))
+        if not isinstance(step, int) or step <= newest or not isinstance(rank, int):
+            continue
+        row = window.row_of(rank)
+        if row is not None and what in (("loss",) if losses_only else _WORDS):
             found.append((step, event, row))
     return found
 
 
 def _when(steps: Steps, column: int, marks: Sequence[Event]) -> float:
     valid = steps.at[:, column]
-    at = float(valid[np.isfinite(valid)].min())
+    at = float(valid[np.isfinite(valid)].min(initial=np.inf))
     named = [e.at for e in marks if e.attributes.get("step") == int(steps.index[column])]
     return min([at, *named])
+
+
+def _truncated(window: JobWindow) -> bool:
+    """Tell whether the window has lost the attempt's first steps."""
+    steps = window.steps
+    begun = steps.at[:, 0]
+    begun = begun[np.isfinite(begun)]
+    if np.isfinite(window.attempt_started_at) and len(begun):
+        ends = steps.at[np.isfinite(steps.at)]
+        usual = (float(ends.max()) - float(begun.min())) / max(len(steps.index) - 1, 1)
+        return float(begun.min()) - window.attempt_started_at > 600.0 + 20 * usual
+    return int(steps.index[0]) > 0 and len(steps.index) > 500

@@ -7,10 +7,11 @@ import numpy as np
 
 from ..vocabulary.findings import Finding
 from . import own_time
+from .contract import Detector
 from .window import Floats, JobWindow, Steps
 
 
-class SlowSteps:
+class SlowSteps(Detector):
     """Compare the newest steps with this job's own healthy ones.
 
     The median duration of the newest steps stands against the fast side of the window's blocks of

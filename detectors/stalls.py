@@ -1,53 +1,66 @@
 """Jobs that stopped stepping, and the ranks that the others wait for."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import own_time
-from .window import Floats, JobWindow
+from . import activity, exits, own_time, stall_signs
+from .contract import Detector
+from .findings import report
+from .stall_signs import AGE, Stall
+from .window import Floats, Ints, JobWindow
 
-AGE = "training.progress.age"
-
-_COLLECTIVE = re.compile(
-    r"all_?reduce|all_?gather|reduce_?scatter|broadcast|barrier|all_?to_?all|collective|"
-    r"c10d|gloo|nccl|hccl|_engine_run_backward",
-    re.IGNORECASE,
+_STRONG = (
+    "rank.behind_enqueued",
+    "rank.behind_completed",
+    "rank.behind_step",
+    "rank.outside_collective",
+    "rank.probe_silent",
 )
-_WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECASE)
-"""Words that mean a collective only where most ranks stand at the same place: locks wait too."""
-
-_LINES = re.compile(r":\d+")
 
 
-class Stalls:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Seconds without a step from which on there is a first word, a warning, and certainty."""
+
+    first: float
+    warning: float
+    certain: float
+
+
+class Stalls(Detector):
     """Report a job none of whose ranks has finished a step for far longer than steps take.
 
-    The stall is measured in event time, up to the newest word of the job's own sources: a job
-    whose sources are all silent is over, not stalled. Then, per communication group (pipeline
-    groups left out): ranks behind in completed stopped on the device; else ranks behind in
-    enqueued stopped in the process; stacks outside any collective, last steps, silent probes and
-    idle processes are further signs.
+    The stall is measured in event time, up to the newest report of the job's own sources: a job
+    whose sources are all silent is over, not stalled. A collective that completes is progress.
+    Then, per communication group (pipeline groups left out): ranks behind in completed stopped on
+    the device; else ranks behind in enqueued stopped in the process; stacks outside any
+    collective, last steps, silent probes and idle processes are further signs.
 
-    A first word comes after `least` seconds or `steps` median steps, whichever is longer, and is
-    weak (score 1) as long as evaluation, a checkpoint or compilation may explain it: it gets
-    strong once counters or stacks point at somebody and the wait exceeds `agreed`, or the wait is
-    beyond `beyond` times the longest the job has shown, and beyond `surely`.
+    What it is called depends on who works. A rank that the others wait for and that does nothing
+    is stuck: a first word after `least` seconds or `steps` median steps, a warning after 15 s,
+    certain after `agreed`. Everybody waiting inside a collective that does not complete is a hang
+    of the transport: a warning after 30 s, certain after `surely`. A rank that the others wait for
+    and that computes, saves or evaluates, and devices that calculate, explain the pause: nothing
+    is said until it exceeds what a pause may take. Where nothing can tell, it stays a first word
+    (score 1) until the wait is beyond `beyond` times the longest the job has survived, and is not
+    certain before the collective time-out.
 
     Parameters
     ----------
     least, steps : the first word.
-    agreed : seconds after which agreement of the counters makes it certain.
-    surely : seconds after which a wait beyond anything shown is certain without agreement.
+    agreed : seconds after which a named rank that does nothing makes it certain.
+    surely : seconds after which a wait of everybody in one collective is certain.
     beyond : factor over the longest gap between steps that the job has shown.
     phases : factor on every limit while a rank says it evaluates or writes a checkpoint.
+    pause : seconds that a first pause may take where it may be an evaluation or a checkpoint.
 
     Examples
     --------
-    The last step ends 60 s after the start, the probes speak on, and rank 2 has not launched the
+    The last step ends 60 s after the start, the probes report on, and rank 2 has not launched the
     collective that its peers wait in.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
@@ -63,23 +76,17 @@ class Stalls:
     job.stalled job example 60.0 3.0
     rank.behind_enqueued rank 2 on host-1 60.0 3.0
 
-    Fails to name a rank where no counters, stacks or activity are reported; start-up (before the
-    second step) is another detector's.
+    Fails to name a rank where no counters, stacks or activity are reported. Cannot see that a rank
+    which burns its CPU outside any collective is stuck and not at work, nor that a rank which
+    writes to a hung file system is not: both are first words until the limits above. Start-up
+    (before the second step) is another detector's.
 
     References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
     8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
     """
 
-    name = "stalls"
-    kinds = (
-        "job.stalled",
-        "rank.behind_enqueued",
-        "rank.behind_completed",
-        "rank.behind_step",
-        "rank.outside_collective",
-        "rank.probe_silent",
-        "rank.idle_process",
-    )
+    name = stall_signs.DETECTOR
+    kinds = ("job.stalled", *_STRONG, "rank.idle_process")
 
     def __init__(
         self,
@@ -90,6 +97,7 @@ class Stalls:
         surely: float = 60.0,
         beyond: float = 1.5,
         phases: float = 20.0,
+        pause: float = 180.0,
     ) -> None:
         self.least = least
         self.steps = steps
@@ -97,6 +105,7 @@ class Stalls:
         self.surely = surely
         self.beyond = beyond
         self.phases = phases
+        self.pause = pause
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job and the signs on ranks; nothing while steps go on."""
@@ -104,276 +113,171 @@ class Stalls:
         ends = ends[np.isfinite(ends)]
         if len(ends) < 2:
             return []
+        newest = _newest_report(window)
+        interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
         last = float(ends.max())
         gaps = np.diff(np.maximum.accumulate(ends))
         usual = float(np.median(gaps[-200:]))
-        longest = float(gaps[2:].max()) if len(gaps) > 2 else usual
-        # A phase that ended is progress as well: the first step after it has its full time.
+        least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        if newest - last < least:
+            return []
+        # A phase that ended and a collective that completed are progress as well.
         last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
-        stalled = self._spoken(window) - last
-        limit = max(self.least, self.steps * usual)
+        last = max(last, _collectives_moved(window, last, interval))
+        stalled = newest - last
         phase = _phase(window)
-        if phase == "shutdown" or _all_ended(window):
+        if stalled < least or phase == "shutdown" or _all_ended(window):
             return []
-        if phase in ("eval", "checkpoint", "init"):
-            limit = max(limit * self.phases, self.beyond * longest)
-        if stalled < limit or self._collectives_go_on(window, last, stalled):
+        if exits.being_ended(window, last):
             return []
+        longest = max(_longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual)
+        stall = Stall(window, last, usual)
+        tops = stall_signs.stacks(stall)
         signs = [
-            *self._behind(window, last, usual),
-            *self._behind_step(window, last),
-            *self._outside(window, last),
-            *self._silent(window, last),
-            *self._idle(window, last),
+            *stall_signs.behind_in_collectives(stall),
+            *stall_signs.behind_in_steps(stall),
+            *stall_signs.outside(stall, tops),
+            *stall_signs.silent(stall),
+            *stall_signs.idle(stall),
         ]
-        agreed = any(sign.score >= 2 for sign in signs)
-        if _paused(window, last, usual):
-            # One rank may go on writing what all of them said they had written: no counter tells
-            # that from being stuck, only time does.
-            agreed, longest = False, max(longest, self.surely / self.beyond)
-        shown = self.beyond * longest
-        sure = (agreed and stalled >= max(self.agreed, 4 * usual, shown)) or (
-            stalled >= max(self.surely, 10 * usual, shown)
+        suspects = np.array(
+            sorted({row for s in signs if s.kind in _STRONG if (row := _row(window, s)) >= 0}), int
         )
-        valid = (agreed and stalled >= max(15.0, 3 * usual)) or stalled >= max(30.0, shown)
-        score = 3.0 if sure else 2.0 if valid else 1.0
-        symptom = Finding(
-            kind="job.stalled",
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.entity,
+        silent = {_row(window, s) for s in signs if s.kind == "rank.probe_silent"}
+        on_device = {_row(window, s) for s in signs if s.kind == "rank.behind_completed"}
+        limits = self._limits(stall, suspects, silent, on_device, tops, least, longest)
+        if phase in ("eval", "checkpoint", "init"):
+            first = max(least * self.phases, self.beyond * longest)
+            limits = _Limits(max(limits.first, first), limits.warning, limits.certain)
+        if stalled < limits.first:
+            return []
+        score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
+        symptom = report(
+            window,
+            self.name,
+            "job.stalled",
+            window.entity,
             onset=(last, last + usual),
+            seen=(last, last + stalled),
             magnitude=stalled,
             score=score,
-            detector=self.name,
             signal=AGE,
-            window=(last, last + stalled),
             observed=stalled,
             expected=usual,
             text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s",
+            ranks=window.ranks[suspects].tolist(),
         )
         return [symptom, *signs]
 
-    def _spoken(self, window: JobWindow) -> float:
-        """Return the newest event time of the job's own sources that live beside its steps."""
-        newest = -np.inf
-        for readings in (window.of_ranks(AGE), window.of_ranks("training.rank.info")):
-            newest = max(newest, _newest(readings.at))
-        for metric in ("process.cpu.utilization", "process.cpu.wait", "process.memory.usage"):
-            found = window.rank_readings.get(metric)
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the next probe or host would count as silent."""
+        if _all_ended(window):
+            return np.inf
+        interval = stall_signs.host_interval(window)
+        due = np.concatenate(
+            [
+                window.last_received + np.maximum(stall_signs.SILENT_SECONDS, 2.5 * interval),
+                window.host_last_received + stall_signs.RECEIVED_SECONDS,
+            ]
+        )
+        later = due[np.isfinite(due) & (due > window.now)]
+        return float(later.min()) if len(later) else np.inf
+
+    def _limits(
+        self,
+        stall: Stall,
+        suspects: Ints,
+        silent: set[int],
+        on_device: set[int],
+        tops: dict[int, str],
+        least: float,
+        longest: float,
+    ) -> _Limits:
+        """Return from when on this stall counts, by who does what."""
+        window, usual = stall.window, stall.usual
+        shown = self.beyond * longest
+        timeout = max(window.collective_timeout_seconds, shown)
+        # What may be a pause of normal life, and is not yet beyond all reason.
+        pause = _Limits(max(least, shown), max(self.pause, 10 * usual, shown), timeout)
+        if _paused(window, stall.last, usual):
+            # One rank may go on writing what all of them said they had written: no counter tells
+            # that from being stuck, only time does.
+            certain = max(self.surely, shown)
+            return _Limits(least, certain, certain)
+        done = activity.since(window, stall.last)
+        saving = stall_signs.pausing(tops)
+        if len(suspects):
+            # A device that hangs leaves its process spinning; a process that hangs does neither.
+            busy = done.busy | (np.nan_to_num(done.cpu) > activity.BUSY[1])
+            at_work = done.works | (busy & ~np.isin(np.arange(len(busy)), list(on_device)))
+            at_work[saving] = True
+            at_work[list(silent)] = False
+            if at_work[suspects].any():
+                return _Limits(pause.warning, pause.warning, timeout)
+            if done.pending[suspects].all():
+                return pause
+            idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
+            survived = 0.0 if set(suspects.tolist()) <= silent else shown
+            warning = max(15.0, 3 * usual, 0.0 if idle else survived)
+            return _Limits(least, warning, max(self.agreed, 4 * usual, survived))
+        if saving or done.works.any():
+            return _Limits(timeout, 2 * timeout, 3 * timeout)
+        if _all_wait(stall) and not done.busy.any():
+            certain = max(self.surely, 10 * usual, shown)
+            return _Limits(least, max(30.0, shown), certain)
+        if done.busy.any():
+            return _Limits(pause.warning, timeout, 2 * timeout)
+        return pause
+
+
+def _row(window: JobWindow, sign: Finding) -> int:
+    row = window.row_of(int(sign.entity.id))
+    return -1 if row is None else row
+
+
+def _longest(window: JobWindow) -> float:
+    """Return the longest gap between steps that the job has survived in this attempt, if known."""
+    return float(getattr(getattr(window, "baselines", None), "longest_gap", 0.0) or 0.0)
+
+
+def _newest_report(window: JobWindow) -> float:
+    """Return the newest event time of the job's own sources that live beside its steps."""
+    newest = -np.inf
+    for metric in (AGE, "training.rank.info", activity.CPU, "process.cpu.wait",
+                   "process.memory.usage"):  # fmt: skip
+        found = window.rank_readings.get(metric)
+        if found is not None:
+            newest = max(newest, _newest(found.at))
+    for group in window.groups:
+        newest = max(newest, float(np.max(group.at, initial=-np.inf)))
+    if newest == -np.inf:
+        for metric in ("system.cpu.utilization", "system.memory.usage"):
+            found = window.host_readings.get(metric)
             if found is not None:
                 newest = max(newest, _newest(found.at))
-        for group in window.groups:
-            newest = max(newest, float(np.max(group.at, initial=-np.inf)))
-        if newest == -np.inf:
-            for metric in ("system.cpu.utilization", "system.memory.usage"):
-                found = window.host_readings.get(metric)
-                if found is not None:
-                    newest = max(newest, _newest(found.at))
-        return newest
-
-    def _collectives_go_on(self, window: JobWindow, last: float, stalled: float) -> bool:
-        """Tell whether ranks still complete collectives: they evaluate, and no step ends."""
-        moved = [float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups]
-        newest = [float(np.max(g.at, initial=-np.inf)) for g in window.groups]
-        if not moved:
-            return False
-        # A move is seen up to one reporting period late.
-        return max(moved) > last + 12.0 and max(newest) - max(moved) < 0.5 * stalled < 300.0
-
-    def _sign(
-        self,
-        window: JobWindow,
-        row: int,
-        kind: str,
-        signal: str,
-        onset: float,
-        seen: float | str,
-        usual: float | str,
-        score: float,
-        text: str,
-    ) -> Finding:
-        return Finding(
-            kind=kind,
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.rank_entity(row),
-            onset=(onset, onset),
-            magnitude=score,
-            score=score,
-            detector=self.name,
-            signal=signal,
-            window=(onset, window.now),
-            observed=seen,
-            expected=usual,
-            text=text,
-        )
-
-    def _behind(self, window: JobWindow, last: float, usual: float) -> list[Finding]:
-        """Return ranks behind in a group's counters, as reported after the stall began."""
-        found: dict[int, Finding] = {}
-        for group in window.groups:
-            fresh = group.at > last + min(usual, 2.0)
-            if group.kind == "pp" or fresh.sum() < 2:
-                continue
-            for name, kind, valid in (
-                ("completed", "rank.behind_completed", group.completed),
-                ("enqueued", "rank.behind_enqueued", group.enqueued),
-            ):
-                rows, best = _lowest(valid, fresh)
-                for member in rows:
-                    row = int(group.rows[member])
-                    found.setdefault(
-                        row,
-                        self._sign(
-                            window,
-                            row,
-                            kind,
-                            f"collective.{name}",
-                            last,
-                            float(valid[member]),
-                            best,
-                            3.0,
-                            f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
-                            f"collectives of group {group.name}, its peers {best:.0f}",
-                        ),
-                    )
-                if rows:
-                    break
-        return list(found.values())
-
-    def _behind_step(self, window: JobWindow, last: float) -> list[Finding]:
-        at = window.steps.at
-        valid = np.isfinite(at)
-        newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
-        behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))
-        if not 0 < len(behind) <= max(1, len(newest) // 3):
-            return []
-        index = window.steps.index
-        return [
-            self._sign(
-                window,
-                int(row),
-                "rank.behind_step",
-                "training.step",
-                last,
-                float(index[newest[row]]),
-                float(index[newest.max()]),
-                2.0,
-                f"rank {int(window.ranks[row])} ended step {int(index[newest[row]])} last, its "
-                f"peers step {int(index[newest.max()])}",
-            )
-            for row in behind
-        ]
-
-    def _outside(self, window: JobWindow, last: float) -> list[Finding]:
-        """Return ranks whose stack is outside any collective while most others are inside one."""
-        stacks: dict[int, str] = {}
-        for event in window.events:
-            rank = event.attributes.get("rank")
-            row = window.row_of(rank) if isinstance(rank, int) else None
-            if event.name == "process.stack" and row is not None and event.at > last:
-                stacks[row] = str(event.attributes.get("text", ""))
-        tops = {row: _top(text) for row, text in stacks.items()}
-        places = Counter(_LINES.sub("", top) for top in tops.values())
-        usual, count = places.most_common(1)[0] if places else ("", 0)
-        shared = usual if count > len(stacks) / 2 else ""
-        inside = {
-            row: bool(_COLLECTIVE.search(top))
-            or (_LINES.sub("", top) == shared and bool(_WAITING.search(top)))
-            for row, top in tops.items()
-        }
-        outside = [row for row, waits in inside.items() if not waits]
-        if len(inside) < 2 or not 0 < len(outside) < len(inside) / 2 + 0.5:
-            return []
-        return [
-            self._sign(
-                window,
-                row,
-                "rank.outside_collective",
-                "process.stack",
-                last,
-                tops[row][:200],
-                "inside a collective",
-                2.5,
-                f"rank {int(window.ranks[row])} is outside any collective, its peers wait in one",
-            )
-            for row in outside
-        ]
-
-    def _silent(self, window: JobWindow, last: float) -> list[Finding]:
-        """Return ranks whose probe fell silent while their host and most other probes speak."""
-        silence = window.now - window.last_received
-        speaking = np.isfinite(silence) & (silence < 8.0)
-        host_silence = (
-            np.where(
-                window.host_of >= 0, window.now - window.host_last_received[window.host_of], np.inf
-            )
-            if len(window.hosts)
-            else np.full(len(silence), np.inf)
-        )
-        quiet = np.flatnonzero((silence > 12.0) & (host_silence < 8.0) & np.isfinite(silence))
-        if not 0 < len(quiet) <= speaking.sum():
-            return []
-        return [
-            self._sign(
-                window,
-                int(row),
-                "rank.probe_silent",
-                AGE,
-                last,
-                float(silence[row]),
-                5.0,
-                2.0,
-                f"the probe of rank {int(window.ranks[row])} has been silent for "
-                f"{silence[row]:.0f} s while its host speaks",
-            )
-            for row in quiet
-        ]
-
-    def _idle(self, window: JobWindow, last: float) -> list[Finding]:
-        """Return the few ranks whose process or device is far less, or more, busy than the rest."""
-        found: dict[int, Finding] = {}
-        for metric in ("hw.gpu.utilization", "process.cpu.utilization"):
-            readings = window.rank_readings.get(metric)
-            if readings is None:
-                continue
-            busy = np.minimum(readings.mean(last + 5.0, np.inf), 2.0)
-            valid = np.flatnonzero(np.isfinite(busy))
-            if len(valid) < 3:
-                continue
-            usual = float(np.median(busy[valid]))
-            spread = float(np.median(np.abs(busy[valid] - usual)))
-            odd = valid[np.abs(busy[valid] - usual) > max(0.4, 6 * spread)]
-            if not 0 < len(odd) <= max(1, len(valid) // 4):
-                continue
-            for row in odd:
-                found.setdefault(
-                    int(row),
-                    self._sign(
-                        window,
-                        int(row),
-                        "rank.idle_process",
-                        metric,
-                        last,
-                        float(busy[row]),
-                        usual,
-                        1.5,
-                        f"rank {int(window.ranks[row])}: {metric} {busy[row]:.2g} during the "
-                        f"stall, its peers {usual:.2g}",
-                    ),
-                )
-        return list(found.values())
+    return newest
 
 
-def _lowest(valid: Floats, fresh: np.ndarray) -> tuple[list[int], float]:
-    """Return the members that are behind, and where the others are; nobody if most are behind."""
-    known = np.flatnonzero(np.isfinite(valid) & fresh)
-    if len(known) < 2:
-        return [], 0.0
-    best = float(valid[known].max())
-    behind = [int(member) for member in known if valid[member] < best]
-    return (behind, best) if len(behind) <= len(known) / 2 else ([], best)
+def _collectives_moved(window: JobWindow, last: float, interval: float) -> float:
+    """Return when collectives were last seen to complete after the last step; -inf if never.
+
+    The step's own collectives are seen up to two reporting periods late.
+    """
+    moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
+                default=-np.inf)  # fmt: skip
+    return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
+
+
+def _all_wait(stall: Stall) -> bool:
+    """Tell whether every member of a group has launched a collective that has not completed."""
+    for group in stall.window.groups:
+        fresh = group.at > stall.last + min(stall.usual, 2.0)
+        known = fresh & np.isfinite(group.enqueued) & np.isfinite(group.completed)
+        if group.kind == "pp" or known.sum() < 2 or known.sum() < len(group.rows):
+            continue
+        if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
+            return True
+    return False
 
 
 def _newest(at: Floats) -> float:
@@ -413,11 +317,3 @@ def _all_ended(window: JobWindow) -> bool:
         event.attributes.get("rank") for event in window.events if event.name == "process.exit"
     }
     return bool(len(window.ranks)) and set(window.ranks.tolist()) <= ended
-
-
-def _top(text: str) -> str:
-    """Return the innermost frames of a stack, whichever way round it is written."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if lines and ("most recent call first" in lines[0].lower()):
-        return " ".join(lines[1:5])
-    return " ".join(lines[-4:])

@@ -6,10 +6,11 @@ import numpy as np
 
 from ..vocabulary.findings import Finding
 from . import own_time
+from .contract import Detector
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
 
-class Stragglers:
+class Stragglers(Detector):
     """Name the ranks that a synchronous job waits for.
 
     Own time (see own_time.py) of the newest steps over the healthy quantile of peers with the same

@@ -6,17 +6,17 @@ of host clocks. The collector fills these; a test can fill them by hand in a few
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..vocabulary.entities import Entity
 from ..vocabulary.entities import gpu as gpu_entity
-from ..vocabulary.entities import host as host_entity
-from ..vocabulary.entities import job as job_entity
 from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
+from ..vocabulary.topology import Placement, Topology
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +42,10 @@ class Steps:
 
     def has(self, name: str) -> bool:
         """Tell whether anybody reports this plane."""
-        return name in self.planes and bool(np.isfinite(self.planes[name]).any())
+        plane = self.planes.get(name)
+        if plane is None:
+            return False
+        return bool(np.isfinite(plane[:, -4:]).any() or np.isfinite(plane).any())
 
     def last(self, count: int) -> "Steps":
         """Return the newest `count` steps."""
@@ -53,15 +56,48 @@ class Steps:
         return Steps(self.index[cut:], self.at[:, cut:], planes)
 
 
-@dataclass(frozen=True, slots=True)
 class Readings:
-    """Periodic values, a ring a row: neither aligned over rows nor sorted within one.
+    """Periodic values: neither aligned over rows nor sorted within one, NaN where there is none.
 
-    at, value: [rows, readings]. Rows are ranks or hosts, as the asker chose.
+    at, value: [rows, readings]. Rows are ranks or hosts, as the asker chose. Ask for the newest
+    ones where these are enough: at a hundred thousand ranks the whole is large.
     """
 
-    at: Floats
-    value: Floats
+    def __init__(self, at: Floats, value: Floats) -> None:
+        self._at = at
+        self._value = value
+
+    def __repr__(self) -> str:
+        """Return all of it, as arrays write themselves."""
+        return f"Readings(at={self.at!r}, value={self.value!r})"
+
+    @property
+    def at(self) -> Floats:
+        """Return [rows, readings], the times of all readings."""
+        return self._at
+
+    @property
+    def value(self) -> Floats:
+        """Return [rows, readings], the values of all readings."""
+        return self._value
+
+    def between(self, start: float, end: float) -> "Readings":
+        """Return readings that hold all those in [start, end], and perhaps others."""
+        del start, end
+        return self
+
+    def newest(self, seconds: float) -> "Readings":
+        """Return the readings of the newest `seconds`, counted from the newest of all rows."""
+        return self.between(self.newest_at() - seconds, np.inf)
+
+    def newest_at(self) -> float:
+        """Return the time of the newest reading of all, -inf where there is none."""
+        return float(np.max(self.at, initial=-np.inf, where=~np.isnan(self.at)))
+
+    def history(self) -> "Readings":
+        """Return the thinned past: means over longer times, oldest first."""
+        empty = np.full((len(self.at), 0), np.nan)
+        return Readings(empty, empty)
 
     def latest(self) -> tuple[Floats, Floats]:
         """Return (value, at), each [rows], of the newest reading of every row."""
@@ -74,9 +110,10 @@ class Readings:
 
     def mean(self, start: float, end: float) -> Floats:
         """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
-        inside = (self.at > start) & (self.at <= end) & np.isfinite(self.value)
+        found = self.between(start, end)
+        inside = (found.at > start) & (found.at <= end) & np.isfinite(found.value)
         count = inside.sum(axis=1)
-        total = np.where(inside, self.value, 0.0).sum(axis=1)
+        total = np.where(inside, found.value, 0.0).sum(axis=1)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def rate(self, start: float, end: float) -> Floats:
@@ -85,11 +122,12 @@ class Readings:
         A counter that went backwards began again: only its growth since then counts. NaN where
         fewer than two readings fall inside.
         """
-        inside = (self.at >= start) & (self.at <= end) & np.isfinite(self.value)
-        at = np.where(inside, self.at, np.inf)
+        found = self.between(start, end)
+        inside = (found.at >= start) & (found.at <= end) & np.isfinite(found.value)
+        at = np.where(inside, found.at, np.inf)
         order = np.argsort(at, axis=1, kind="stable")
         rows = np.arange(len(at))[:, None]
-        at, value = at[rows, order], self.value[rows, order]
+        at, value = at[rows, order], found.value[rows, order]
         valid = np.isfinite(at)
         both = valid[:, 1:] & valid[:, :-1]
         growth = np.where(both, np.diff(np.where(valid, value, 0.0), axis=1), 0.0)
@@ -98,6 +136,13 @@ class Readings:
         seconds = np.where(both, np.diff(np.where(valid, at, 0.0), axis=1), 0.0).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(seconds > 0, growth.sum(axis=1) / seconds, np.nan)
+
+    def period(self) -> float:
+        """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
+        rows = np.linspace(0, len(self.at) - 1, min(len(self.at), 256)).astype(np.int64)
+        gaps = np.diff(np.sort(self.at[rows], axis=1), axis=1)
+        gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+        return float(np.median(gaps)) if len(gaps) else 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +161,16 @@ class Group:
     changed_at: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobWindow:
     """One job attempt at one moment.
 
     ranks: [rows] global rank of each row. host_of: [rows] index into hosts, -1 where unknown.
     last_received: [rows] when the rank's own process last reported; host_last_received,
     host_interval: [hosts] when a host last reported and how often it does (both by the clock that
-    `now` comes from).
+    `now` comes from). attempt_started_at: when its processes started, else its first data; -inf
+    where unknown. host_announced: [hosts] the agent announced its own shutdown, empty where nobody
+    can tell. placed: the topology, where the collector has made it.
     """
 
     job: Job
@@ -146,11 +193,37 @@ class JobWindow:
     groups: Sequence[Group] = ()
     events: Sequence[Event] = ()
     clock_skew: float = 0.0
+    attempt_started_at: float = float("-inf")
+    host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    collective_timeout_seconds: float = 600.0
+    placed: Topology | None = None
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Return what runs where; made of the arrays where the collector gave none."""
+        if self.placed is not None:
+            return self.placed
+        return Topology(
+            self.job,
+            attempt=self.attempt,
+            cluster=self.cluster,
+            world_size=self.world_size,
+            hosts=self.hosts,
+            placements=[
+                Placement(
+                    int(rank),
+                    self.host_name(row) or "",
+                    pid=int(self.pids[row]) if self.pids[row] >= 0 else None,
+                    hw_id=self.hw_ids[row],
+                )
+                for row, rank in enumerate(self.ranks)
+            ],
+        )
 
     @property
     def entity(self) -> Entity:
         """Return the job."""
-        return job_entity(self.job, tuple(int(rank) for rank in self.ranks))
+        return self.topology.job_entity
 
     def rank_entity(self, row: int) -> Entity:
         """Return the rank of a row, with its host where known."""
@@ -163,8 +236,7 @@ class JobWindow:
 
     def host_entity(self, index: int) -> Entity:
         """Return a host with the ranks of this job that run on it."""
-        rows = np.flatnonzero(self.host_of == index)
-        return host_entity(self.hosts[index], tuple(int(self.ranks[row]) for row in rows))
+        return self.topology.host_entity(self.hosts[index])
 
     def gpu_entity(self, row: int) -> Entity | None:
         """Return the device of a row, None where unknown."""
@@ -182,8 +254,7 @@ class JobWindow:
 
     def row_of(self, rank: int) -> int | None:
         """Return the row of a global rank, None where the window has none."""
-        found = np.flatnonzero(self.ranks == rank)
-        return int(found[0]) if len(found) else None
+        return self.topology.row(rank)
 
 
 def _nothing(rows: int) -> Readings:

@@ -1,6 +1,6 @@
 """`python -m rankscope.probe train.py ...`: a job with the probe attached, its code unchanged.
 
-Also `-m package.module ...` in the script's place, and under torchrun: `torchrun ... -m
+Also `-m package.module ...` instead of a script, and under torchrun: `torchrun ... -m
 rankscope.probe train.py ...`. The same as RANKSCOPE_PROBE=1 where the wheel's start-up line is
 not installed; RANKSCOPE_PROBE=0 wins over it.
 """

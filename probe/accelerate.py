@@ -2,17 +2,18 @@
 
     accelerator = Accelerator(log_with=[RankscopeTracker()])
 
-Derives from accelerate.tracking.GeneralTracker where the job has imported it, and from nothing
-otherwise. Tested here with a small stand-in that calls the same methods in the same order.
+`RankscopeTracker` derives from accelerate.tracking.GeneralTracker. It is made when it is first
+asked for, so this module can be imported before Accelerate or without it; asking for the class
+imports Accelerate. Without the library the class can still be made and attaches, and prints that
+no Accelerator will take it.
 """
 
-import sys
 from typing import Any
 
-from .attaching import attach
+from .callbacks import Callbacks, guarded, lazily
 
-_library: Any = sys.modules.get("accelerate.tracking")
-_Base: Any = getattr(_library, "GeneralTracker", object)
+__all__ = ["RankscopeTracker"]
+
 _LOGGED = {
     "loss": "loss",
     "train_loss": "loss",
@@ -23,11 +24,12 @@ _LOGGED = {
 }
 
 
-class RankscopeTracker(_Base):  # type: ignore[misc]  # the base is known only where it is installed
+class _Hooks(Callbacks):
     """Attaches when it is made, on every rank, and records the values that the loop logs.
 
     `step` of `log` is ignored: loops log every so many updates, and the probe counts updates.
-    Keyword arguments are those of `rankscope.probe.attach`.
+    Evaluations and saves are the loop's own: `tracker.tracker` is the watch, with `evaluation()`
+    and `checkpoint()`. Keyword arguments are those of `rankscope.probe.attach`. No method raises.
     """
 
     name = "rankscope"
@@ -36,8 +38,10 @@ class RankscopeTracker(_Base):  # type: ignore[misc]  # the base is known only w
     """Every rank is watched, not rank 0 alone."""
 
     def __init__(self, run_name: str | None = None, **attaching: Any) -> None:
-        said: dict[str, Any] = {"framework": "accelerate", "job": run_name, **attaching}
-        self._watch = attach(**said)
+        super().__init__(**{"framework": "accelerate", "job": run_name, **attaching})
+        self._attach()
+        # Accelerator.backward divides the loss of each micro-batch: they add up to the step's.
+        self._watch.losses_add_up = True
 
     @property
     def tracker(self) -> Any:
@@ -47,16 +51,25 @@ class RankscopeTracker(_Base):  # type: ignore[misc]  # the base is known only w
     def start(self) -> None:
         """Do nothing: the probe is attached already."""
 
-    def store_init_configuration(self, values: dict[str, Any]) -> None:
+    def store_init_configuration(self, values: Any) -> None:
         """Ignore the configuration: it may hold what nobody should read."""
 
-    def log(self, values: object, step: int | None = None, **more: Any) -> None:  # noqa: ARG002
-        """Record what is known by name: loss, grad_norm, learning rate, tokens."""
-        if not isinstance(values, dict):
-            return
-        known = {_LOGGED[key]: value for key, value in values.items() if key in _LOGGED}
-        self._watch.record(**known)
+    @guarded
+    def log(self, values: Any, step: int | None = None, **more: Any) -> None:  # noqa: ARG002
+        """Record what has a known name: loss, grad_norm, learning rate, tokens."""
+        if isinstance(values, dict):
+            known = {_LOGGED[key]: value for key, value in values.items() if key in _LOGGED}
+            self._watch.record(**known)
 
+    @guarded
     def finish(self) -> None:
-        """Detach."""
+        """Detach; the watch stays, and does nothing more."""
         self._watch.detach()
+
+
+RankscopeTracker: type[Any]
+"""The tracker; arguments are a run name, which is the job id, and those of `attach`."""
+
+__getattr__ = lazily(
+    globals(), "RankscopeTracker", _Hooks, [("accelerate.tracking", "GeneralTracker")]
+)

@@ -1,4 +1,4 @@
-"""Putting the probe together in one process, once, and taking it away again."""
+"""Assembling the probe in one process, once, and removing it again."""
 
 import atexit
 import os
@@ -6,25 +6,26 @@ import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
+from .agent_socket import AgentSocket
 from .collectives import Collectives
 from .crashes import Crashes
-from .flight import Flight
+from .flight_recorder import FlightRecorder
+from .heartbeat import Heartbeat
 from .identity import identify
 from .importing import when_imported
-from .line import Line
 from .pauses import Pauses
-from .places import Places
-from .pulse import Pulse
+from .placement import Placement
 from .sender import Sender
 from .silent import SilentWatch
+from .start_time import start_time
 from .timeline import Timeline
-from .torch_guest import TorchGuest
+from .torch_hooks import TorchHooks
 from .watch import Watch
 
 _OFF = {"0", "off", "false", "no"}
 
-_here: tuple[int, Watch, TorchGuest] | None = None
-"""The pid, watch and guest of this process: a second attach gets the same, a fork starts anew."""
+_attached: tuple[int, Watch, TorchHooks] | None = None
+"""Pid, watch and hooks of this process: a second attach gets the same, a fork starts anew."""
 
 
 def attach(
@@ -45,19 +46,19 @@ def attach(
 ) -> Watch | SilentWatch:
     """Watch this process from now on, and return the watch.
 
-    Every argument is optional. `model` and `optimizer` are the job's own; who the process is
-    comes from the launcher's environment variables where it is not said; `dp tp pp ep` are this
-    rank's indices in the parallel layout. Never raises: where the probe cannot live, the watch
-    that comes back does nothing.
+    Every argument is optional. `model` and `optimizer` are the job's own; job, attempt and rank
+    come from the launcher's environment variables where no argument gives them; `dp tp pp ep` are
+    this rank's indices in the parallel layout. Never raises: where the probe cannot start, it
+    prints why on stderr and returns a watch that does nothing.
     """
-    global _here  # noqa: PLW0603  one watch a process
+    global _attached  # noqa: PLW0603  one watch a process
     if environ.get("RANKSCOPE_PROBE", "").strip().lower() in _OFF:
         return SilentWatch()
     try:
-        if _here is not None and _here[0] == os.getpid():
-            _here[2].meet(model, optimizer)
-            return _here[1]
-        places = Places(
+        if _attached is not None and _attached[0] == os.getpid():
+            _attached[2].use(model, optimizer)
+            return _attached[1]
+        placement = Placement(
             identify(
                 environ,
                 job=job,
@@ -68,53 +69,62 @@ def attach(
             ),
             {"framework": framework, "dp": dp, "tp": tp, "pp": pp, "ep": ep},
         )
-        watch, guest = _assemble(places, environ)
-        guest.meet(model, optimizer)
-    except Exception as error:  # noqa: BLE001  the edge of the job: better blind than in the way
-        print(f"rankscope: the probe stays out: {error}", file=sys.stderr)  # noqa: T201
+        watch, hooks = _assemble(placement, environ)
+        hooks.use(model, optimizer)
+    except Exception as error:  # noqa: BLE001  the edge of the job: no telemetry rather than a failed job
+        print(f"rankscope: probe disabled: {error}", file=sys.stderr)  # noqa: T201
         return SilentWatch()
-    _here = (os.getpid(), watch, guest)
+    _attached = (os.getpid(), watch, hooks)
     return watch
 
 
-def _assemble(places: Places, environ: Mapping[str, str]) -> tuple[Watch, TorchGuest]:
+def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, TorchHooks]:
     timeline = Timeline()
-    collectives = Collectives(timeline, places.identity)
-    pulse = Pulse(places=places, sources=(collectives, Flight()))
-    sender = Sender(line=Line(environ), identity=places.identity, pulse=pulse)
+    collectives = Collectives(timeline, placement.identity)
+    heartbeat = Heartbeat(placement=placement, sources=(collectives, FlightRecorder()))
+    sender = Sender(
+        agent=AgentSocket(environ),
+        identity=placement.identity,
+        start_time=start_time(),
+        heartbeat=heartbeat,
+    )
     undo: list[Callable[[], object]] = []
 
     def detach() -> None:
-        global _here  # noqa: PLW0603  one watch a process
-        _here = None
+        global _attached  # noqa: PLW0603  one watch a process
+        _attached = None
         while undo:
             undo.pop()()
 
     watch = Watch(
-        timeline=timeline, sender=sender, pulse=pulse, collectives=collectives, detach=detach
+        timeline=timeline,
+        sender=sender,
+        heartbeat=heartbeat,
+        collectives=collectives,
+        detach=detach,
     )
-    pulse.phases = watch.phases
-    guest = TorchGuest(watch=watch, timeline=timeline, places=places)
-    crashes = Crashes(watch.say, sender.flush)
+    heartbeat.phases = watch.phases
+    hooks = TorchHooks(watch=watch, timeline=timeline, placement=placement)
+    crashes = Crashes(watch.emit, sender.flush)
     pauses = Pauses(timeline)
 
-    def farewell() -> None:
+    def shut_down() -> None:
         if not crashes.seen:
             watch.phase("shutdown")
         sender.close()
 
-    def torch_is_here(module: ModuleType) -> None:
-        guest.enter(module)
+    def torch_imported(module: ModuleType) -> None:
+        hooks.install(module)
 
     sender.start()
-    undo.append(farewell)
+    undo.append(shut_down)
     watch.phase("init")
     crashes.install()
     undo.append(crashes.remove)
     pauses.install()
     undo.append(pauses.remove)
-    undo.append(guest.leave)
-    undo.append(when_imported("torch", torch_is_here))
+    undo.append(hooks.remove)
+    undo.append(when_imported("torch", torch_imported))
     atexit.register(watch.detach)
     undo.append(lambda: atexit.unregister(watch.detach))
-    return watch, guest
+    return watch, hooks

@@ -4,7 +4,7 @@ The wheel brings `rankscope_probe.pth`, a line that Python runs at every start a
 one environment variable; where it is not installed (an editable install, a zip), `python -m
 rankscope.probe script.py` does the same. Waiting for an optimizer keeps the probe out of every
 process that does not train: launchers, data loader workers, pip. A trainer without torch attaches
-by its own line.
+by its own call.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 from .attaching import attach
 from .importing import when_imported
-from .patches import BowOutError, Function, Patches
+from .patches import Function, Patches, UnsupportedError
 
 _ON = {"1", "on", "true", "yes"}
 
@@ -26,7 +26,7 @@ def arm() -> None:
     try:
         when_imported("torch", _wait_for_optimizer)
     except Exception as error:  # noqa: BLE001  the edge of somebody's interpreter
-        print(f"rankscope: the probe stays out: {error}", file=sys.stderr)  # noqa: T201
+        print(f"rankscope: probe disabled: {error}", file=sys.stderr)  # noqa: T201
 
 
 def _wait_for_optimizer(torch: ModuleType) -> None:
@@ -43,5 +43,5 @@ def _wait_for_optimizer(torch: ModuleType) -> None:
     try:
         # Replaced until the first call only: torch has no hook on an optimizer being made.
         patches.replace(torch.optim.Optimizer, "__init__", attaching)
-    except (BowOutError, AttributeError) as error:
-        print(f"rankscope: the probe stays out: {error}", file=sys.stderr)  # noqa: T201
+    except (UnsupportedError, AttributeError) as error:
+        print(f"rankscope: probe disabled: {error}", file=sys.stderr)  # noqa: T201

@@ -12,10 +12,11 @@ from types import TracebackType
 from ..vocabulary.samples import Sample, Scalar, attributes
 from . import groups
 from .identity import Identity
+from .timeline import Span as StepPart
 from .timeline import Timeline
 
 _KEPT = 4096
-"""Durations kept between two reports; a busier interval is told by its first ones."""
+"""Durations kept between two reports; a busier interval is described by its first ones."""
 
 
 class Collectives:
@@ -49,27 +50,27 @@ class Collectives:
             ("collective.completed", self.completed),
         ):
             for group, count in tuple(counts.items()):
-                said = attributes({"rank": rank, "group": group, "source": "probe"})
-                found.append(Sample(metric, float(count), at, said))
+                labels = attributes({"rank": rank, "group": group, "source": "probe"})
+                found.append(Sample(metric, float(count), at, labels))
         interval, self.interval = self.interval, {}
         for (group, op), seen in interval.items():
             pairs: dict[str, Scalar] = {"rank": rank, "group": group, "op": op, "source": "probe"}
-            said = attributes(pairs)
+            labels = attributes(pairs)
             seconds = [duration for duration, _size in seen]
             found += [
-                Sample("collective.count", float(len(seen)), at, said),
-                Sample("collective.duration", statistics.median(seconds), at, said),
-                Sample("collective.duration.max", max(seconds), at, said),
+                Sample("collective.count", float(len(seen)), at, labels),
+                Sample("collective.duration", statistics.median(seconds), at, labels),
+                Sample("collective.duration.max", max(seconds), at, labels),
             ]
             if size := sum(size for _duration, size in seen):
-                found.append(Sample("collective.size", float(size), at, said))
+                found.append(Sample("collective.size", float(size), at, labels))
         return found
 
 
 class Span:
     """One collective: enqueued on entry, completed on a clean exit."""
 
-    __slots__ = ("_began", "_group", "_of", "_op", "_size")
+    __slots__ = ("_began", "_group", "_of", "_op", "_part", "_size")
 
     def __init__(self, of: Collectives, op: str, group: str, size_bytes: int) -> None:
         self._of = of
@@ -77,10 +78,12 @@ class Span:
         self._group = group
         self._size = size_bytes
         self._began = 0.0
+        self._part: StepPart | None = None
 
     def __enter__(self) -> None:
         enqueued = self._of.enqueued
         enqueued[self._group] = enqueued.get(self._group, 0) + 1
+        self._part = StepPart(self._of.timeline.open)
         self._began = time.perf_counter()
 
     def __exit__(
@@ -94,9 +97,9 @@ class Span:
         of = self._of
         seconds = time.perf_counter() - self._began
         of.completed[self._group] = of.completed.get(self._group, 0) + 1
-        step = of.timeline.open
-        step.comm += seconds
-        step.comm_known = step.exact = True
+        if self._part is not None:
+            of.timeline.waited_for_peers(self._part)
+            of.timeline.open.exact = True
         kept = of.interval.setdefault((self._group, self._op), [])
         if len(kept) < _KEPT:
             kept.append((seconds, self._size))

@@ -1,4 +1,4 @@
-"""Last words: what an uncaught exception was, said before the interpreter dies of it.
+"""Uncaught exceptions, reported as `log.fault` before the interpreter exits.
 
 Chains to the hooks that were there; prints nothing, and changes neither output nor exit code.
 """
@@ -24,7 +24,7 @@ _CASCADE = (
     "application timeout caused pair closure",
     "watchdog caught collective operation timeout",
 )
-"""Lower case. What a rank says that lost its peer, rather than what the peer died of."""
+"""Lower case. Errors of a rank that lost its peer, rather than of the peer that failed first."""
 
 _LONGEST = 2000
 _SECRET = re.compile(
@@ -38,20 +38,20 @@ _SECRET = re.compile(
 class Crashes:
     """Sends `log.fault` for uncaught exceptions; `flush` waits briefly until it is sent."""
 
-    def __init__(self, say: Callable[..., None], flush: Callable[[], None]) -> None:
-        self._say = say
+    def __init__(self, emit: Callable[..., None], flush: Callable[[], None]) -> None:
+        self._emit = emit
         self._flush = flush
         self._hook: Any = None
         self._thread_hook: Any = None
         self.seen = False
 
     def install(self) -> None:
-        """Stand before the hooks that are there."""
+        """Install both hooks, in front of those that are there."""
         self._hook, sys.excepthook = sys.excepthook, self._uncaught
         self._thread_hook, threading.excepthook = threading.excepthook, self._uncaught_in_thread
 
     def remove(self) -> None:
-        """Give the places back, unless somebody else stands before us by now."""
+        """Restore both hooks, except one that was replaced by somebody else since."""
         if sys.excepthook == self._uncaught:
             sys.excepthook = self._hook
         if threading.excepthook == self._uncaught_in_thread:
@@ -66,24 +66,24 @@ class Crashes:
         try:
             if issubclass(kind, Exception):
                 self.seen = True
-                self._tell(kind, error)
+                self._report(kind, error)
         finally:
             self._hook(kind, error, traceback)
 
-    def _uncaught_in_thread(self, said: Any) -> None:
+    def _uncaught_in_thread(self, found: Any) -> None:
         try:
-            if issubclass(said.exc_type, Exception):
-                self._tell(said.exc_type, said.exc_value)
+            if issubclass(found.exc_type, Exception):
+                self._report(found.exc_type, found.exc_value)
         finally:
-            self._thread_hook(said)
+            self._thread_hook(found)
 
-    def _tell(self, kind: type[BaseException], error: BaseException | None) -> None:
+    def _report(self, kind: type[BaseException], error: BaseException | None) -> None:
         try:
             text = without_secrets(f"{kind.__name__}: {error}"[:_LONGEST])
             role = "cascade" if is_cascade(text) else "root"
-            self._say("log.fault", signature=f"python.{kind.__name__}", role=role, text=text)
+            self._emit("log.fault", signature=f"python.{kind.__name__}", role=role, text=text)
             self._flush()
-        except Exception:  # noqa: BLE001, S110  the job is dying: its own words come next
+        except Exception:  # noqa: BLE001, S110  the job is dying: its traceback comes next
             pass
 
 
@@ -93,6 +93,6 @@ def without_secrets(text: str) -> str:
 
 
 def is_cascade(text: str) -> bool:
-    """Return whether an error says that somebody else went away first."""
-    said = text.lower()
-    return any(mark in said for mark in _CASCADE)
+    """Return whether an error is the loss of a peer that failed first."""
+    found = text.lower()
+    return any(mark in found for mark in _CASCADE)

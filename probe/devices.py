@@ -44,6 +44,8 @@ class DeviceStep:
         for name, seconds in self.elapsed.items():
             if name == "compute":
                 record.compute = seconds
+                record.own_known = True
+                record.residual = False
             elif name == "comm":
                 record.comm = seconds
                 record.comm_known = True
@@ -55,9 +57,9 @@ class DeviceStep:
                 record.loss_count += 1
             elif metric == "training.nonfinite":
                 if not value < float("inf"):  # a largest magnitude: finite, or not
-                    record.say(metric, 1.0, of=of)
-            elif (metric, of) not in record.said:
-                record.say(metric, value, scope=scope, of=of)
+                    record.set(metric, 1.0, of=of)
+            elif (metric, of) not in record.values:
+                record.set(metric, value, scope=scope, of=of)
 
 
 class DeviceReader:

@@ -37,8 +37,8 @@ class Group:
     @property
     def kind(self) -> str:
         """Return dp, tp, pp, ep, world or other."""
-        said = self.desc.upper()
-        return next((kind for mark, kind in _KINDS if mark in said), "other")
+        labels = self.desc.upper()
+        return next((kind for mark, kind in _KINDS if mark in labels), "other")
 
     @property
     def name(self) -> str:
@@ -83,28 +83,28 @@ def spell_ranks(ranks: Sequence[int]) -> str:
 
 
 class Infos:
-    """Tells once, and every ten minutes again, what the groups are of which this rank is lowest."""
+    """Describes, once and every ten minutes again, the groups of which this rank is lowest."""
 
     def __init__(self) -> None:
         self._due = -math.inf
-        self._told: set[str] = set()
+        self._sent: set[str] = set()
 
     def due(self, known: Iterable[Group], at: float, rank: int) -> list[Sample]:
-        """Return `collective.group.info` for each group not told of lately."""
+        """Return `collective.group.info` for each group not sent in the last ten minutes."""
         if not 0 <= self._due - at <= _INFO_PERIOD_SECONDS:
-            self._told.clear()
+            self._sent.clear()
             self._due = at + _INFO_PERIOD_SECONDS
         found: list[Sample] = []
         for group in tuple(known):
-            if group.name in self._told or not group.ranks or group.ranks[0] != rank:
+            if group.name in self._sent or not group.ranks or group.ranks[0] != rank:
                 continue
-            self._told.add(group.name)
-            said: dict[str, Scalar] = {
+            self._sent.add(group.name)
+            labels: dict[str, Scalar] = {
                 "group": group.name,
                 "kind": group.kind,
                 "desc": group.desc,
                 "size": len(group.ranks),
                 "ranks": spell_ranks(group.ranks),
             }
-            found.append(Sample("collective.group.info", 1.0, at, attributes(said)))
+            found.append(Sample("collective.group.info", 1.0, at, attributes(labels)))
         return found

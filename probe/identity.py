@@ -1,4 +1,4 @@
-"""Who this process is: job, attempt, rank and the size of the world, from the launcher's words."""
+"""Who this process is: job, attempt, rank and world size, from the launcher's variables."""
 
 import os
 import socket
@@ -17,18 +17,19 @@ _REQUEUE = 100
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks. `said` holds the names of the fields that the caller gave by hand.
+    """The job, attempt and rank of a process. `given` names the fields that the caller gave.
 
-    `launched` is False when neither caller nor launcher told the rank: 0 is then a guess, which
-    torch's process group may still correct.
+    `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
+    them apart by the start times of their processes. `launched` is False when neither gave the
+    rank: 0 is then a guess, which torch's process group may still correct.
     """
 
     job: str
-    attempt: int
+    attempt: int | None
     rank: int
     local_rank: int
     world_size: int
-    said: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
     launched: bool = True
 
 
@@ -41,9 +42,9 @@ def identify(
     local_rank: object = None,
     world_size: object = None,
 ) -> Identity:
-    """Return who this process is: what the caller said, else the launcher, else one process alone.
+    """Return who this process is: what the caller gave, else the launcher, else one process alone.
 
-    Values that make no sense (a rank that is no number) count as unsaid; nothing is raised.
+    Values that make no sense (a rank that is no number) count as not given; nothing is raised.
     """
     launchers = _launchers()
     here = next((row for row in launchers if _first(environ, row["rank"]) is not None), None)
@@ -56,14 +57,14 @@ def identify(
         return otherwise
 
     the_rank = number(rank, "rank", 0)
-    given = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
+    by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
     return Identity(
         job=_job(environ, launchers, job),
         attempt=_attempt(environ, launchers, attempt),
         rank=the_rank,
         local_rank=number(local_rank, "local_rank", 0),
         world_size=max(number(world_size, "world_size", 1), the_rank + 1),
-        said=frozenset(name for name, value in given.items() if _whole(value) is not None),
+        given=frozenset(name for name, value in by_hand.items() if _whole(value) is not None),
         launched=here is not None or _whole(rank) is not None,
     )
 
@@ -92,8 +93,8 @@ def _whole(value: object) -> int | None:
 def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> str:
     if given is not None and str(given):
         return str(given)
-    if said := environ.get("RANKSCOPE_JOB_ID"):
-        return said
+    if named := environ.get("RANKSCOPE_JOB_ID"):
+        return named
     for row in launchers:
         found = _first(environ, row["job"])
         if found is not None and found.lower() not in _NO_RUN_ID:
@@ -104,11 +105,24 @@ def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: obj
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
-def _attempt(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> int:
+def _attempt(
+    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object
+) -> int | None:
     for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
-        said = _whole(candidate)
-        if said is not None:
-            return said
-    counts = {row["name"]: _whole(_first(environ, row["attempt"])) or 0 for row in launchers}
+        number = _whole(candidate)
+        if number is not None:
+            return number
+    counts = {row["name"]: _restarts(environ, row) for row in launchers}
     requeues = counts.pop("slurm")
-    return requeues * _REQUEUE + sum(counts.values())
+    restarts = [count for count in counts.values() if count is not None]
+    if requeues is None and not restarts:
+        return None
+    return (requeues or 0) * _REQUEUE + sum(restarts)
+
+
+def _restarts(environ: Mapping[str, str], row: Mapping[str, Any]) -> int | None:
+    """Return how often a launcher restarted the job, None where it does not count."""
+    count = _whole(_first(environ, row["attempt"]))
+    if count is None and row.get("counts_restarts_only") and _first(environ, row["job"]):
+        return 0
+    return count

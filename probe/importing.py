@@ -1,4 +1,4 @@
-"""Being told when the job imports a module, without importing it for the job."""
+"""Callbacks for when the job imports a module, without importing it for the job."""
 
 import importlib.abc
 import importlib.machinery

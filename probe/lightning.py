@@ -2,53 +2,91 @@
 
     trainer = Trainer(..., callbacks=[RankscopeCallback()])
 
-Derives from Lightning's Callback where the job has imported it (`lightning.pytorch` or
-`pytorch_lightning`), and from nothing otherwise. Tested here with a small stand-in that calls
-the same methods in the same order.
+`RankscopeCallback` derives from the Callback of `lightning.pytorch`, of `pytorch_lightning`, or of
+both where the job has imported both. It is made when it is first asked for, so this module can be
+imported before Lightning or without it; asking for the class imports Lightning. Without the
+library the class can still be made: it prints why it does nothing.
 """
 
-import sys
 from typing import Any
 
-from .attaching import attach
+from .callbacks import Callbacks, guarded, lazily
 
-_library: Any = sys.modules.get("lightning.pytorch") or sys.modules.get("pytorch_lightning")
-_Base: Any = getattr(_library, "Callback", object)
+__all__ = ["RankscopeCallback"]
 
 
-class RankscopeCallback(_Base):  # type: ignore[misc]  # the base is known only where it is installed
+class _Hooks(Callbacks):
     """Attaches when training starts. Steps are the optimizer's own updates.
 
     Lightning has no hook around one update that also sees accumulated batches, so the probe's
-    hooks inside torch count the steps. Keyword arguments are those of `rankscope.probe.attach`.
+    hooks inside torch count the steps, from the Trainer's own number on. Sends phase `eval` and
+    `checkpoint` around validations and saves. Keyword arguments are those of
+    `rankscope.probe.attach`. No method raises.
     """
 
     def __init__(self, **attaching: Any) -> None:
-        self._attaching = attaching
-        self._watch: Any = None
+        super().__init__(**attaching)
+        self._saving: Any = None
 
+    @guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Attach, with the module and the first of the trainer's optimizers."""
         optimizers = getattr(trainer, "optimizers", None) or [None]
-        said: dict[str, Any] = {"framework": "lightning"}
-        said |= {"model": pl_module, "optimizer": optimizers[0]}
-        self._watch = attach(**said | self._attaching)
+        self._attach(framework="lightning", model=pl_module, optimizer=optimizers[0])
+        # Lightning divides the loss of each accumulated batch, so that they add up to the step's.
+        self._watch.losses_add_up = True
+        done = getattr(trainer, "global_step", 0)  # updates of all optimizers, a resumed run's too
+        if isinstance(done, int) and done > 0:
+            self._watch.continue_from(done // len(optimizers))
 
-    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """Say that this rank evaluates; the check before training counts too."""
+    @guarded
+    def on_train_batch_start(self, *_given: Any, **_known: Any) -> None:
+        """End a checkpoint: Lightning has no hook after one."""
+        self._saved()
+
+    @guarded
+    def on_validation_start(self, *_given: Any, **_known: Any) -> None:
+        """Send that this rank evaluates."""
+        self._saved()
         if self._watch is not None:
             self._watch.phase("eval")
 
-    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """Say that it trains again."""
+    @guarded
+    def on_validation_end(self, *_given: Any, **_known: Any) -> None:
+        """Send that it trains again."""
         if self._watch is not None:
             self._watch.phase("train")
 
-    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """Leave it to the probe's own hook: an exception the loop survives is no crash."""
+    @guarded
+    def on_save_checkpoint(self, *_given: Any, **_known: Any) -> None:
+        """Begin a checkpoint: Lightning calls this before it writes one."""
+        if self._watch is not None and self._saving is None:
+            self._saving = self._watch.checkpoint()
+            self._saving.__enter__()
 
-    def on_train_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
+    @guarded
+    def on_train_epoch_start(self, *_given: Any, **_known: Any) -> None:
+        """End a checkpoint of the last epoch."""
+        self._saved()
+
+    @guarded
+    def on_train_end(self, *_given: Any, **_known: Any) -> None:
         """Detach."""
-        if self._watch is not None:
-            self._watch.detach()
-            self._watch = None
+        self._saved()
+        self._detach()
+
+    def _saved(self) -> None:
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            saving.__exit__(None, None, None)
+
+
+RankscopeCallback: type[Any]
+"""The callback; keyword arguments are those of `rankscope.probe.attach`."""
+
+__getattr__ = lazily(
+    globals(),
+    "RankscopeCallback",
+    _Hooks,
+    [("lightning.pytorch", "Callback"), ("pytorch_lightning", "Callback")],
+)

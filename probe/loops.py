@@ -1,12 +1,11 @@
 """The context managers and the iterator that a training loop puts around its parts."""
 
-import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from .phases import Phases
-from .timeline import Timeline
+from .timeline import Span, Timeline
 
 T = TypeVar("T")
 
@@ -36,6 +35,7 @@ class StepSpan:
         if not timeline.explicit:
             timeline.explicit = True
             timeline.begin_first()
+        timeline.work_begins()
 
     def __exit__(
         self,
@@ -44,25 +44,29 @@ class StepSpan:
         traceback: TracebackType | None,
     ) -> None:
         if kind is None:
+            if not self._timeline.open.own_known:
+                self._timeline.work_ends()
             self._steps.end_step(self.index)
 
 
 class CheckpointSpan:
     """Around the writing or reading of a checkpoint; one inside another counts once."""
 
-    __slots__ = ("_began", "_depth", "_phases", "_timeline")
+    __slots__ = ("_before", "_depth", "_phases", "_span", "_timeline")
 
     def __init__(self, timeline: Timeline, phases: Phases) -> None:
         self._timeline = timeline
         self._phases = phases
         self._depth = 0
-        self._began = 0.0
+        self._before = ""
+        self._span: Span | None = None
 
     def __enter__(self) -> None:
         self._depth += 1
         if self._depth == 1:
             self._timeline.saving = True
-            self._began = time.perf_counter()
+            self._span = Span(self._timeline.open)
+            self._before = self._phases.current
             self._phases.enter("checkpoint")
 
     def __exit__(
@@ -75,12 +79,44 @@ class CheckpointSpan:
         if self._depth == 0:
             timeline = self._timeline
             timeline.saving = False
-            timeline.open.checkpoint += time.perf_counter() - self._began
-            self._phases.enter("train" if timeline.steps else "init")
+            if self._span is not None:
+                timeline.open.checkpoint += self._span.seconds(timeline.open)
+            self._phases.resume(self._before)
+
+
+class EvaluationSpan:
+    """Around an evaluation; one inside another counts once. Its batches are no wait of a step."""
+
+    __slots__ = ("_before", "_depth", "_phases", "_timeline")
+
+    def __init__(self, timeline: Timeline, phases: Phases) -> None:
+        self._timeline = timeline
+        self._phases = phases
+        self._depth = 0
+        self._before = ""
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._timeline.evaluating = self._phases.announced = True
+            self._before = self._phases.current
+            self._phases.enter("eval")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._timeline.evaluating = False
+            self._timeline.work_begins()
+            self._phases.resume(self._before)
 
 
 class Data(Iterable[T]):
-    """A loader whose batches are waited for with a watch in hand; else it is the loader."""
+    """A loader that times the wait for each batch; in all else it is the loader."""
 
     def __init__(self, timeline: Timeline, loader: Iterable[T]) -> None:
         self._timeline = timeline
@@ -112,13 +148,9 @@ class Batches(Iterator[T]):
         if timeline.waiting:
             return next(self._batches)
         timeline.waiting = True
-        began = time.perf_counter()
+        span = Span(timeline.open)
         try:
             return next(self._batches)
         finally:
             timeline.waiting = False
-            seconds = time.perf_counter() - began
-            timeline.begin_first(seconds)
-            step = timeline.open
-            step.data += seconds
-            step.data_known = True
+            timeline.waited_for_data(span)

@@ -7,8 +7,8 @@ from typing import Any
 Function = Callable[..., Any]
 
 
-class BowOutError(Exception):
-    """The library is not what this hook was written for: it stays away, the others do not."""
+class UnsupportedError(Exception):
+    """The library is not what this hook was written for; the other hooks are installed."""
 
 
 class Patches:
@@ -18,10 +18,10 @@ class Patches:
         self._done: list[tuple[Any, str, Function, Function]] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Function], Function]) -> None:
-        """Put `make(original)` in the place of `owner.name`; BowOutError when it is not there."""
+        """Replace `owner.name` by `make(original)`; UnsupportedError when it is not there."""
         original = getattr(owner, name, None)
         if not callable(original):
-            raise BowOutError(f"{getattr(owner, '__name__', owner)!s}.{name} is not there")
+            raise UnsupportedError(f"{getattr(owner, '__name__', owner)!s}.{name} is not there")
         wrapper = functools.update_wrapper(make(original), original)
         setattr(owner, name, wrapper)
         self._done.append((owner, name, original, wrapper))

@@ -15,11 +15,11 @@ class Pauses:
         self._began = 0.0
 
     def install(self) -> None:
-        """Ask the collector to tell when it begins and ends."""
+        """Register for the begin and end of every collection."""
         gc.callbacks.append(self._seen)
 
     def remove(self) -> None:
-        """Ask no longer."""
+        """Unregister."""
         if self._seen in gc.callbacks:
             gc.callbacks.remove(self._seen)
 

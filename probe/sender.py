@@ -1,4 +1,4 @@
-"""The thread that talks to the agent: everything that costs anything happens here.
+"""The thread that sends to the agent: everything that costs anything happens here.
 
 The training thread only appends to a bounded deque. This thread polls it ten times a second (a
 wake-up per step would cost the training thread a system call and a hand-over of the interpreter
@@ -15,8 +15,8 @@ from typing import Protocol
 
 from ..vocabulary.datagram import LARGEST, Datagram, encode
 from ..vocabulary.samples import Event, Sample
+from .agent_socket import AgentSocket
 from .identity import Identity
-from .line import Line
 from .step_record import StepRecord
 from .thinning import Thinning
 
@@ -26,16 +26,16 @@ POLL_SECONDS = 0.1
 """Between two looks at the queue."""
 _FULL_SECONDS = 0.01
 """The same while the agent's socket is full: a Unix socket holds as few as ten datagrams."""
-PATIENCE_SECONDS = 60.0
-"""How long a message is worth sending; past that the collector has judged without it."""
-FAREWELL_SECONDS = 0.2
-"""What an exiting process may spend on its last words."""
+MESSAGE_TIMEOUT_SECONDS = 60.0
+"""How long a message is worth sending; past that the collector has evaluated without it."""
+SHUTDOWN_TIMEOUT_SECONDS = 1.0
+"""What an exiting process may spend on sending what is left."""
 
 Parts = tuple[list[Sample], list[Event]]
 
 
 class Message(Protocol):
-    """Something to say once. `at` is when it happened, seconds since the epoch."""
+    """Something to send once. `at` is when it happened, seconds since the epoch."""
 
     at: float
 
@@ -48,11 +48,11 @@ class Message(Protocol):
         ...
 
 
-class Beat(Protocol):
-    """What is said without being asked."""
+class Periodic(Protocol):
+    """Samples and events that are due by time."""
 
     def settled(self) -> bool:
-        """Return whether it is known who speaks."""
+        """Return whether the rank is known."""
         ...
 
     def __call__(self, now: float) -> Parts | None:
@@ -63,7 +63,7 @@ class Beat(Protocol):
 class Sender:
     """Hands messages over to the agent from a daemon thread.
 
-    `identity` is asked at every datagram (the process group may tell the rank later); `pulse` is
+    `identity` is asked at every datagram (the process group may correct the rank); `heartbeat` is
     called at every poll with the time and returns what is due, or None. A failure of either is
     counted in `failures` and costs one datagram.
     """
@@ -71,15 +71,17 @@ class Sender:
     def __init__(
         self,
         *,
-        line: Line,
+        agent: AgentSocket,
         identity: Callable[[], Identity],
-        pulse: "Beat",
+        start_time: int | None = None,
+        heartbeat: Periodic,
         thinning: Thinning | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._line = line
+        self._socket = agent
         self._identity = identity
-        self._pulse = pulse
+        self._start_time = start_time
+        self._heartbeat = heartbeat
         self._thinning = thinning or Thinning()
         self._clock = clock
         self._queue: collections.deque[Message] = collections.deque(maxlen=QUEUE)
@@ -108,18 +110,20 @@ class Sender:
         return self._lost + max(0, self._given - self._taken - len(self._queue))
 
     def close(self) -> None:
-        """Send what is left, for FAREWELL_SECONDS at most, and end the thread."""
+        """Send what is left, for SHUTDOWN_TIMEOUT_SECONDS at most, and end the thread."""
         self._closing = True
         self._wake.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(1.5 * FAREWELL_SECONDS)
+            self._thread.join(1.5 * SHUTDOWN_TIMEOUT_SECONDS)
 
     def flush(self) -> None:
-        """Wait until the queue is empty, FAREWELL_SECONDS at most: a dying process's last words."""
-        until = time.monotonic() + FAREWELL_SECONDS
+        """Wait until an agent took all, SHUTDOWN_TIMEOUT_SECONDS at most; not without an agent."""
+        until = time.monotonic() + SHUTDOWN_TIMEOUT_SECONDS
         while self._queue and self._thread.is_alive() and time.monotonic() < until:
             self._wake.set()
             time.sleep(0.005)
+            if not self._socket.connected:
+                return
 
     def _run(self) -> None:
         pause = POLL_SECONDS
@@ -129,28 +133,28 @@ class Sender:
             if os.getpid() != self._pid:
                 return
             pause = POLL_SECONDS if self._round() else _FULL_SECONDS
-        until = time.monotonic() + FAREWELL_SECONDS
+        until = time.monotonic() + SHUTDOWN_TIMEOUT_SECONDS
         while not self._round(last=True) and time.monotonic() < until:
             time.sleep(_FULL_SECONDS)
-        self._line.close()
+        self._socket.close()
 
     def _round(self, *, last: bool = False) -> bool:
         """Send what can be sent now; False when the agent is there but takes no more at once."""
         try:
-            if not self._pulse.settled() and not last:
+            if not self._heartbeat.settled() and not last:
                 return True
             now = self._clock()
             if not last:
-                self._beat(now)
+                self._send_periodic(now)
             return self._drain(now, last=last)
         except Exception:  # noqa: BLE001  the edge of one round: the thread outlives it
             self.failures += 1
             return True
 
-    def _beat(self, now: float) -> None:
+    def _send_periodic(self, now: float) -> None:
         try:
-            due = self._pulse(now)
-            if due is not None and self._line.open(now):
+            due = self._heartbeat(now)
+            if due is not None and self._socket.open(now):
                 self._send(*due)
         except Exception:  # noqa: BLE001  the edge of one delivery
             self.failures += 1
@@ -160,16 +164,16 @@ class Sender:
         while queue:
             try:
                 head = queue[0]
-                if now - head.at <= PATIENCE_SECONDS:
-                    if not (last or head.ready(now)) or not self._line.open(now):
+                if now - head.at <= MESSAGE_TIMEOUT_SECONDS:
+                    if not (last or head.ready(now)) or not self._socket.open(now):
                         return True
-                    if not self._line.writable():
+                    if not self._socket.writable():
                         return False
                 message = queue.popleft()
             except IndexError:  # the training thread pushed it out of the full queue meanwhile
                 return True
             self._taken += 1
-            if now - message.at > PATIENCE_SECONDS:
+            if now - message.at > MESSAGE_TIMEOUT_SECONDS:
                 self._lost += 1
                 continue
             try:
@@ -192,8 +196,9 @@ class Sender:
             dropped=self.dropped,
             samples=tuple(samples),
             events=tuple(events),
+            start_time=self._start_time,
         )
         self._number += 1
         data = encode(datagram)
-        if len(data) > LARGEST or not self._line.send(data):
+        if len(data) > LARGEST or not self._socket.send(data):
             self._lost += 1

@@ -13,6 +13,7 @@ class SilentWatch:
     """Takes every call of a Watch and does nothing; loaders come back as they are."""
 
     failures = 0
+    losses_add_up = False
 
     def step(self, index: int | None = None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Return a context manager that does nothing."""
@@ -23,6 +24,10 @@ class SilentWatch:
         return loader
 
     def checkpoint(self) -> AbstractContextManager[None]:
+        """Return a context manager that does nothing."""
+        return _NOTHING
+
+    def evaluation(self) -> AbstractContextManager[None]:
         """Return a context manager that does nothing."""
         return _NOTHING
 
@@ -51,6 +56,9 @@ class SilentWatch:
         """Do nothing."""
 
     def phase(self, name: str) -> None:
+        """Do nothing."""
+
+    def continue_from(self, index: int) -> None:
         """Do nothing."""
 
     def detach(self) -> None:

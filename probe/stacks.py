@@ -1,4 +1,4 @@
-"""A stack as text: function names, file names and lines. Never locals: they hold people's data."""
+"""A stack as text: function names, file names and lines. Never locals: they hold the job's data."""
 
 from pathlib import PurePath
 from types import FrameType

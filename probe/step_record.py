@@ -1,4 +1,4 @@
-"""What is known of one step, and how it is said: one datagram, one timestamp."""
+"""One step: its durations and values, sent as one datagram with one timestamp."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ _HOLD_SECONDS = 2.0
 _HOLD_LONGEST_SECONDS = 30.0
 
 
-class Late(Protocol):
-    """Values that a device still owes. `done` turns True in the training thread."""
+class Deferred(Protocol):
+    """Values that are still on a device. `done` turns True in the training thread."""
 
     done: bool
 
@@ -24,10 +24,12 @@ class Late(Protocol):
 
 @dataclass(slots=True)
 class StepRecord:
-    """One step; filled by the training thread, said by the sender's.
+    """One step; filled by the training thread, encoded by the sender's.
 
-    Durations are seconds; `comm` and `data` hold only where `..._known`, the others where above 0.
-    `compute` None means: what is left of the step when everything that was seen is taken out.
+    Durations are seconds, and no second is in two of them; `comm`, `data` and `compute` hold only
+    where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
+    on a device and was not timed there, so what is left of the step is sent instead.
+    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
     """
 
     at: float = 0.0
@@ -39,18 +41,24 @@ class StepRecord:
     comm_known: bool = False
     exact: bool = False
     own_known: bool = False
-    compute: float | None = None
+    compute: float = 0.0
+    residual: bool = False
     optimizer: float = 0.0
     checkpoint: float = 0.0
     gc: float = 0.0
     loss_sum: float = 0.0
     loss_count: int = 0
-    said: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
-    late: Late | None = None
+    losses_add_up: bool = False
+    values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
+    late: Deferred | None = None
 
-    def say(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
-        """Keep a value of the step; a later one of the same metric takes its place."""
-        self.said[metric, of] = (value, scope)
+    def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
+        """Keep a value of the step; a later one of the same metric replaces it."""
+        self.values[metric, of] = (value, scope)
+
+    def counted(self) -> float:
+        """Return the seconds of the step that are already part of one of its durations."""
+        return self.data + self.comm + self.compute + self.optimizer + self.checkpoint + self.gc
 
     def ready(self, now: float) -> bool:
         """Return whether the device values are here, or have been waited for long enough."""
@@ -60,37 +68,38 @@ class StepRecord:
         hold = min(max(_HOLD_SECONDS, 2 * self.duration), _HOLD_LONGEST_SECONDS)
         return not 0 <= now - self.at < hold
 
-    def dull(self) -> bool:
-        """Return whether nothing is lost with it where its neighbours are sent: all finite."""
+    def plain(self) -> bool:
+        """Return whether the step may be left out where its neighbours are sent: all finite."""
         self._fill()
         return (
             self.checkpoint == 0.0
             and math.isfinite(self.loss_sum)
-            and all(math.isfinite(value) for value, _scope in self.said.values())
-            and not any(of for _metric, of in self.said)
+            and all(math.isfinite(value) for value, _scope in self.values.values())
+            and not any(of for _metric, of in self.values)
         )
 
     def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
         """Return the samples of the step, and an event for each kind of non-finite value."""
         self._fill()
-        if self.loss_count and ("training.loss", "") not in self.said:
-            self.say("training.loss", self.loss_sum / self.loss_count, scope="local")
+        if self.loss_count and ("training.loss", "") not in self.values:
+            losses = 1 if self.losses_add_up else self.loss_count
+            self.set("training.loss", self.loss_sum / losses, scope="local")
         bad = self._non_finite()
         for what, (count, _value) in bad.items():
             if count > 0:
-                self.say("training.nonfinite", count, of=what)
+                self.set("training.nonfinite", count, of=what)
         samples = self._times(rank)
-        for (metric, of), (value, scope) in self.said.items():
+        for (metric, of), (value, scope) in self.values.items():
             samples.append(Sample(metric, value, self.at, _attributes(rank, scope=scope, of=of)))
         events: list[Event] = []
         for what, (_count, value) in bad.items():
-            said: dict[str, Scalar] = {
+            labels: dict[str, Scalar] = {
                 "rank": rank,
                 "step": self.step,
                 "what": what,
                 "value": repr(value),  # nan, inf, -inf: as text every JSON can carry it
             }
-            events.append(Event("training.numeric", self.at, said))
+            events.append(Event("training.numeric", self.at, labels))
         return samples, events
 
     def _fill(self) -> None:
@@ -109,11 +118,10 @@ class StepRecord:
             found.append(Sample("training.data.duration", self.data, self.at, plain))
         if self.comm_known:
             found.append(Sample("training.comm.duration", self.comm, self.at, graded))
-        compute = self.compute
-        if compute is None and self.own_known:
-            spent = self.data + self.comm + self.optimizer + self.checkpoint
-            compute = max(0.0, self.duration - spent)
-        if compute is not None:
+        if self.own_known:
+            compute = self.compute
+            if self.residual:
+                compute = max(0.0, self.duration - self.counted() + compute)
             found.append(Sample("training.compute.duration", compute, self.at, graded))
         for name in ("optimizer", "checkpoint", "gc"):
             seconds = getattr(self, name)
@@ -124,7 +132,7 @@ class StepRecord:
     def _non_finite(self) -> dict[str, tuple[float, float]]:
         """Return what was not finite: loss, grad_local or grad_reduced, how many, and the value."""
         found: dict[str, tuple[float, float]] = {}
-        for (metric, of), (value, scope) in self.said.items():
+        for (metric, of), (value, scope) in self.values.items():
             if metric == "training.nonfinite":
                 found.setdefault(of, (value, math.nan))
             elif math.isfinite(value):
@@ -133,7 +141,7 @@ class StepRecord:
                 found["loss"] = (1.0, value)
             elif metric == "training.grad_norm":
                 what = "grad_local" if scope == "local" else "grad_reduced"
-                count = self.said.get(("training.nonfinite", what), (0.0, ""))[0]
+                count = self.values.get(("training.nonfinite", what), (0.0, ""))[0]
                 found[what] = (count, value)
         return found
 

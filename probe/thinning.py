@@ -1,9 +1,9 @@
-"""Which steps are told when they are so short that telling each would cost the job.
+"""Which steps are sent when they are so short that sending each would cost the job.
 
-Saying a step takes this process some 50 us of one core, mostly with the interpreter's lock held.
-From 50 steps a second on, only every second, fourth, eighth ... step is said: by its index, so
-that every rank says the same ones and they can still be compared. A step with something to tell
-(a value that was not finite, a checkpoint) is always said.
+Sending a step takes this process some 50 us of one core, mostly with the interpreter's lock held.
+From 50 steps a second on, only every second, fourth, eighth ... step is sent: by its index, so
+that every rank sends the same ones and they can still be compared. A step that stands out (a value
+that was not finite, a checkpoint) is always sent.
 """
 
 import statistics
@@ -13,7 +13,7 @@ from .step_record import StepRecord
 
 SHORTEST_SECONDS = 0.02
 _SETTLED = 256
-"""Steps said whatever their length: a short run is worth telling whole."""
+"""Steps sent whatever their length: a short run is sent whole."""
 _REVIEW = 64
 """Steps between two looks at how long they are."""
 
@@ -27,7 +27,7 @@ class Thinning:
         self._durations: deque[float] = deque(maxlen=_REVIEW)
 
     def wanted(self, record: StepRecord) -> bool:
-        """Return whether this step is to be said."""
+        """Return whether this step is to be sent."""
         self._seen += 1
         self._durations.append(record.duration)
         if self._seen >= _SETTLED and self._seen % _REVIEW == 0:
@@ -35,4 +35,4 @@ class Thinning:
             usual = statistics.median(self._durations)
             while self._stride * usual < SHORTEST_SECONDS and self._stride < 2**16:
                 self._stride *= 2
-        return record.step % self._stride == 0 or not record.dull()
+        return record.step % self._stride == 0 or not record.plain()

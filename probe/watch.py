@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from ..vocabulary.samples import Scalar
 from .collectives import Collectives
-from .loops import CheckpointSpan, Data, StepSpan
-from .notice import Notice
-from .phases import Phases
-from .pulse import Pulse
+from .event_message import EventMessage
+from .heartbeat import Heartbeat
+from .loops import CheckpointSpan, Data, EvaluationSpan, StepSpan
+from .phases import PHASES, Phases
 from .sender import Sender
 from .timeline import Timeline
 from .values import NotANumberError, is_tensor, number
@@ -34,20 +34,21 @@ class Watch:
         *,
         timeline: Timeline,
         sender: Sender,
-        pulse: Pulse,
+        heartbeat: Heartbeat,
         collectives: Collectives,
         detach: Callable[[], None],
     ) -> None:
         self._timeline = timeline
         self._sender = sender
-        self._pulse = pulse
+        self._heartbeat = heartbeat
         self._collectives = collectives
         self._detach = detach
-        self.phases = Phases(self._say_phase)
+        self.phases = Phases(self._emit_phase)
         self._step = StepSpan(self, timeline)
         self._checkpoint = CheckpointSpan(timeline, self.phases)
+        self._evaluation = EvaluationSpan(timeline, self.phases)
         self._pid = os.getpid()
-        self._elsewhere = False
+        self._in_child = False
         os.register_at_fork(after_in_child=self._forked)
         self.closers: list[Callable[[], None]] = []
         self.keep: Callable[[str, object, str], bool] | None = None
@@ -66,6 +67,10 @@ class Watch:
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager around the writing or reading of a checkpoint."""
         return self._checkpoint
+
+    def evaluation(self) -> AbstractContextManager[None]:
+        """Return a context manager around an evaluation: phase `eval`, not a stall."""
+        return self._evaluation
 
     def collective(
         self, op: str, group: str | None = None, size_bytes: int | None = None
@@ -93,24 +98,24 @@ class Watch:
         `scope` says whether loss and grad_norm are this rank's (`local`) or were reduced over
         ranks (`global`). Whatever is no number is ignored and counted in `failures`.
         """
-        said = str(scope) if isinstance(scope, str) and scope in _SCOPES else ""
-        for metric, value, scope_said in (
-            ("training.loss", loss, said),
-            ("training.grad_norm", grad_norm, said),
+        known_scope = str(scope) if isinstance(scope, str) and scope in _SCOPES else ""
+        for metric, value, scope_of in (
+            ("training.loss", loss, known_scope),
+            ("training.grad_norm", grad_norm, known_scope),
             ("training.learning_rate", learning_rate, ""),
             ("training.tokens", tokens, ""),
             ("training.loss_scale", loss_scale, ""),
         ):
             if value is not None:
                 try:
-                    self._keep(metric, value, scope_said)
+                    self._keep(metric, value, scope_of)
                 except Exception:  # noqa: BLE001  the edge of the job: anything may be handed in
                     self.failures += 1
 
     def end_step(self, index: int | None = None) -> None:
         """End the step in progress: for hooks and framework callbacks; loops use `step`."""
         try:
-            if self._elsewhere:
+            if self._in_child:
                 return
             for close in self.closers:
                 try:
@@ -118,7 +123,7 @@ class Watch:
                 except Exception:  # noqa: BLE001  one reading, not the step
                     self.failures += 1
             record = self._timeline.close(index)
-            self._pulse.step_ended(record.duration)
+            self._heartbeat.step_ended(record.duration)
             self._sender.put(record)
             if self.phases.current != "train":
                 self.phases.enter("train")
@@ -126,16 +131,34 @@ class Watch:
             self.failures += 1
 
     def phase(self, name: str) -> None:
-        """Say that this rank enters a phase: init, train, eval, checkpoint or shutdown."""
-        self.phases.enter(name)
+        """Send that this rank enters a phase: init, train, eval, checkpoint or shutdown."""
+        if name in PHASES:
+            self.phases.announced = self.phases.announced or name == "eval"
+            self.phases.enter(name)
+        else:
+            self.failures += 1
 
-    def say(self, event: str, at: float | None = None, **attributes: Scalar) -> None:
+    def continue_from(self, index: int) -> None:
+        """Give the next step this index, where the loop gives none: for a run that was resumed."""
+        if not self._timeline.steps:
+            self._timeline.index = index - 1
+
+    @property
+    def losses_add_up(self) -> bool:
+        """Whether a step's loss is the sum, not the mean, of its micro-batches' losses."""
+        return self._timeline.losses_add_up
+
+    @losses_add_up.setter
+    def losses_add_up(self, value: bool) -> None:
+        self._timeline.losses_add_up = value
+
+    def emit(self, event: str, at: float | None = None, **attributes: Scalar) -> None:
         """Send an event of this rank."""
         when = self._timeline.wall() if at is None else at
-        self._sender.put(Notice(event, when, attributes))
+        self._sender.put(EventMessage(event, when, attributes))
 
     def detach(self) -> None:
-        """Say that the run ended, send what is left, and take every hook away."""
+        """Send phase `shutdown` and what is left, and remove every hook."""
         try:
             if os.getpid() == self._pid:
                 self._detach()
@@ -143,7 +166,7 @@ class Watch:
             self.failures += 1
 
     def _forked(self) -> None:
-        self._elsewhere = True
+        self._in_child = True
 
     def _keep(self, metric: str, value: object, scope: str) -> None:
         try:
@@ -152,12 +175,12 @@ class Watch:
             if not is_tensor(value) or self.keep is None or not self.keep(metric, value, scope):
                 self.failures += 1
             return
-        self._timeline.open.say(metric, found, scope=scope)
+        self._timeline.open.set(metric, found, scope=scope)
         if not math.isfinite(found):
             self.alarm()
 
-    def _say_phase(self, name: str, at: float) -> None:
-        self.say("training.phase", at, phase=name, step=self._timeline.index + 1)
+    def _emit_phase(self, name: str, at: float) -> None:
+        self.emit("training.phase", at, phase=name, step=self._timeline.index + 1)
 
 
 def _no_alarm() -> None:

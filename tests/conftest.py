@@ -1,29 +1,60 @@
-"""What every test may ask for: real programs of the machine, and the incident's schema."""
+"""For all tests: a clean environment, real programs of the machine, the incident's schema."""
 
 import json
 import os
 import shutil
-import socket
 import subprocess
+import tempfile
 import time
+import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import jsonschema
 import pytest
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 
-# Machines are noisy: no example fails for its time. CI tries the same examples each time, so that a
-# change is judged by what it changed; everybody else tries new ones.
+# No example fails for the time it takes. CI tries the same examples each time, so that a failure
+# comes from the change under test; everybody else tries new ones.
 hypothesis.settings.register_profile("anybody", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
+
+LONGEST_TMPDIR = 20
+"""Characters; pytest and a test's name add about seventy."""
+
+
+def pytest_configure() -> None:
+    """Take from the environment what would change the outcome of a test or of what it starts.
+
+    Settings of a Rankscope in use here, the variables of a launcher (the suite may run in a Slurm
+    allocation, or on Jenkins, which sets JOB_NAME) and colours forced upon output that is compared.
+    A proxy stays, for pyright may still have to fetch its own package, but not for this machine.
+    """
+    text = resources.files("rankscope.probe").joinpath("identity.toml").read_text(encoding="utf-8")
+    launchers = [list(row.values()) for row in tomllib.loads(text)["launcher"]]
+    foreign = {
+        name for row in launchers for names in row if isinstance(names, list) for name in names
+    }
+    foreign |= {"MASTER_ADDR", "MASTER_PORT", "FORCE_COLOR", "CLICOLOR_FORCE"}
+    for name in list(os.environ):
+        ours = name.startswith("RANKSCOPE_") and name != "RANKSCOPE_EVERY_PART"
+        if ours or name in foreign:
+            del os.environ[name]
+    direct = [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(one for one in direct if one)
+    # Tests bind Unix sockets below tmp_path, and the path of a socket has at most 107 bytes.
+    if len(tempfile.gettempdir()) > LONGEST_TMPDIR:
+        tempfile.tempdir = os.environ["TMPDIR"] = "/tmp"
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +94,16 @@ def valid_incident() -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Make a folder whose path is short enough for Unix sockets some levels below it."""
+    path = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
 def prometheus(program, tmp_path):
-    """Start a real Prometheus with some scrape configs; return a function that asks it a query."""
+    """Start a real Prometheus with some scrape configs; return a function that runs a query."""
     running = []
 
     def start(scrape_configs: list[dict[str, Any]]):
@@ -77,9 +116,7 @@ def prometheus(program, tmp_path):
                 }
             )
         )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = f"127.0.0.1:{free_port()}"
         log = (tmp_path / "prometheus.log").open("w")
         running.append(
             (

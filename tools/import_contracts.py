@@ -1,7 +1,7 @@
 """An import-linter contract: packages that may import the standard library and nothing foreign.
 
-import-linter's own `forbidden` contract needs the names of what is forbidden; a guest in other
-people's processes must not import anything at all, whatever its name will be.
+import-linter's own `forbidden` contract needs the names of what is forbidden; the probe, in other
+people's processes, must not import any third-party package, whatever its name.
 """
 
 import sys
@@ -20,14 +20,14 @@ class StandardLibraryOnly(Contract):
     type_name = "standard_library_only"
 
     # Descriptions of options; import-linter replaces them with their values.
-    rooms: Any = fields.ListField(subfield=fields.StringField())
+    packages: Any = fields.ListField(subfield=fields.StringField())
     ours: Any = fields.StringField()
     except_in: Any = fields.ListField(subfield=fields.StringField(), required=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002, FBT001  import-linter's signature
-        """Collect every import that leaves the house."""
+        """Collect every import of something else."""
         allowed = {tuple(line.split(" -> ")) for line in self.except_in or ()}
-        strangers = []
+        foreign = []
         for importer in sorted(graph.modules):
             if not self._inside(importer):
                 continue
@@ -36,16 +36,18 @@ class StandardLibraryOnly(Contract):
                 if top == self.ours or top in sys.stdlib_module_names:
                     continue
                 if (importer, top) not in allowed:
-                    strangers.append((importer, imported))
-        return ContractCheck(kept=not strangers, metadata={"strangers": strangers})
+                    foreign.append((importer, imported))
+        return ContractCheck(kept=not foreign, metadata={"foreign": foreign})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print every import that leaves the house."""
-        for importer, imported in check.metadata["strangers"]:
+        """Print every import of something else."""
+        for importer, imported in check.metadata["foreign"]:
             output.print_error(
                 f"{importer} must not import {imported}: it is not in the standard library",
                 bold=False,
             )
 
     def _inside(self, module: str) -> bool:
-        return any(module == room or module.startswith(f"{room}.") for room in self.rooms)
+        return any(
+            module == package or module.startswith(f"{package}.") for package in self.packages
+        )

@@ -1,7 +1,7 @@
-"""The datagram a probe sends to its agent: who speaks, and what it measured. JSON, one object.
+"""The datagram from probe to agent: which process sends, and what it measured. One JSON object.
 
 Why JSON and not pickle or struct: the agent must treat a tenant's process as hostile, tenants can
-speak it from any language, and encoding happens in the sender thread, off the training thread.
+write it in any language, and encoding happens in the sender thread, off the training thread.
 """
 
 import json
@@ -28,16 +28,19 @@ class Datagram:
 
     `number` counts the datagrams of this process from 0, so that gaps show as losses; `dropped`
     is how many the probe itself gave up so far. Events carry no resource: it is the datagram's.
+    `attempt` is None where neither job nor launcher numbers attempts, and `start_time` (seconds
+    since the epoch, whole) where the probe cannot read it; each is then left out of the JSON.
     """
 
     job: str
-    attempt: int
+    attempt: int | None
     rank: int
     pid: int
     number: int = 0
     dropped: int = 0
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
+    start_time: int | None = None
 
 
 def encode(datagram: Datagram) -> bytes:
@@ -52,8 +55,10 @@ def encode(datagram: Datagram) -> bytes:
         for sample in datagram.samples
     )
     events = [[event.name, event.at, dict(event.attributes)] for event in datagram.events]
+    attempt = "" if datagram.attempt is None else f'"attempt":{datagram.attempt},'
+    started = "" if datagram.start_time is None else f'"start":{datagram.start_time},'
     return (
-        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},"attempt":{datagram.attempt},'
+        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},{attempt}{started}'
         f'"rank":{datagram.rank},"pid":{datagram.pid},"n":{datagram.number},'
         f'"dropped":{datagram.dropped},"samples":[{samples}],'
         f'"events":{json.dumps(events, separators=(",", ":")) if events else "[]"}}}'
@@ -91,14 +96,15 @@ def decode(data: bytes) -> Datagram:
     if not isinstance(body, dict):
         raise DatagramError("not a JSON object")
     if body.get("v") != VERSION:
-        raise DatagramError(f"version {body.get('v')!r}, this agent speaks {VERSION}")
+        raise DatagramError(f"version {body.get('v')!r}, this agent reads {VERSION}")
     return Datagram(
         job=_text(body, "job"),
-        attempt=_whole(body, "attempt"),
+        attempt=_whole(body, "attempt") if "attempt" in body else None,
         rank=_whole(body, "rank"),
         pid=_whole(body, "pid"),
         number=_whole(body, "n"),
         dropped=_whole(body, "dropped"),
+        start_time=_whole(body, "start") if "start" in body else None,
         samples=tuple(_sample(row) for row in _rows(body, "samples")),
         events=tuple(_event(row) for row in _rows(body, "events")),
     )

@@ -17,12 +17,13 @@ def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
 class Resource:
     """Who speaks: one host, and the job attempt the telemetry belongs to (None: the node itself).
 
-    `extra` holds the other resource attributes, sorted: `k8s.pod.name`, `network.switch`, ...
+    `attempt` is None where the sender names none. `extra` holds the other resource attributes,
+    sorted: `k8s.pod.name`, `network.switch`, ...
     """
 
     host: str
     job: str | None = None
-    attempt: int = 0
+    attempt: int | None = 0
     cluster: str | None = None
     service: str = ""
     extra: Attributes = ()

@@ -32,6 +32,24 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """Placements as columns over ranks: what a hundred thousand of them are made of quickly.
+
+    array('q') each, UNKNOWN where nobody reports it; host_of indexes the topology's sorted hosts.
+    """
+
+    ranks: "array[int]"
+    host_of: "array[int]"
+    local_ranks: "array[int]"
+    pids: "array[int]"
+    dp: "array[int]"
+    tp: "array[int]"
+    pp: "array[int]"
+    ep: "array[int]"
+    hw_ids: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Nic:
     """A network port of a host, as `hw.network.info` describes it."""
 
@@ -91,7 +109,8 @@ class Topology:
         self.nics = tuple(nics)
         self.groups = tuple(groups)
         self.mounts = dict(mounts or {})
-        number = {host: index for index, host in enumerate(self.hosts)}
+        self._host_index = {host: index for index, host in enumerate(self.hosts)}
+        number = self._host_index
         self.ranks = array("q", (p.rank for p in placements))
         self.host_of = array("q", (number.get(p.host, UNKNOWN) for p in placements))
         self.local_ranks = _optional(p.local_rank for p in placements)
@@ -99,25 +118,33 @@ class Topology:
         self.dp, self.tp = _optional(p.dp for p in placements), _optional(p.tp for p in placements)
         self.pp, self.ep = _optional(p.pp for p in placements), _optional(p.ep for p in placements)
         self.hw_ids = tuple(p.hw_id for p in placements)
-        self._host_index = number
-        self._row = {rank: row for row, rank in enumerate(self.ranks)}
-        self._rows_by_host: list[list[int]] = [[] for _ in self.hosts]
-        for row, index in enumerate(self.host_of):
-            if index >= 0:
-                self._rows_by_host[index].append(row)
-        self._by_device = {(p.host, p.hw_id): p.rank for p in placements if p.hw_id}
-        self._by_pid = {(p.host, p.pid): p.rank for p in placements if p.pid is not None}
         self._entities: dict[tuple[str, str], Entity] = {}
+        # Made when first asked for: at a hundred thousand ranks most are never asked.
+        self._rows_of: dict[int, int] | None = None
+        self._rows_of_host: list[list[int]] | None = None
+        self._devices: dict[tuple[int, str], int] | None = None
+        self._pids: dict[tuple[int, int], int] | None = None
+
+    def place(self, columns: Columns) -> "Topology":
+        """Take the ranks as columns instead of placements; `hosts` were given when it was made."""
+        self.ranks, self.host_of = columns.ranks, columns.host_of
+        self.local_ranks, self.pids = columns.local_ranks, columns.pids
+        self.dp, self.tp, self.pp, self.ep = columns.dp, columns.tp, columns.pp, columns.ep
+        self.hw_ids = columns.hw_ids
+        self.world_size = max(self.world_size, len(self.ranks))
+        return self
 
     # -- rows and ranks ---------------------------------------------------------------------
 
     def row(self, rank: int) -> int | None:
         """Return the row of a global rank, None where it has none."""
-        return self._row.get(rank)
+        if self._rows_of is None:
+            self._rows_of = {rank: row for row, rank in enumerate(self.ranks)}
+        return self._rows_of.get(rank)
 
     def host(self, rank: int) -> str | None:
         """Return the host of a rank, None where unknown."""
-        row = self._row.get(rank)
+        row = self.row(rank)
         index = UNKNOWN if row is None else self.host_of[row]
         return self.hosts[index] if index >= 0 else None
 
@@ -127,16 +154,22 @@ class Topology:
 
     def pid(self, rank: int) -> int | None:
         """Return the process id of a rank on its host, None where unknown."""
-        row = self._row.get(rank)
+        row = self.row(rank)
         return None if row is None or self.pids[row] < 0 else self.pids[row]
 
     def rank_of_pid(self, host: str, pid: int) -> int | None:
         """Return the rank whose process has this id on a host."""
-        return self._by_pid.get((host, pid))
+        if self._pids is None:
+            rows = zip(self.host_of, self.pids, self.ranks, strict=True)
+            self._pids = {(index, held): rank for index, held, rank in rows if held >= 0}
+        return self._pids.get((self._host_index.get(host, UNKNOWN), pid))
 
     def rank_of_device(self, host: str, hw_id: str) -> int | None:
         """Return the rank that runs on a device of a host."""
-        return self._by_device.get((host, hw_id))
+        if self._devices is None:
+            rows = zip(self.host_of, self.hw_ids, self.ranks, strict=True)
+            self._devices = {(index, held): rank for index, held, rank in rows if held}
+        return self._devices.get((self._host_index.get(host, UNKNOWN), hw_id))
 
     def ranks_of_host(self, host: str) -> Ranks:
         """Return the ranks that run on a host."""
@@ -158,14 +191,14 @@ class Topology:
 
         def made() -> Entity:
             index = self._host_index.get(host)
-            rows = [] if index is None else self._rows_by_host[index]
+            rows = [] if index is None else self._rows_by_host()[index]
             return entities.host(host, Ranks(self.ranks[row] for row in rows))
 
         return self._once("host", host, made)
 
     def gpu_entity(self, rank: int) -> Entity | None:
         """Return the device of a rank, None where unknown."""
-        row = self._row.get(rank)
+        row = self.row(rank)
         hw_id = None if row is None else self.hw_ids[row]
         return entities.gpu(hw_id, self.host(rank), (rank,)) if hw_id else None
 
@@ -244,6 +277,14 @@ class Topology:
             devices = (self.gpu_entity(rank) for rank in entity.ranks)
             return tuple(device for device in devices if device is not None)
         return ()
+
+    def _rows_by_host(self) -> list[list[int]]:
+        if self._rows_of_host is None:
+            self._rows_of_host = [[] for _ in self.hosts]
+            for row, index in enumerate(self.host_of):
+                if index >= 0:
+                    self._rows_of_host[index].append(row)
+        return self._rows_of_host
 
     def _once(self, kind: str, name: str, make: Callable[[], Entity]) -> Entity:
         found = self._entities.get((kind, name))

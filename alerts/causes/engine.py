@@ -17,8 +17,10 @@ from ...vocabulary.topology import Topology
 from . import explaining_away
 from .catalogue import Catalogue, catalogue
 from .index import FindingIndex
-from .ranking import ranking
+from .ranking import ENGINE, ranking
 from .view import JobView
+
+__all__ = ["ENGINE", "Explanation", "explain", "explanations"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         taken = {id(symptom) for symptom in explained}
         shared += [s for s in explained if s in open_symptoms and _effect(s) == "slows"]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
-        index = _without(root, index, view.topology)
+        gone = taken - {id(symptom) for symptom in shared}
+        index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
     result = _folded(found)
     return _with_left_over(result, open_symptoms, index, view, knowledge)
 
@@ -97,24 +98,40 @@ def _within(entity: Entity, root: Entity, topology: Topology) -> bool:
     return any(rank in root.ranks for rank in entity.ranks)
 
 
-def _without(root: Candidate, index: FindingIndex, topology: Topology) -> FindingIndex:
-    """Return what a root leaves: neither its own evidence nor any other about its scope."""
+def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
+    """Return the kinds of findings that bear on some kinds of symptoms."""
+    return {
+        prediction.finding
+        for cause in knowledge.causes
+        if symptoms & set(cause.symptoms)
+        for prediction in (*cause.predicts, *cause.contradicts)
+    }
+
+
+def _without(
+    root: Candidate, index: FindingIndex, gone: set[int], bearing: set[str], topology: Topology
+) -> FindingIndex:
+    """Return what a root leaves: no evidence of its own, none on its scope for its symptoms.
+
+    `gone` are the identities of the symptoms that need no other root; `bearing` the kinds of
+    findings that bear on what the root explains.
+    """
     used = {id(finding) for finding in scoring.support(root.cause, root.entity, index)}
-    ranks, host = root.entity.ranks, topology.host_of_entity(root.entity)
-    if root.entity.type == "job":
-        host = None
+    scope = root.entity
+    host = topology.host_of_entity(scope) if scope.type == "host" else None
 
     def left(finding: Finding) -> bool:
         if kinds.catalogue()[finding.kind].symptom:
-            return True
+            return id(finding) not in gone
         if id(finding) in used:
             return False
-        if root.entity.type == "job":
-            return finding.entity.type != "job"
-        if root.entity.type == "host" and host == topology.host_of_entity(finding.entity):
+        if finding.kind not in bearing:
+            return True
+        if finding.entity.type == "job" or scope.type == "job":
+            return finding.entity.type != scope.type
+        if host is not None and host == topology.host_of_entity(finding.entity):
             return False
-        there = finding.entity.ranks
-        return finding.entity.type == "job" or not any(rank in ranks for rank in there)
+        return not any(rank in scope.ranks for rank in finding.entity.ranks)
 
     return FindingIndex([f for f in index.findings if left(f)], topology)
 

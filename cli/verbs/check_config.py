@@ -1,9 +1,11 @@
 """`rankscope check-config FILE`: every mistake of a settings file at once, each with its fix."""
 
 import argparse
-import sys
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .. import terminal
 
 if TYPE_CHECKING:
     from ...settings import SettingsError
@@ -18,26 +20,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument("file", type=Path, help="YAML settings file")
     parser.add_argument(
-        "--for", dest="process", choices=_PROCESSES, help="whose file it is (default: found out)"
+        "--for", dest="process", choices=_PROCESSES, help="whose file it is (default: by its keys)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is wrong with the file, or whose settings it holds."""
     models = _models()
-    wanted = {name: models[name] for name in _PROCESSES if arguments.process in (None, name)}
+    wanted = [name for name in _PROCESSES if arguments.process in (None, name)]
     errors: dict[str, SettingsError] = {}
-    for name, model in wanted.items():
-        error = _problems(model, arguments.file)
+    for name in wanted:
+        error = _problems(models[name], arguments.file)
         if error is None:
-            print(f"{arguments.file}: fit for rankscope {name}")
+            print(f"{arguments.file}: valid for rankscope {name}")
             return 0
         errors[name] = error
-    # Of two readings, the one with fewer mistakes is the one that was meant.
-    meant = min(errors, key=lambda name: len(errors[name].problems))
-    print(f"{arguments.file}, read as settings of rankscope {meant}:", file=sys.stderr)
-    print(errors[meant], file=sys.stderr)
+    keys = _keys(arguments.file)
+    likeness = {name: _likeness(keys, models[name]) for name in wanted}
+    # The keys say whose file it is. Where they fit both alike, the fewer mistakes decide.
+    meant = max(wanted, key=lambda name: (likeness[name], -len(errors[name].problems)))
+    hint = "" if arguments.process or likeness[meant] else " (--for says whose file it is)"
+    terminal.complain(f"{arguments.file}, checked for rankscope {meant}{hint}:\n{errors[meant]}")
     return 1
+
+
+def _keys(path: Path) -> dict[str, Any]:
+    from ...settings import files  # noqa: PLC0415
+
+    return files.read(path).values
+
+
+def _likeness(keys: Any, model: Any) -> float:
+    """Return how many keys of a file a model has, those of sections too; a misspelt one half."""
+    from ...settings.sections import section_of  # noqa: PLC0415
+
+    if not isinstance(keys, dict):
+        return 0.0
+    found = 0.0
+    for key, value in keys.items():
+        name = str(key)
+        if name not in model.model_fields:
+            near = difflib.get_close_matches(name, model.model_fields, n=1, cutoff=0.75)
+            if not near:
+                continue
+            found, name = found - 0.5, near[0]
+        section = section_of(model.model_fields[name].annotation)
+        found += 1.0 + (_likeness(value, section) if section else 0.0)
+    return found
 
 
 def _models() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ...collector.settings import CollectorSettings
 
-HELP = "take telemetry in, judge it, and serve incidents"
+HELP = "ingest telemetry, evaluate it, and serve incidents"
 EXTRA: str | None = "collector"
 
 

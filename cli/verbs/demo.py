@@ -4,7 +4,7 @@ import argparse
 import importlib.util
 import sys
 
-HELP = "watch a real training job on this machine go wrong, and what Rankscope says about it"
+HELP = "run a training job on this machine, inject one fault, print the explained incident"
 EXTRA: str | None = "lab"
 
 FAULTS = (
@@ -12,11 +12,13 @@ FAULTS = (
     "software.stuck_process",
     "numerics.nan_rank",
     "software.crash",
+    "software.dataloader_slow",
+    "balance.rank0_preprocessing",
 )
 TRAINERS = ("auto", "torch", "numpy")
 _PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
 """Packages of the agent and the collector, which the demo starts as processes of their own: what
-is missing is better said at once than in a log."""
+is missing is named at the start rather than in a log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Say plainly that there is nothing to run yet."""
     print(
         f"rankscope diagnose is not in this version: it cannot read {arguments.path}. "
-        "`rankscope replay PATH` judges recorded telemetry (OTLP JSON lines, or a journal folder).",
+        "`rankscope replay PATH` evaluates recorded telemetry (OTLP JSON lines or a journal).",
         file=sys.stderr,
     )
     return 2

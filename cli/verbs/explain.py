@@ -1,11 +1,9 @@
 """`rankscope explain ID`: one incident of a running collector, with its causes and evidence."""
 
 import argparse
-import json
-import sys
 from typing import Any
 
-from .. import asking
+from .. import asking, terminal
 
 HELP = "show one incident of a running collector: causes, evidence, what to do"
 EXTRA: str | None = None
@@ -26,10 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         document = _find(asking.Collector.of(arguments), arguments.id)
     except asking.AskingError as error:
-        print(f"rankscope explain: {error}", file=sys.stderr)
+        terminal.complain(f"rankscope explain: {error}")
         return 1
     if arguments.json:
-        print(json.dumps(document, ensure_ascii=False))
+        print(terminal.json_line(document))
         return 0
     from .. import report  # noqa: PLC0415  only this way of printing needs it
 

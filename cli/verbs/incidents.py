@@ -2,12 +2,10 @@
 
 import argparse
 import itertools
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import asking
+from .. import asking, terminal
 
 HELP = "list the incidents of a running collector"
 EXTRA: str | None = None
@@ -42,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
         documents = list(itertools.islice(found, arguments.limit))
     except asking.AskingError as error:
-        print(f"rankscope incidents: {error}", file=sys.stderr)
+        terminal.complain(f"rankscope incidents: {error}")
         return 1
     if arguments.json:
         for document in documents:
-            print(json.dumps(document, ensure_ascii=False))
+            print(terminal.json_line(document))
     elif documents:
         print(table([_HEAD, *map(_row, documents)]))
     else:
@@ -81,7 +79,7 @@ def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
         fault,
         where,
     )
-    return tuple(asking.plain(text) for text in texts)
+    return tuple(terminal.plain(text) for text in texts)
 
 
 def _count(text: str) -> int:

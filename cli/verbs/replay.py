@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import terminal
+
 if TYPE_CHECKING:
     from ...collector.replay import Progress
 
@@ -39,26 +41,26 @@ def run(arguments: argparse.Namespace) -> int:
     from . import collector  # noqa: PLC0415
 
     collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
-    valid = _Told()
+    messages = _Messages()
     replay = Replay(
         pipeline=Pipeline(),
-        warn=valid.warn,
-        failed=valid.failed,
-        progress=valid.progress,
+        warn=messages.warn,
+        failed=messages.failed,
+        progress=messages.progress,
         ignore_actions=arguments.ignore_actions,
     )
     try:
         documents = replay.run(arguments.path)
     except RecordingError as error:
-        valid.clear()
-        print(f"rankscope replay: {error}", file=sys.stderr)
+        messages.clear()
+        terminal.complain(f"rankscope replay: {error}")
         return 1
-    valid.clear()
+    messages.clear()
     for document in documents:
         print(as_line(document) if arguments.json else _report(document))
     if not documents and not arguments.json:
         print("no incident")
-    return 1 if valid.defects else 0
+    return 1 if messages.defects else 0
 
 
 def _report(document: dict[str, Any]) -> str:
@@ -67,8 +69,8 @@ def _report(document: dict[str, Any]) -> str:
     return report.incident_report(document)
 
 
-class _Told:
-    """What a person sees on standard error while it runs."""
+class _Messages:
+    """Progress and warnings on standard error."""
 
     def __init__(self) -> None:
         self.defects = 0
@@ -76,17 +78,17 @@ class _Told:
         self._shown_at = 0.0
 
     def warn(self, text: str) -> None:
-        """Say what was left out."""
+        """Report what was left out."""
         self.clear()
-        print(f"rankscope replay: {text}", file=sys.stderr)
+        terminal.complain(f"rankscope replay: {text}")
 
     def failed(self, stage: str, error: Exception) -> None:
-        """Say that there is a defect; the live collector passes it over in the same way."""
+        """Report an exception of the pipeline, after which the replay goes on."""
         self.defects += 1
-        self.warn(f"a defect in {stage}: {type(error).__name__}: {error}")
+        self.warn(f"unexpected error in {stage}: {type(error).__name__}: {error}")
 
     def progress(self, progress: "Progress") -> None:
-        """Show how far it came, now and then, where somebody looks."""
+        """Show how far it is, twice a second at most, on a terminal."""
         if not self._watched or time.monotonic() - self._shown_at < _PROGRESS_SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -94,6 +96,6 @@ class _Told:
         print(f"\r{progress.records} records, {at} UTC", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the progress line away."""
+        """Remove the progress line."""
         if self._watched and self._shown_at:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,12 +1,16 @@
 """The whole HTTP side of the collector as one application."""
 
+import asyncio
+
 from fastapi import Depends, FastAPI
 
 from ..intake import routes as intake
 from ..services import Services
 from . import openapi, paths, problems
+from .answers import Answers
 from .auth import Guard
 from .feed import Feed
+from .ledger import Ledger
 from .limits import BodyLimit
 from .routes import (
     causes,
@@ -18,21 +22,24 @@ from .routes import (
     jobs,
     maintenance,
     metrics,
+    session,
     silences,
     stats,
     targets,
     topology,
     webhooks,
 )
+from .token_failures import Sleep, TokenFailures
+from .watched import Watched
 
 _TITLE = "Rankscope collector"
 _INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     """Return the application: intake, API, console, metrics and health.
 
-    It neither opens nor closes what the services hold.
+    It neither opens nor closes what the services hold. `sleep` delays answers to wrong tokens.
     """
     app = FastAPI(
         title=_TITLE,
@@ -44,20 +51,26 @@ def create_app(services: Services) -> FastAPI:
     )
     app.openapi = openapi.described(app)  # type: ignore[method-assign]
     problems.install(app)
-    guard = Guard(services.settings.api)
+    guard = Guard(
+        services.settings.api,
+        failures=TokenFailures(services.clock, registry=services.health.registry, sleep=sleep),
+    )
+    ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
+    watched = Watched(services.stages)
     feed = Feed()
     services.store.subscribe(feed.put)
 
     ingest = [Depends(guard.require("ingest"))]
     app.include_router(intake.router(services), dependencies=ingest)
     for router in (
-        jobs.router(services, guard),
-        incidents.router(services, guard),
+        session.router(guard),
+        jobs.router(services, guard, ledger, watched),
+        incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         causes.router(services, guard),
         topology.router(services, guard),
-        stats.router(services, guard),
-        targets.router(services, guard),
+        stats.router(services, guard, ledger, watched),
+        targets.router(services, guard, watched),
         events.router(feed, guard),
         silences.router(services, guard),
         maintenance.router(services, guard),
@@ -65,7 +78,7 @@ def create_app(services: Services) -> FastAPI:
     ):
         app.include_router(router, prefix="/api/v1")
     app.include_router(health.router(services))
-    app.include_router(metrics.router(services))
+    app.include_router(metrics.router(services, ledger, watched))
     app.include_router(console.router())
 
     app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS)

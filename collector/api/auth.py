@@ -16,6 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from .problems import ProblemError
 from .settings import ApiSettings, Role
+from .token_failures import TokenFailures
 
 _RANK: dict[Role, int] = {"ingest": 0, "read": 1, "admin": 2}
 _BEARER = HTTPBearer(auto_error=False, description="A token of the settings, section api.tokens")
@@ -31,11 +32,11 @@ class Principal:
 
     @property
     def limited(self) -> bool:
-        """Tell whether only some jobs may be seen."""
+        """Return whether only some jobs may be seen."""
         return bool(self.jobs)
 
     def permits(self, jobs: Iterable[str]) -> bool:
-        """Tell whether all of these jobs may be seen; no job at all only for who is not limited."""
+        """Return whether all of these jobs may be seen; a limited token may not see "no job"."""
         jobs = list(jobs)
         if not self.jobs:
             return True
@@ -61,19 +62,20 @@ Require = Callable[..., Awaitable[Principal]]
 
 
 class Guard:
-    """Knows the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
+    """Holds the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
 
-    def __init__(self, settings: ApiSettings) -> None:
+    def __init__(self, settings: ApiSettings, *, failures: TokenFailures) -> None:
+        self._failures = failures
         # Digests have one length, so comparing them says nothing about the tokens' own.
-        self._known = [
+        self._tokens = [
             (_digest(row.token.get_secret_value()), Principal(row.role, row.jobs, row.name))
             for row in settings.tokens
         ]
 
     @property
     def open(self) -> bool:
-        """Tell whether everybody may do everything."""
-        return not self._known
+        """Return whether everybody may do everything."""
+        return not self._tokens
 
     def require(self, role: Role) -> Require:
         """Return the dependency that lets pass who has at least this role."""
@@ -84,8 +86,9 @@ class Guard:
         ) -> Principal:
             if self.open:
                 _from_this_machine(request)
-            principal = self._principal(given)
+            principal = await self._principal(given, request)
             if _RANK[principal.role] < _RANK[role]:
+                self._failures.count("role")
                 raise ProblemError(
                     403,
                     f"this needs a token of role {role}, and this one has {principal.role}",
@@ -96,22 +99,27 @@ class Guard:
 
         return check
 
-    def _principal(self, given: HTTPAuthorizationCredentials | None) -> Principal:
+    async def _principal(
+        self, given: HTTPAuthorizationCredentials | None, request: Request
+    ) -> Principal:
         if self.open:
             return OPEN
         if given is None:
+            self._failures.count("missing")
             raise ProblemError(
                 401, "send Authorization: Bearer TOKEN", headers={"www-authenticate": "Bearer"}
             )
         digest = _digest(given.credentials)
         found: Principal | None = None
-        for known, principal in self._known:  # all of them, so that time says nothing
-            if hmac.compare_digest(known, digest):
+        for expected, principal in self._tokens:  # all of them, so that time says nothing
+            if hmac.compare_digest(expected, digest):
                 found = principal
         if found is None:
+            address = request.client.host if request.client else None
+            await self._failures.wrong(address, request.url.path)
             raise ProblemError(
                 401,
-                "this token is not known",
+                "this token is not configured",
                 headers={"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return found

@@ -1,7 +1,7 @@
-"""News for those who listen: a bounded memory of incident changes, and streams that follow it.
+"""Incident changes as server-sent events: the latest in bounded memory, and streams over them.
 
-The store's writers put news in from their threads; streams read on the event loop. A stream that
-falls behind the memory, or asks to go on from something older, is told to load everything anew.
+The store's writers put changes in from their threads; streams read on the event loop. A stream that
+falls behind the memory, or resumes from something older, gets a `reset`: it loads everything anew.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class Feed:
                 try:
                     await asyncio.wait_for(event.wait(), heartbeat_seconds)
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield ": keep-alive\n\n"
         finally:
             with self._lock:
                 self._streams.discard(stream)

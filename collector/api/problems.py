@@ -40,7 +40,7 @@ class ProblemError(Exception):
 
 
 def document(status: int, detail: str, **more: Any) -> dict[str, Any]:
-    """Return a problem document; its type is about:blank, so the title is the status' own words."""
+    """Return a problem document; its type is about:blank, so the title is the status' phrase."""
     try:
         title = HTTPStatus(status).phrase
     except ValueError:
@@ -127,5 +127,7 @@ async def _unusable(_request: Request, error: Exception) -> JSONResponse:
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:
     # Starlette raises it again for the server's log, so it is seen; the sender learns no more.
-    _LOG.error("a request met a defect", path=request.url.path, error=type(error).__name__)
-    return answer(500, "the collector met a defect; its log says more")
+    _LOG.error(
+        "request failed with an unexpected error", path=request.url.path, error=type(error).__name__
+    )
+    return answer(500, "unexpected error in the collector; see its log")

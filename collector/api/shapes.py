@@ -68,12 +68,15 @@ class Ranks(BaseModel):
 
 
 class RankSeries(BaseModel):
-    """One rank's points, [[at, value]]; rank null: a series of a host.
+    """One series: its points, [[at, value]]; rank null: a series of a host.
 
-    A value that is no number, NaN or infinite, is the word Inf or -Inf.
+    `attributes` tell apart the series of one metric on the same rank or host ({"scope": "local"},
+    {"domain": "sm"}); a host's series has `host.name`. A value that is no JSON number is one of the
+    words NaN, Inf and -Inf; where nothing was reported there is no point.
     """
 
     rank: int | None
+    attributes: dict[str, str]
     points: list[tuple[str, float | str]]
 
 
@@ -87,7 +90,7 @@ class Series(BaseModel):
 
 
 class Topology(BaseModel):
-    """What a job runs on: nodes are entities, edges say how they hang together."""
+    """The topology of a job: nodes are entities, edges their relations."""
 
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
@@ -210,7 +213,7 @@ class Webhooks(BaseModel):
 
 
 class Tested(BaseModel):
-    """How a test message fared."""
+    """The outcome of a test message."""
 
     delivered: bool
     webhook_id: str
@@ -219,7 +222,7 @@ class Tested(BaseModel):
 
 
 class Delivery(BaseModel):
-    """One message and how it fared."""
+    """One message and its delivery state."""
 
     webhook_id: str
     incident: str
@@ -246,8 +249,21 @@ class Replayed(BaseModel):
     replayed: int
 
 
+class Session(BaseModel):
+    """Whom the collector takes the caller for.
+
+    `jobs` are the patterns that the token is limited to, empty: none. Without any token configured
+    everybody on this machine is admin, and `token_required` is false.
+    """
+
+    role: Literal["ingest", "read", "admin"]
+    name: str
+    jobs: list[str]
+    token_required: bool
+
+
 class Health(BaseModel):
-    """That the process lives, and its version."""
+    """That the process runs, and its version."""
 
     status: Literal["ok"]
     version: str

@@ -20,16 +20,20 @@ class Open(BaseModel):
 
 
 class Entity(Open):
-    """One thing that an incident points at."""
+    """One thing that an incident points at.
+
+    `ranks` are numbers and, beyond a few of them, ranges "0-1016:8" (both ends included, with a
+    stride where it is not 1).
+    """
 
     type: EntityType
     id: str
     host: str | None
-    ranks: list[int]
+    ranks: list[int | str]
 
 
 class Symptom(Open):
-    """What somebody notices."""
+    """What the job shows, whatever the cause."""
 
     kind: str
     entity: Entity
@@ -54,7 +58,7 @@ class Evidence(Open):
 
 
 class Step(Open):
-    """Something to do."""
+    """An action."""
 
     when: Literal["now", "investigate"]
     text: str
@@ -76,14 +80,14 @@ class Hypothesis(Open):
 
 
 class Unknown(Open):
-    """What speaks for none of the hypotheses."""
+    """The score of "none of the hypotheses", and why it is not lower."""
 
     score: float | None
     reasons: list[str]
 
 
 class NextCheck(Open):
-    """The cheapest test that tells hypotheses apart."""
+    """The cheapest check that separates hypotheses."""
 
     text: str
     command: str
@@ -91,7 +95,7 @@ class NextCheck(Open):
 
 
 class DataQuality(Open):
-    """How good the data was."""
+    """Which of the signals that the causes predict were reported, and how well clocks agree."""
 
     missing: list[str]
     clock_skew_seconds: float | None

@@ -25,6 +25,7 @@ class Costs:
     acknowledged_at: float | None
     resolved_at: float | None
     gpu_seconds_lost: float
+    id: str = ""
 
 
 def every(db: Connection) -> list[Costs]:
@@ -47,7 +48,9 @@ def every(db: Connection) -> list[Costs]:
             incidents.c.gpu_seconds_lost,
         ).order_by(incidents.c.opened_at, incidents.c.id)
     )
-    return [Costs(row.job, _ordered(row.job, jobs.get(row.id, ())), *row[2:]) for row in rows]
+    return [
+        Costs(row.job, _ordered(row.job, jobs.get(row.id, ())), *row[2:], id=row.id) for row in rows
+    ]
 
 
 def _ordered(first: str | None, jobs: "list[str] | tuple[str, ...]") -> tuple[str, ...]:

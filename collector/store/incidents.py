@@ -23,7 +23,7 @@ from ...alerts.ports import IncidentChange
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Incident
 from . import documents, handling
-from .tables import incident_jobs, incidents
+from .tables import actions, incident_jobs, incidents
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,19 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
         )
     _keep_jobs(db, incident)
     return Recorded(kind, incident.updated_at, documents.shown(document, done), notify, key)
+
+
+def trim(db: Connection, *, before: float) -> int:
+    """Delete resolved incidents without a change since then; return how many."""
+    over = select(incidents.c.id).where(
+        incidents.c.status == "resolved", incidents.c.updated_at < before
+    )
+    db.execute(delete(actions).where(actions.c.incident.in_(over)))
+    db.execute(delete(incident_jobs).where(incident_jobs.c.incident.in_(over)))
+    gone = db.execute(
+        delete(incidents).where(incidents.c.status == "resolved", incidents.c.updated_at < before)
+    )
+    return gone.rowcount
 
 
 def _known(row: Row[Any], incident: Incident) -> bool:

@@ -48,6 +48,11 @@ class StoreSettings(Section):
         gt=0,
         description="Days for which finished deliveries stay in the outbox's history",
     )
+    keep_incidents_days: float = Field(
+        default=365.0,
+        gt=0,
+        description="Days for which resolved incidents are kept after their last change",
+    )
 
 
 class WebhookSettings(Section):

@@ -219,6 +219,11 @@ class Store:
         with self._database.write() as db:
             return outbox.trim(db, before=before)
 
+    def trim_incidents(self, *, before: float) -> int:
+        """Delete resolved incidents without a change since then; return how many."""
+        with self._database.write() as db:
+            return incidents.trim(db, before=before)
+
     # What it all adds up to
 
     def costs(self) -> list[Costs]:

@@ -1,68 +1,157 @@
 """What is known of one job attempt: its step grid, where its ranks run, its groups, its events."""
 
+from __future__ import annotations
+
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...detectors.window import Floats, Ints
 from ...vocabulary.ids import Job
+from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
+from ...vocabulary.topology import Nic
+from .placements import Placements
+from .planes import PlaneSet
 from .steps import StepGrid
+
+if TYPE_CHECKING:
+    from .readings import Joined
+    from .topology import Layout
+    from .views import HeldEvents
 
 MOST_EVENTS = 5_000
 
 
+class Members:
+    """Ranks as members of communication groups: a row each, in planes of the group's counters."""
+
+    def __init__(self) -> None:
+        self.planes = PlaneSet()
+        self.rows: dict[tuple[str, int], int] = {}
+        self.of_group: dict[str, list[tuple[int, int]]] = {}
+        """By group: (rank, row)."""
+
+    def row(self, group: str, rank: int) -> int:
+        """Return the row of a member, a new one if needed."""
+        found = self.rows.get((group, rank))
+        if found is None:
+            found = self.rows[group, rank] = len(self.rows)
+            self.of_group.setdefault(group, []).append((rank, found))
+        return found
+
+
 @dataclass(slots=True)
-class Place:
-    """Where a rank runs, as `training.rank.info` and the resource of its series tell."""
-
-    host: str = ""
-    local_rank: int | None = None
-    pid: int | None = None
-    hw_id: str | None = None
-    framework: str = ""
-    coordinates: tuple[int, ...] = ()
-    """(pp, tp) where known: ranks with equal ones do the same work."""
-
-
-@dataclass(slots=True)
-class GroupRows:
-    """Ring rows of a communication group's counters, by counter and rank."""
+class GroupInfo:
+    """What `collective.group.info` says of a group."""
 
     kind: str
-    desc: str = ""
-    members: tuple[int, ...] = ()
-    rows: dict[str, dict[int, int]] = field(default_factory=dict)
+    description: str = ""
+    ranks: Ranks = field(default_factory=Ranks)
+
+
+class NodeRows:
+    """Planes of node telemetry: a row for each host, and each device and process on it."""
+
+    def __init__(self) -> None:
+        self.planes = PlaneSet()
+        self.rows: dict[tuple[int, int, int], int] = {}
+        """By host, pid and device, UNKNOWN where the series names none."""
+        self.of_host: dict[int, list[tuple[int, int, int]]] = {}
+        self.version_of_host: dict[int, int] = {}
+        self._free: list[int] = []
+
+    def row(self, host: int, pid: int, device: int) -> int:
+        """Return the row of a host, process or device, a new one if needed."""
+        found = self.rows.get((host, pid, device))
+        if found is None:
+            found = self._free.pop() if self._free else len(self.rows)
+            self.rows[host, pid, device] = found
+            self.of_host.setdefault(host, []).append((pid, device, found))
+        return found
+
+    def forget(self, host: int) -> None:
+        """Empty the rows of a host, for others to use."""
+        gone = self.of_host.pop(host, [])
+        for pid, device, row in gone:
+            del self.rows[host, pid, device]
+            self._free.append(row)
+        if gone:
+            self.planes.clear(np.array([row for _, _, row in gone], np.int64))
+            self.touch(host)
+
+    def touch(self, host: int) -> None:
+        """Note that the planes of a host changed."""
+        self.version_of_host[host] = self.version_of_host.get(host, 0) + 1
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One job attempt. `version` moves whenever the mapping of series to ranks may have changed."""
+    """One job attempt. `version` moves whenever the mapping of series to ranks may have changed.
+
+    `derived`: nobody names the attempt; its number counts the starts of the job's processes.
+    """
 
     job: Job
     number: int
     cluster: str | None = None
     number_in_windows: int = 0
+    derived: bool = False
     grid: StepGrid = field(default_factory=StepGrid)
-    places: dict[int, Place] = field(default_factory=dict)
-    groups: dict[str, GroupRows] = field(default_factory=dict)
+    placements: Placements = field(default_factory=Placements)
+    readings: PlaneSet = field(default_factory=PlaneSet)
+    members: Members = field(default_factory=Members)
+    nodes: NodeRows = field(default_factory=NodeRows)
+    groups: dict[str, GroupInfo] = field(default_factory=dict)
+    nics: dict[str, Nic] = field(default_factory=dict)
     events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
-    series: list[int] = field(default_factory=list)
+    event_count: int = 0
     world_size: int = 0
     first_at: float = float("inf")
     last_at: float = float("-inf")
     last_received: float = float("-inf")
+    started_at: float = float("inf")
+    """The earliest start of its processes, inf where nobody reports it."""
     version: int = 0
-    mapping: tuple[tuple[int, int], object] | None = None
-    """The mapping of series to ranks and hosts that views built, and the versions it holds for."""
+    malformed_groups: int = 0
+    new_pids: dict[int, float] = field(default_factory=dict)
+    """Rows whose process was replaced, and since when: an attempt may begin with it."""
+    layout: Layout | None = None
+    held_events: HeldEvents | None = None
+    joined: Joined | None = None
 
-    def place(self, rank: int) -> Place:
-        """Return where a rank runs, adding it when it is new."""
-        found = self.places.get(rank)
-        if found is None:
-            found = self.places[rank] = Place()
-            self.grid.row(rank)
+    def rows(self, ranks: Ints) -> Ints:
+        """Return the rows of ranks in every matrix, adding those that are new."""
+        before = len(self.placements)
+        rows = self.placements.rows(ranks)
+        if len(self.placements) > before:
+            self.grid.add(len(self.placements))
             self.version += 1
-        return found
+        return rows
 
-    def hosts(self) -> tuple[str, ...]:
-        """Return the hosts of its ranks, sorted."""
-        return tuple(sorted({place.host for place in self.places.values() if place.host}))
+    def row(self, rank: int) -> int:
+        """Return the row of one rank, adding it when it is new."""
+        return int(self.rows(np.array([rank], np.int64))[0])
+
+    def host_numbers(self) -> Ints:
+        """Return the numbers of the hosts its ranks run on."""
+        numbers = np.unique(self.placements.hosts[: len(self.placements)])
+        return numbers[numbers >= 0]
+
+    @property
+    def start(self) -> float:
+        """Return when its processes started, or its first data; -inf where neither is known."""
+        at = min(self.started_at, self.first_at)
+        return at if at < np.inf else float("-inf")
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes its matrices take."""
+        sets = (self.readings, self.members.planes, self.nodes.planes)
+        return self.grid.nbytes + sum(planes.nbytes for planes in sets)
+
+    def last_received_of(self) -> Floats:
+        """Return [rows], when each rank's own process last reported."""
+        return self.grid.last_received[: len(self.placements)]

@@ -1,20 +1,42 @@
-"""What the attributes of a series say: its rank, its plane, and how far its source is trusted."""
+"""What the attributes of series say, as columns over attribute sets: rank, process, device, source.
 
+A pair is classified once, a set by whole arrays.
+"""
+
+from array import array
 from collections.abc import Mapping
 
+import numpy as np
+
+from ...detectors.window import Ints
+from ...formats.otlp.attribute_sets import AttributeSets
 from ...vocabulary import metrics as vocabulary
-from ...vocabulary.samples import Scalar
+from ...vocabulary.samples import Attributes, Scalar
 
 SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
 """The contract's order: the first of these that reports a series wins."""
 
+MOST_RANKS = 10_000_000
+"""A rank beyond it is a sender's mistake, and would fill the memory."""
+
+NO, UNKNOWN = -1, -2
+"""No such attribute; one that names nothing."""
+
 _FLAG = {"quality", "source"}
+
+_IGNORED = {
+    "container.pid", "gpu", "quality", "hw.vendor", "cgroup",
+    "local_rank", "world_size", "framework", "dp", "tp", "pp", "ep", "process.start_time",
+}  # fmt: skip
+"""Where a series belongs or how it was measured, not what it measures."""
+
+_RANK, _PID, _DEVICE, _GROUP, _SOURCE, _REST = range(1, 7)
 
 
 def rank_of(pairs: Mapping[str, Scalar]) -> int | None:
     """Return the rank that is named, as a number or in digits; None for anything else."""
     rank = whole(pairs.get("rank"))
-    return rank if rank is not None and rank >= 0 else None
+    return rank if rank is not None and 0 <= rank < MOST_RANKS else None
 
 
 def whole(value: Scalar | None) -> int | None:
@@ -32,7 +54,110 @@ def plane_name(name: str, metric: vocabulary.Metric, pairs: Mapping[str, Scalar]
     return name
 
 
-def source_order(pairs: Mapping[str, Scalar]) -> int:
-    """Return where a series' source stands in the contract's order; none counts as a probe."""
-    source = pairs.get("source", SOURCES[0])
-    return SOURCES.index(str(source)) if source in SOURCES else len(SOURCES)
+class AttributeColumns:
+    """Columns over the sets of a table, [sets] each; `update` before reading those of new sets.
+
+    rank; pid; device (number of the pair that names it); group (the same); rest (number into
+    `rests`: the attributes that tell what is measured); source (place in the contract's order).
+    NO where there is none.
+    """
+
+    def __init__(self, sets: AttributeSets) -> None:
+        self._sets = sets
+        self.rests: list[Attributes] = []
+        self.rank = np.zeros(0, np.int32)
+        self.pid = np.zeros(0, np.int64)
+        self.device = np.zeros(0, np.int32)
+        self.group = np.zeros(0, np.int32)
+        self.rest = np.zeros(0, np.int32)
+        self.source = np.zeros(0, np.int8)
+        self._count = 0
+        self._kinds = array("b")
+        self._values = array("q")
+        self._rest_numbers: dict[tuple[int, ...], int] = {}
+
+    @property
+    def pairs(self) -> list[tuple[str, Scalar]]:
+        """Return the pairs by number."""
+        return self._sets.pairs
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the columns take."""
+        columns = (self.rank, self.pid, self.device, self.group, self.rest, self.source)
+        return sum(int(column.nbytes) for column in columns)
+
+    def update(self) -> None:
+        """Read the sets that were added since."""
+        first, last = self._count, len(self._sets)
+        if first == last:
+            return
+        for name, value in self._sets.pairs[len(self._kinds) :]:
+            kind, number = _classified(name, value)
+            self._kinds.append(kind)
+            self._values.append(number)
+        pairs, sizes = self._sets.members(np.arange(first, last))
+        sets = np.repeat(np.arange(first, last), sizes)
+        kinds = np.array(self._kinds, np.int8)[pairs]
+        values = np.array(self._values, np.int64)[pairs]
+        self._grow(last)
+        for kind, column, shown in (
+            (_RANK, self.rank, values),
+            (_PID, self.pid, values),
+            (_DEVICE, self.device, np.where(values < 0, UNKNOWN, pairs)),
+            (_GROUP, self.group, pairs),
+            (_SOURCE, self.source, values),
+        ):
+            here = kinds == kind
+            column[sets[here]] = shown[here]
+        self._number_rests(first, last, sets[kinds == _REST], pairs[kinds == _REST])
+        self._count = last
+
+    def _number_rests(self, first: int, last: int, sets: Ints, pairs: Ints) -> None:
+        counts = np.bincount(sets - first, minlength=last - first)
+        ends = np.cumsum(counts)
+        for size in np.unique(counts).tolist():
+            here = np.flatnonzero(counts == size)
+            if not size:
+                self.rest[first + here] = self._rest(())
+                continue
+            members = np.sort(pairs[(ends[here] - size)[:, None] + np.arange(size)], axis=1)
+            kinds, which = np.unique(members, axis=0, return_inverse=True)
+            numbers = np.array([self._rest(tuple(row)) for row in kinds.tolist()], np.int32)
+            self.rest[first + here] = numbers[which.ravel()]
+
+    def _rest(self, pairs: tuple[int, ...]) -> int:
+        found = self._rest_numbers.get(pairs)
+        if found is None:
+            found = self._rest_numbers[pairs] = len(self.rests)
+            self.rests.append(tuple(sorted(self._sets.pairs[pair] for pair in pairs)))
+        return found
+
+    def _grow(self, count: int) -> None:
+        if count <= len(self.rank):
+            return
+        size = max(2 * len(self.rank), count, 1024)
+        for name in ("rank", "pid", "device", "group", "rest", "source"):
+            old = getattr(self, name)
+            new = np.full(size, 0 if name == "source" else NO, old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+
+def _classified(name: str, value: Scalar) -> tuple[int, int]:
+    match name:
+        case "rank":
+            rank = rank_of({name: value})
+            return (_RANK, NO if rank is None else rank)
+        case "pid":
+            number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62
+            return (_PID, int(value) if number else UNKNOWN)
+        case "hw.id":
+            return (_DEVICE, 0 if isinstance(value, str) and value else UNKNOWN)
+        case "group" if isinstance(value, str):
+            return (_GROUP, 0)
+        case "source":
+            return (_SOURCE, SOURCES.index(str(value)) if value in SOURCES else len(SOURCES))
+    if name in _IGNORED or (name == "role" and value == "trainer"):
+        return (0, 0)
+    return (_REST, 0)

@@ -23,7 +23,7 @@ class HostClock:
         self.offset = 0.0
         self._seen: deque[tuple[float, float]] = deque(maxlen=64)
 
-    def hear(self, newest: float, now: float) -> float:
+    def update(self, newest: float, now: float) -> float:
         """Take the newest event time of a batch; return the offset to subtract."""
         self._seen.append((now, newest - now))
         while now - self._seen[0][0] > MEMORY_SECONDS:

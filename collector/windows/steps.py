@@ -6,16 +6,13 @@ steps, the distinct times of each rank are counted instead.
 """
 
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints, Steps
-
-MOST_COLUMNS = 16_384
-FEWEST_COLUMNS = 256
-CELLS = 1 << 21
-"""Cells of a plane that memory is planned for: columns = CELLS / ranks, within the bounds."""
+from .columns import Columns
 
 MOST_AHEAD = 1e6
 """Steps that a rank may be ahead of all others at once; a step index beyond it is a mistake."""
@@ -28,8 +25,8 @@ STEP_INDEX_TIMEOUT_SECONDS = 10.0
 
 MOST_WAITING = 200_000
 
-_NO_FLOOR = int(np.iinfo(np.int64).min)
-"""Steps up to the floor were forgotten; with none, batches may come in any order."""
+REPORTED_NAN = -np.inf
+"""What stands in a plane for a NaN that was reported; infinities of either sign are +Inf there."""
 
 
 _Ended = tuple[Ints, Floats, Ints]
@@ -37,6 +34,8 @@ _Ended = tuple[Ints, Floats, Ints]
 
 _KEYED_SECONDS = 1e6
 """Row and microseconds share 63 bits: 40 for the time."""
+
+_NOBODY = np.iinfo(np.int8).max
 
 
 def _key(rows: Ints, seconds: Floats) -> Ints:
@@ -46,103 +45,112 @@ def _key(rows: Ints, seconds: Floats) -> Ints:
 
 
 class StepGrid:
-    """Planes over (rank, step). Rows are handed out by `row`; columns come and go with time."""
+    """Planes over (rank, step). Rows are added by `add`; columns come and go with time."""
 
     STEP = "training.step"
 
     def __init__(self) -> None:
-        self.ranks: list[int] = []
-        self.rows: dict[int, int] = {}
-        self.start = 0
-        self.used = 0
-        self.names: list[str] = []
-        self.plane_ids: dict[str, int] = {}
-        self._capacity = 64
-        self._height = 4
-        self._columns = np.zeros(self._capacity, np.int64)
-        self._at = np.full((self._height, self._capacity), np.nan)
-        self._planes: list[Floats] = []
-        self._best = np.zeros((0, self._height), np.int8)
-        self._writer = np.zeros((0, self._height), np.int64)
-        self.last_received = np.full(self._height, -np.inf)
-        self.last_at = np.full(self._height, -np.inf)
-        self.last_index = np.full(self._height, -1, np.int64)
+        self.columns = Columns()
         self.late = 0
-        self._floor = _NO_FLOOR
-        self._tells_steps = False
-        self._counted = np.zeros(self._height, np.int64)
+        self.last_received: Floats = np.zeros(0)
+        self.last_at: Floats = np.zeros(0)
+        self.last_index: Ints = np.zeros(0, np.int64)
+        self.began_again: Floats = np.zeros(0)
+        """[rows], when a rank's step index last fell."""
+        self._best: list[NDArray[np.int8]] = []
+        self._writer: list[NDArray[np.int32]] = []
+        self._reports_steps = False
+        self._counted: Ints = np.zeros(0, np.int64)
         self._waiting: list[tuple[Ints, Ints, Floats, Floats, float]] = []
 
-    def row(self, rank: int) -> int:
-        """Return the row of a rank, adding it when it is new."""
-        found = self.rows.get(rank)
-        if found is None:
-            found = self.rows[rank] = len(self.ranks)
-            self.ranks.append(rank)
-            if found >= self._height:
-                self._heighten()
-        return found
+    @property
+    def used(self) -> int:
+        """Return how many steps are held."""
+        return self.columns.used
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the matrices take."""
+        return self.columns.nbytes
+
+    def add(self, height: int) -> None:
+        """Make room for so many ranks."""
+        self.columns.add(height)
+        if height <= len(self.last_at):
+            return
+        size = max(height, 2 * len(self.last_at), 4)
+        for name, fill in (
+            ("last_received", -np.inf),
+            ("last_at", -np.inf),
+            ("last_index", -1),
+            ("began_again", -np.inf),
+            ("_counted", 0),
+        ):
+            setattr(self, name, _longer(getattr(self, name), size, fill))
+        self._best = [_longer(best, size, _NOBODY) for best in self._best]
+        self._writer = [_longer(writer, size, -1) for writer in self._writer]
 
     def plane(self, name: str) -> int:
         """Return the number of a plane, adding it when it is new."""
-        found = self.plane_ids.get(name)
-        if found is None:
-            found = self.plane_ids[name] = len(self.names)
-            self.names.append(name)
-            self._planes.append(np.full((self._height, self._capacity), np.nan))
-            self._best = np.concatenate(
-                (self._best, np.full((1, self._height), np.iinfo(np.int8).max, np.int8))
-            )
-            self._writer = np.concatenate((self._writer, np.full((1, self._height), -1)))
-        return found
+        number = self.columns.plane(name)
+        while len(self._best) <= number:
+            self._best.append(np.full(len(self.last_at), _NOBODY, np.int8))
+            self._writer.append(np.full(len(self.last_at), -1, np.int32))
+        return number
 
-    def claim(self, plane: int, row: int, source: int, series: int) -> tuple[bool, int]:
-        """Return (may this series write here, the series of a worse source that must stop or -1).
+    def claim(
+        self, plane: int, rows: Ints, sources: NDArray[np.int8], series: NDArray[np.int32]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+        """Return ([points] may this series write its row, the series that must stop).
 
         The first source in the contract's order wins, whichever was received first.
         """
-        best = int(self._best[plane, row])
-        if source > best:
-            return False, -1
-        worse = int(self._writer[plane, row]) if source < best else -1
-        self._best[plane, row], self._writer[plane, row] = source, series
-        return True, worse
+        best, writer = self._best[plane], self._writer[plane]
+        may = sources <= best[rows]
+        better = sources < best[rows]
+        worse = writer[rows[better]]
+        best[rows[may]], writer[rows[may]] = sources[may], series[may]
+        return may, worse[worse >= 0]
 
     def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float) -> None:
         """Write points, all [points]. `now` is when they were received."""
         if not len(rows):
             return
         self.last_received[rows] = now
-        value = np.where(np.isnan(value), np.inf, value)  # NaN here means that nobody reported
-        step_plane = self.plane_ids.get(self.STEP, -1)
-        tells = planes == step_plane
-        if tells.any():
-            self._tells_steps = True
-            ended = self._end_steps(rows[tells], at[tells], value[tells])
-            others = ~tells
+        if not np.isfinite(value).all():  # NaN in the grid means that nobody reported
+            infinite = np.where(np.isinf(value), np.inf, value)
+            value = np.where(np.isnan(value), REPORTED_NAN, infinite)
+        step_plane = self.columns.plane_ids.get(self.STEP, -1)
+        steps = planes == step_plane
+        if steps.any():
+            self._reports_steps = True
+            ended = self._end_steps(rows[steps], at[steps], value[steps])
+            others = ~steps
             self._place(planes[others], rows[others], at[others], value[others], now, ended)
             self._retry(now)
         else:
             self._place(planes, rows, at, value, now, None)
-        if not self._tells_steps and self._waiting:
+        if not self._reports_steps and self._waiting:
             self._count_instead(now)
 
     def view(self) -> Steps:
-        """Return the grid as detectors see it (views, no copies)."""
-        here = slice(self.start, self.start + self.used)
-        height = len(self.ranks)
+        """Return the grid as detectors see it (views, no copies; values are float32)."""
+        columns = self.columns
+        here, height = columns.here, columns.height
         planes = {
-            name: plane[:height, here]
-            for name, plane in zip(self.names, self._planes, strict=True)
-            if name != self.STEP
+            # Detectors are typed for float64, to which numpy promotes what they compute.
+            name: cast("Floats", plane[here, :height].T)
+            for name, plane in zip(columns.names, columns.planes, strict=True)
+            if name != self.STEP and not name.startswith("~")
         }
-        return Steps(self._columns[here], self._at[:height, here], planes)
+        return Steps(columns.index[here], columns.at[here, :height].T, planes)
 
     def _end_steps(self, rows: Ints, at: Floats, steps: Floats) -> _Ended | None:
         sane = np.isfinite(steps) & (np.abs(steps) < 2**53)
         if self.used:
             # One rank's absurd index must not become the newest column of everybody.
-            sane &= steps < float(self._columns[self.start + self.used - 1]) + MOST_AHEAD
+            newest = float(self.columns.index[self.columns.start + self.used - 1])
+            sane &= steps < newest + MOST_AHEAD
             self.late += int((~sane).sum())
         rows, at, index = rows[sane], at[sane], steps[sane].astype(np.int64)
         if not len(rows):
@@ -151,132 +159,23 @@ class StepGrid:
         # of later steps is undone.
         back = (index < self.last_index[rows]) & (at > self.last_at[rows])
         if back.any():
-            self._undo(rows[back], index[back])
-        columns = self._columns_of(np.unique(index))
-        position = np.searchsorted(columns[0], index)
-        column = columns[1][position]
+            for row in np.unique(rows[back]):
+                self.columns.undo(int(row), int(index[back & (rows == row)].min()))
+            self.columns.shrink()
+            self.began_again[rows[back]] = at[back]
+        known, column_of = self.columns.of(np.unique(index))
+        column = column_of[np.searchsorted(known, index)]
         kept = column >= 0
         self.late += int((~kept).sum())
-        rows, column, at = rows[kept], column[kept], at[kept]
-        self._at[rows, column] = at
-        newer = at >= self.last_at[rows]
+        rows, column, at, index = rows[kept], column[kept], at[kept], index[kept]
+        new = self.columns.end(rows, column, at)
+        # A step whose end is reported again (a gauge that is scraped repeats itself) ended once.
+        newer = new & (at >= self.last_at[rows])
         order = np.argsort(at[newer], kind="stable")
-        newest_rows, newest = rows[newer][order], np.flatnonzero(newer)[order]
-        self.last_at[newest_rows] = at[newest]
-        self.last_index[newest_rows] = self._columns[column[newest]]
+        newest_rows = rows[newer][order]
+        self.last_at[newest_rows] = at[newer][order]
+        self.last_index[newest_rows] = index[newer][order]
         return rows, at, column
-
-    def _columns_of(self, index: Ints) -> tuple[Ints, Ints]:
-        """Return (index, column) for sorted unique step indices; column -1 for those too old."""
-        known = self._columns[self.start : self.start + self.used]
-        newest = known[-1] if self.used else -1
-        fresh = index[index > newest] if self.used else index
-        if len(fresh):
-            self._extend(fresh)
-            known = self._columns[self.start : self.start + self.used]
-        position = np.searchsorted(known, index)
-        position = np.minimum(position, len(known) - 1)
-        missing = known[position] != index
-        between = index[missing & (index > self._floor)]
-        if len(between):
-            self._insert(between)
-            return self._columns_of(index)
-        return index, np.where(missing, -1, position + self.start)
-
-    def _extend(self, fresh: Ints) -> None:
-        limit = self._limit()
-        if len(fresh) > limit:
-            self._floor = int(fresh[-limit - 1])
-            fresh = fresh[-limit:]
-        overflow = self.used + len(fresh) - limit
-        if overflow > 0:
-            forgotten = int(self._columns[self.start + overflow - 1])
-            self._floor = max(self._floor, forgotten)
-            self.start += overflow
-            self.used -= overflow
-        if self.start + self.used + len(fresh) > self._capacity:
-            self._make_room(len(fresh))
-        end = self.start + self.used
-        self._columns[end : end + len(fresh)] = fresh
-        self.used += len(fresh)
-
-    def _insert(self, between: Ints) -> None:
-        """Open columns for steps that arrive after later ones: rare, so simply and slowly."""
-        known = self._columns[self.start : self.start + self.used]
-        merged = np.union1d(known, between)
-        if len(merged) > self._limit():
-            self._floor = int(merged[-self._limit() - 1])
-            merged = merged[-self._limit() :]
-        source = np.searchsorted(known, merged)
-        source = np.minimum(source, len(known) - 1)
-        here = known[source] == merged
-        picked = source + self.start
-
-        def spread(old: Floats, capacity: int) -> Floats:
-            new = np.full((old.shape[0], capacity), np.nan)
-            new[:, : len(merged)] = np.where(here, old[:, picked], np.nan)
-            return new
-
-        capacity = max(self._capacity, 2 * len(merged))
-        self._at = spread(self._at, capacity)
-        self._planes = [spread(plane, capacity) for plane in self._planes]
-        self._columns = np.concatenate((merged, np.zeros(capacity - len(merged), np.int64)))
-        self._capacity, self.start, self.used = capacity, 0, len(merged)
-
-    def _undo(self, rows: Ints, index: Ints) -> None:
-        here = slice(self.start, self.start + self.used)
-        for row in np.unique(rows):
-            first = self.start + int(np.searchsorted(self._columns[here], index[rows == row].min()))
-            gone = slice(first, self.start + self.used)
-            self._at[row, gone] = np.nan
-            for plane in self._planes:
-                plane[row, gone] = np.nan
-        while self.used and np.isnan(self._at[:, self.start + self.used - 1]).all():
-            self.used -= 1
-        if not self.used:
-            self._floor = _NO_FLOOR
-
-    def _make_room(self, fresh: int) -> None:
-        """Slide to the front of the buffer, into one twice as large where it is needed."""
-        capacity = self._capacity
-        while capacity < min(2 * (self.used + fresh), 2 * self._limit()) or (
-            capacity < self.used + fresh
-        ):
-            capacity *= 2
-        here = slice(self.start, self.start + self.used)
-
-        def slid(old: Floats) -> Floats:
-            new = np.full((old.shape[0], capacity), np.nan)
-            new[:, : self.used] = old[:, here]
-            return new
-
-        self._at = slid(self._at)
-        self._planes = [slid(plane) for plane in self._planes]
-        columns = np.zeros(capacity, np.int64)
-        columns[: self.used] = self._columns[here]
-        self._columns, self._capacity, self.start = columns, capacity, 0
-
-    def _heighten(self) -> None:
-        extra = self._height
-
-        def higher(old: NDArray[np.float64], fill: float) -> Floats:
-            return np.concatenate((old, np.full((extra, *old.shape[1:]), fill)))
-
-        self._at = higher(self._at, np.nan)
-        self._planes = [higher(plane, np.nan) for plane in self._planes]
-        self.last_received = higher(self.last_received, -np.inf)
-        self.last_at = higher(self.last_at, -np.inf)
-        self.last_index = np.concatenate((self.last_index, np.full(extra, -1, np.int64)))
-        self._counted = np.concatenate((self._counted, np.zeros(extra, np.int64)))
-        most = np.iinfo(np.int8).max
-        more = np.full((self._best.shape[0], extra), most, np.int8)
-        self._best = np.concatenate((self._best, more), axis=1)
-        none = np.full((self._writer.shape[0], extra), -1)
-        self._writer = np.concatenate((self._writer, none), axis=1)
-        self._height += extra
-
-    def _limit(self) -> int:
-        return int(np.clip(CELLS // max(len(self.ranks), 1), FEWEST_COLUMNS, MOST_COLUMNS))
 
     def _place(
         self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float, ended: _Ended | None
@@ -303,7 +202,8 @@ class StepGrid:
         for begin, end in pairwise(edges):
             if begin < end:
                 part = slice(begin, end)
-                self._planes[planes[begin]][rows[part], column[part]] = value[part]
+                with np.errstate(over="ignore"):  # beyond float32: infinite
+                    self.columns.write(int(planes[begin]), rows[part], column[part], value[part])
 
     def _match(self, rows: Ints, at: Floats, ended: _Ended | None) -> Ints:
         """Return [points] columns as `_find` does; most belong to the steps that just ended."""
@@ -326,15 +226,16 @@ class StepGrid:
         """Return [points] the column whose step of that rank ended at that time; -1 if none."""
         if not self.used:
             return np.full(len(rows), -1)
-        end = self.start + self.used
-        first = max(self.start, end - LOOK_BACK)
+        end = self.columns.start + self.used
+        first = max(self.columns.start, end - LOOK_BACK)
         # Points of one step share rank and time, so few distinct pairs are looked up.
         times, time_of = np.unique(at, return_inverse=True)
-        pair = time_of * self._height + rows
+        height = self.columns.height
+        pair = time_of * height + rows
         pairs, pair_of = np.unique(pair, return_inverse=True)
-        pair_rows, pair_at = pairs % self._height, times[pairs // self._height]
-        hit = self._at[pair_rows, first:end] == pair_at[:, None]
-        column = np.where(hit.any(axis=1), hit.argmax(axis=1) + first, -1)
+        pair_rows, pair_at = pairs % height, times[pairs // height]
+        hit = self.columns.at[first:end, pair_rows] == pair_at
+        column = np.where(hit.any(axis=0), hit.argmax(axis=0) + first, -1)
         return column[pair_of]
 
     def _retry(self, now: float) -> None:
@@ -376,3 +277,9 @@ class StepGrid:
         found = column >= 0
         self._write(planes[found], rows[found], column[found], value[found])
         self.late += int((~found).sum())
+
+
+def _longer(old: NDArray[Any], count: int, fill: float) -> NDArray[Any]:
+    new = np.full(count, fill, old.dtype)
+    new[: len(old)] = old
+    return new

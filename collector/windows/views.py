@@ -1,123 +1,74 @@
-"""From what is remembered to what a detector sees: one JobWindow, ranks and hosts as rows."""
+"""From what is held to what a detector sees: one JobWindow, ranks and hosts as rows."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...detectors.window import Floats, Group, Ints, JobWindow, Readings, Steps
-from ...vocabulary.samples import Attributes, Event, Scalar
+from ...detectors.window import Floats, Group, JobWindow, Steps
+from ...vocabulary.samples import Event
+from ...vocabulary.topology import Topology
 from .attempt import Attempt
-from .attributes import rank_of, source_order
-
-if TYPE_CHECKING:
-    from .windows import Windows
+from .attributes import rank_of
+from .hosts import Hosts
+from .joining import joined
+from .placing import Placing
+from .readings import LazyReadings
+from .topology import Layout, layout
 
 EVENT_MEMORY_SECONDS = 1800.0
 
-_PLACE = {
-    "rank", "pid", "container.pid", "hw.id", "gpu", "source", "quality", "hw.vendor",
-    "local_rank", "world_size", "framework", "dp", "tp", "pp", "ep",
-}  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
-class RowsOf:
-    """Ring rows by metric: [ranks] and [hosts], -1 where there is none."""
+class HeldEvents:
+    """An attempt's events with their ranks and when they were received, oldest first."""
 
-    by_rank: Mapping[str, Ints]
-    by_host: Mapping[str, Ints]
-
-
-def variant(name: str, attributes: Attributes) -> str:
-    """Return a metric's name with the attributes that tell its series apart on one rank or host.
-
-    `hw.gpu.throttle|thermal_hw`, `hw.frequency|sm`, `system.filesystem.utilization|/scratch`; a
-    dataloader worker's series get `|dataloader`, a trainer's nothing.
-    """
-    valid = [
-        str(value)
-        for key, value in attributes
-        if key not in _PLACE and not (key == "role" and value == "trainer") and key != "cgroup"
-    ]
-    return "|".join([name, *valid])
+    versions: tuple[int, ...]
+    events: tuple[Event, ...]
+    received: Floats
 
 
-def job_window(windows: Windows, attempt: Attempt, now: float, until: float | None) -> JobWindow:
+def job_window(
+    attempt: Attempt,
+    hosts: Hosts,
+    placing: Placing,
+    now: float,
+    until: float | None,
+    *,
+    learn: bool = True,
+) -> JobWindow:
     """Return what detectors see of an attempt at `now`; `until` hides what came later."""
-    grid = attempt.grid
-    ranks = np.array(grid.ranks, np.int64)
-    hosts = attempt.hosts()
-    index_of = {host: number for number, host in enumerate(hosts)}
-    places = [attempt.places[rank] for rank in grid.ranks]
-    mapping = _mapping(windows, attempt, hosts)
-    last_received = np.maximum(
-        grid.last_received[: len(ranks)], _heard(windows, mapping, len(ranks))
-    )
-    steps = grid.view()
+    where = layout(attempt, hosts)
+    planes = joined(attempt, where, placing)
+    steps = attempt.grid.view()
     if until is not None:
         steps = _until(steps, until)
-    host_ids = [windows.host_ids[host] for host in hosts]
-    roles: dict[tuple[int, ...], int] = {}
+    offsets = np.abs(hosts.offset[where.host_ids])
     return JobWindow(
         job=attempt.job,
         attempt=attempt.number,
         cluster=attempt.cluster,
         now=now,
-        ranks=ranks,
-        hosts=hosts,
-        host_of=np.array([index_of.get(place.host, -1) for place in places], np.int64),
-        world_size=max(attempt.world_size, len(ranks)),
+        ranks=where.ranks,
+        hosts=where.topology.hosts,
+        host_of=where.host_of,
+        world_size=where.topology.world_size,
         steps=steps,
-        role_of=np.array(
-            [roles.setdefault(place.coordinates, len(roles)) for place in places], np.int64
-        ),
-        hw_ids=tuple(place.hw_id for place in places),
-        pids=np.array([place.pid if place.pid is not None else -1 for place in places], np.int64),
-        last_received=last_received,
-        host_last_received=np.array(
-            [windows.host_last_received[number] for number in host_ids], np.float64
-        ),
-        host_interval=np.array([windows.host_interval[number] for number in host_ids], np.float64),
-        rank_readings=LazyReadings(windows, mapping.by_rank, until),
-        host_readings=LazyReadings(windows, mapping.by_host, until),
-        groups=_groups(windows, attempt),
-        events=_events(windows, attempt, hosts, now, until),
-        clock_skew=max((abs(windows.clock_offset(host)) for host in hosts), default=0.0),
+        role_of=where.role_of,
+        hw_ids=where.topology.hw_ids,
+        pids=where.pids,
+        last_received=attempt.grid.last_received[: len(where.ranks)].copy(),
+        host_last_received=hosts.last_received[where.host_ids],
+        host_interval=hosts.interval[where.host_ids],
+        rank_readings=LazyReadings(planes.by_rank, until),
+        host_readings=LazyReadings(planes.by_host, until),
+        groups=_groups(attempt),
+        events=_events(attempt, where, hosts, now, until),
+        clock_skew=float(offsets.max(initial=0.0)),
+        placed=where.topology,
+        attempt_started_at=attempt.start,
+        host_announced=hosts.announced[where.host_ids],
     )
-
-
-class LazyReadings(Mapping[str, Readings]):
-    """Readings gathered from the rings when somebody asks for them, once a window."""
-
-    def __init__(self, windows: Windows, rows: Mapping[str, Ints], until: float | None) -> None:
-        self._rings, self._rows, self._until = windows.rings, rows, until
-        self._gathered: dict[str, Readings] = {}
-
-    def __getitem__(self, name: str) -> Readings:
-        found = self._gathered.get(name)
-        if found is None:
-            found = self._gathered[name] = self._gather(self._rows[name])
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def _gather(self, rows: Ints) -> Readings:
-        known = rows[:, None] >= 0
-        at = np.where(known, self._rings.at[rows], np.nan)
-        value = np.where(known, self._rings.value[rows], np.nan)
-        if self._until is not None:
-            later = at > self._until
-            at, value = np.where(later, np.nan, at), np.where(later, np.nan, value)
-        return Readings(at, value)
 
 
 def _until(steps: Steps, until: float) -> Steps:
@@ -130,133 +81,97 @@ def _until(steps: Steps, until: float) -> Steps:
     )
 
 
-def _mapping(windows: Windows, attempt: Attempt, hosts: tuple[str, ...]) -> RowsOf:
-    versions = (attempt.version, windows.version)
-    if attempt.mapping is not None and attempt.mapping[0] == versions:
-        return cast("RowsOf", attempt.mapping[1])
-    row_of = {rank: row for row, rank in enumerate(attempt.grid.ranks)}
-    by_pid, by_device = _whereabouts(attempt)
-    by_rank: dict[str, Ints] = {}
-    by_host: dict[str, Ints] = {}
-    best: dict[tuple[str, bool, int], tuple[int, float]] = {}
-    for number, host in enumerate(hosts):
-        for series_id in windows.host_series.get(host, ()):
-            series = windows.table[series_id]
-            if series.resource.job not in (None, attempt.job):
-                continue
-            if series.resource.job is not None and series.resource.attempt != attempt.number:
-                continue
-            pairs = dict(series.attributes)
-            if "group" in pairs:
-                continue
-            rank = _rank_of(pairs, host, series.resource.job, by_pid, by_device)
-            if rank is None and (pairs.keys() & {"pid", "hw.id"}):
-                continue
-            name = variant(series.metric, series.attributes)
-            place = row_of.get(rank, -1) if rank is not None else number
-            if place < 0:
-                continue
-            table, rows = (by_rank, len(row_of)) if rank is not None else (by_host, len(hosts))
-            ring = windows.ring_row(series_id)
-            key = (name, rank is not None, place)
-            # Of several series for one place the better source wins, then the newest.
-            claim = (-source_order(pairs), float(windows.rings.last_at[ring]))
-            if key in best and best[key] > claim:
-                continue
-            best[key] = claim
-            table.setdefault(name, np.full(rows, -1, np.int64))[place] = ring
-    mapping = RowsOf(by_rank, by_host)
-    attempt.mapping = (versions, mapping)
-    return mapping
-
-
-def _whereabouts(attempt: Attempt) -> tuple[dict[tuple[str, int], int], dict[tuple[str, str], int]]:
-    """Return ranks by (host, pid) and by (host, hw.id)."""
-    by_pid = {(p.host, p.pid): rank for rank, p in attempt.places.items() if p.pid is not None}
-    by_device = {(p.host, p.hw_id): rank for rank, p in attempt.places.items() if p.hw_id}
-    return by_pid, by_device
-
-
-def _rank_of(
-    pairs: dict[str, Scalar],
-    host: str,
-    job: str | None,
-    by_pid: Mapping[tuple[str, int], int],
-    by_device: Mapping[tuple[str, str], int],
-) -> int | None:
-    rank = rank_of(pairs)
-    if job is not None and rank is not None:
-        return rank
-    pid, device = pairs.get("pid"), pairs.get("hw.id")
-    if isinstance(pid, int) and (host, pid) in by_pid:
-        return by_pid[host, pid]
-    if isinstance(device, str) and (host, device) in by_device:
-        return by_device[host, device]
-    return None
-
-
-def _heard(windows: Windows, mapping: RowsOf, ranks: int) -> NDArray[np.float64]:
-    last_received = np.full(ranks, -np.inf)
-    for name in ("training.progress.age", "training.rank.info"):
-        for metric, rows in mapping.by_rank.items():
-            if metric.partition("|")[0] == name:
-                valid = np.where(rows >= 0, windows.rings.last_received[rows], -np.inf)
-                last_received = np.maximum(last_received, valid)
-    return last_received
-
-
-def _groups(windows: Windows, attempt: Attempt) -> list[Group]:
-    row_of = {rank: row for row, rank in enumerate(attempt.grid.ranks)}
+def _groups(attempt: Attempt) -> list[Group]:
+    members = attempt.members
+    counters = [
+        members.planes.planes[number] if number is not None else None
+        for name in ("enqueued", "completed")
+        for number in (members.planes.numbers.get(f"collective.{name}"),)
+    ]
+    if not any(counters):
+        return []
     groups = []
-    for name, held in sorted(attempt.groups.items()):
-        members = sorted({rank for rows in held.rows.values() for rank in rows if rank in row_of})
-        if not members:
+    for name, pairs in sorted(members.of_group.items()):
+        held = np.array(sorted(pairs), np.int64)
+        rows = held[:, 1]
+        claimed = np.zeros(len(rows), np.bool_)
+        for plane in counters:
+            if plane is not None:
+                plane.fit(members.planes.rows)
+                claimed |= plane.last_at[rows] > -np.inf
+        rows, ranks = rows[claimed], held[claimed, 0]
+        if not len(rows):
             continue
-
-        def valid(counter: str, rings: Floats, nothing: float) -> Floats:
-            rows = held.rows.get(counter, {})  # noqa: B023  used within this turn only
-            return np.array(
-                [rings[rows[rank]] if rank in rows else nothing for rank in members],  # noqa: B023
-                np.float64,
-            )
-
+        values, newest, changed = [], np.full(len(rows), -np.inf), np.full(len(rows), -np.inf)
+        for plane in counters:
+            if plane is None or plane.changed_at is None:
+                values.append(np.full(len(rows), np.nan))
+                continue
+            values.append(plane.last_value[rows])
+            newest = np.maximum(newest, plane.last_at[rows])
+            changed = np.maximum(changed, plane.changed_at[rows])
         groups.append(
             Group(
                 name=name,
-                kind=held.kind,
-                rows=np.array([row_of[rank] for rank in members], np.int64),
-                enqueued=valid("enqueued", windows.rings.last_value, np.nan),
-                completed=valid("completed", windows.rings.last_value, np.nan),
-                at=np.maximum(
-                    valid("enqueued", windows.rings.last_at, -np.inf),
-                    valid("completed", windows.rings.last_at, -np.inf),
-                ),
-                changed_at=np.maximum(
-                    valid("enqueued", windows.rings.changed_at, -np.inf),
-                    valid("completed", windows.rings.changed_at, -np.inf),
-                ),
+                kind=attempt.groups[name].kind,
+                rows=attempt.placements.rows(ranks),
+                enqueued=values[0],
+                completed=values[1],
+                at=newest,
+                changed_at=changed,
             )
         )
     return groups
 
 
 def _events(
-    windows: Windows, attempt: Attempt, hosts: tuple[str, ...], now: float, until: float | None
+    attempt: Attempt, where: Layout, hosts: Hosts, now: float, until: float | None
 ) -> tuple[Event, ...]:
     """Return the attempt's events and those of its hosts, oldest first, ranks filled in by pid."""
-    by_pid, by_device = _whereabouts(attempt)
-    found: list[Event] = []
-    sources = [attempt.events, *(windows.host_events.get(host, ()) for host in hosts)]
+    versions = (
+        attempt.event_count,
+        int(hosts.event_counts[where.host_ids].sum()),
+        where.topology.version,
+    )
+    held = attempt.held_events
+    if held is None or held.versions != versions:
+        held = attempt.held_events = _held(attempt, where, hosts, versions)
+    events = held.events
+    if len(events) and now - held.received.min() > EVENT_MEMORY_SECONDS:
+        kept = now - held.received <= EVENT_MEMORY_SECONDS
+        events = tuple(event for event, keep in zip(events, kept, strict=True) if keep)
+    if until is not None:
+        events = tuple(event for event in events if event.at <= until)
+    return events
+
+
+def _held(attempt: Attempt, where: Layout, hosts: Hosts, versions: tuple[int, ...]) -> HeldEvents:
+    found: list[tuple[Event, float]] = []
+    sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
+    sources += [held for host in where.topology.hosts if (held := hosts.events.get(host))]
     for source in sources:
-        for event, last_received in source:
-            if now - last_received > EVENT_MEMORY_SECONDS or (
-                until is not None and event.at > until
-            ):
-                continue
+        for event, received in source:
             pairs = dict(event.attributes)
-            rank = _rank_of(pairs, event.resource.host, event.resource.job, by_pid, by_device)
+            rank = _rank_of(event, where.topology)
             pairs.pop("rank", None)
             if rank is not None:
                 pairs["rank"] = rank
-            found.append(Event(event.name, event.at, pairs, event.resource))
-    return tuple(sorted(found, key=lambda event: (event.at, event.name, str(event.attributes))))
+            found.append((Event(event.name, event.at, pairs, event.resource), received))
+    found.sort(key=lambda one: (one[0].at, one[0].name, str(one[0].attributes)))
+    return HeldEvents(
+        versions,
+        tuple(event for event, _ in found),
+        np.array([received for _, received in found], np.float64),
+    )
+
+
+def _rank_of(event: Event, topology: Topology) -> int | None:
+    pairs, host = event.attributes, event.resource.host
+    rank = rank_of(pairs)
+    if event.resource.job is not None and rank is not None:
+        return rank
+    pid, device = pairs.get("pid"), pairs.get("hw.id")
+    found = topology.rank_of_pid(host, pid) if isinstance(pid, int) else None
+    if found is None and isinstance(device, str):
+        found = topology.rank_of_device(host, device)
+    return found

@@ -3,26 +3,26 @@
 A series is placed once, when it is first seen; from then on a batch is a few array operations.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...detectors.window import JobWindow
-from ...formats.otlp.columns import MetricsBatch, Series, SeriesTable
-from ...vocabulary import metrics as vocabulary
+from ...detectors.window import Floats, Ints, JobWindow
+from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import Event, Scalar
-from . import views
-from .attempt import MOST_EVENTS, Attempt, GroupRows
-from .attributes import plane_name, rank_of, source_order, whole
-from .rings import Rings
-from .skew import HostClock
-from .summaries import Summaries
-
-IGNORED, STEP, RING, FORGOTTEN = 0, 1, 2, 3
+from ...vocabulary.topology import Topology
+from . import restarts, views
+from .attempt import Attempt
+from .attempts import Attempts
+from .attributes import rank_of
+from .hosts import Hosts
+from .placing import FORGOTTEN, PLACED, Placing
+from .steps import StepGrid
+from .topology import layout
 
 FUTURE_SECONDS = 60.0
 """A point further ahead of `now`, its host's clock offset taken off, has no usable time."""
@@ -30,298 +30,229 @@ FUTURE_SECONDS = 60.0
 MOST_ATTEMPTS_A_JOB = 3
 FORGET_SECONDS = 12 * 3600.0
 
-LONGEST_CADENCE_SECONDS = 60.0
-"""A host that was away for longer was away, and does not report that rarely."""
+LIVE = ("training.progress.age", "training.rank.info")
+"""Reported by a process that lives, steps or not."""
+
+T = TypeVar("T")
 
 
-class Windows(Summaries):
-    """What the collector remembers. All methods belong to the thread that owns the pipeline."""
+class Windows:
+    """What the collector holds. All methods belong to the thread that owns the pipeline."""
 
     def __init__(self, table: SeriesTable) -> None:
         self.table = table
-        self.rings = Rings()
-        self.attempts: dict[tuple[Job, int], Attempt] = {}
-        self.host_ids: dict[str, int] = {}
-        self.host_names: list[str] = []
-        self.host_series: dict[str, list[int]] = {}
-        self.host_last_received: list[float] = []
-        self.host_interval: list[float] = []
-        self.host_labels: dict[str, dict[str, Scalar]] = {}
-        self.host_events: dict[str, deque[tuple[Event, float]]] = {}
-        self.version = 0
+        self.known_hosts = Hosts()
+        self._attempts = Attempts()
+        self._placing = Placing(table, self.known_hosts, self._attempts)
         self.ignored = 0
         self.future = 0
-        self._clocks: list[HostClock] = []
-        self._attempts: list[Attempt] = []
-        self._placed = 0
-        self._kind = np.zeros(1024, np.int8)
-        self._first = np.zeros(1024, np.int64)
-        self._second = np.zeros(1024, np.int64)
-        self._host = np.zeros(1024, np.int64)
-        self._attempt = np.full(1024, -1, np.int64)
+        self.expired = 0
 
     # -- writing ---------------------------------------------------------------------------
 
     def metrics(self, batch: MetricsBatch, now: float) -> None:
         """Take a decoded batch, received at `now`."""
-        columns = batch.columns
-        if len(self.table) > self._placed:
-            self._place_new()
-        known = columns.series >= 0
-        series = columns.series[known].astype(np.int64)
-        at, value = columns.at[known], columns.value[known]
+        columns, placing = batch.columns, self._placing
+        series, at, value = columns.series, columns.at, columns.value
+        if len(series) and int(series.min()) < 0:
+            known = series >= 0
+            series, at, value = series[known], at[known], value[known]
         if not len(series):
             return
-        at = self._hear(series, at, now)
+        if len(self.table) > placing.count:
+            restarts.by_start_time(self._attempts, placing, self.table)
+            placing.place_new()
+        kind = placing.kind[series]
+        if (kind == FORGOTTEN).any():
+            placing.place(np.unique(series[kind == FORGOTTEN]).astype(np.int64))
+            kind = placing.kind[series]
+        at = self._received(series, at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
         if not sane.all():
             self.future += int((~sane).sum())
-            series, at, value = series[sane], at[sane], value[sane]
-            if not len(series):
-                return
-        kind = self._kind[series]
-        if (kind == FORGOTTEN).any():
-            self._place_again(np.unique(series[kind == FORGOTTEN]))
-            kind = self._kind[series]
-        ring = kind == RING
-        self.rings.append(self._first[series[ring]], at[ring], value[ring], now)
-        self._note_attempts(series, at, now)
-        step = kind == STEP
-        self.ignored += int(len(kind) - ring.sum() - step.sum())
-        if step.any():
-            series, at, value = series[step], at[step], value[step]
-            owner = self._attempt[series]
-            for number in np.unique(owner):
-                mine = owner == number
-                self._attempts[number].grid.append(
-                    self._first[series[mine]],
-                    self._second[series[mine]],
-                    at[mine],
-                    value[mine],
-                    now,
-                )
+            series, at, value, kind = series[sane], at[sane], value[sane], kind[sane]
+        attempts = placing.attempt[series]
+        for number in _distinct(attempts):
+            if number >= 0:
+                self._note(number, at[attempts == number], now)
+        placed = kind == PLACED
+        if not placed.all():
+            self.ignored += int((~placed).sum())
+            series, at, value = series[placed], at[placed], value[placed]
+        self._write(series, at, value, now)
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
         for event in events:
             host = event.resource.host
-            number = self._host_id(host)
-            offset = self._clocks[number].offset
+            number = self.known_hosts.number(host)
+            offset = float(self.known_hosts.offset[number])
             if offset:
                 event = replace(event, at=event.at - offset)
             if not 0 < event.at <= now + FUTURE_SECONDS:
-                # What happened matters more than when: it is reported now.
+                # What happened matters more than when: it counts as of now.
                 self.future += 1
                 event = replace(event, at=now)
-            self._host_spoke(number, now)
+            self.known_hosts.received(number, now)
+            if event.name == "agent.lifecycle":
+                self.known_hosts.lifecycle(number, event)
             if event.resource.job is None:
-                kept = self.host_events.setdefault(host, deque(maxlen=MOST_EVENTS))
-                kept.append((event, now))
+                self.known_hosts.event(host, event, now)
                 continue
-            attempt = self._attempt_of(
+            attempt = self._attempts.of(
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
             attempt.last_received = max(attempt.last_received, now)
             rank = rank_of(event.attributes)
             if rank is not None:
-                place = attempt.place(rank)
-                place.host = place.host or host
+                row = np.array([attempt.row(rank)])
+                if host:
+                    attempt.placements.move(row, number, only_new=True)
             attempt.events.append((event, now))
+            attempt.event_count += 1
 
     def forget(self, now: float) -> None:
-        """Drop attempts that have been silent for long, and all but the newest few of a job."""
+        """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
         by_job: dict[Job, list[int]] = {}
         for job, number in self.attempts:
             by_job.setdefault(job, []).append(number)
-        for (job, number), attempt in list(self.attempts.items()):
-            newest = sorted(by_job[job])[-MOST_ATTEMPTS_A_JOB:]
-            if number in newest and now - attempt.last_received < FORGET_SECONDS:
-                continue
-            rows = [int(self._first[s]) for s in attempt.series if self._kind[s] == RING]
-            self.rings.release(rows)
-            self._kind[attempt.series] = FORGOTTEN
-            gone = set(attempt.series)
-            for host, held in self.host_series.items():
-                self.host_series[host] = [series for series in held if series not in gone]
-            del self.attempts[job, number]
-            # Its place in the list stays, for series numbers point at it; its matrices go.
-            self._attempts[attempt.number_in_windows] = Attempt(job, number)
-            self.version += 1
+        gone = [
+            attempt
+            for (job, number), attempt in self.attempts.items()
+            if number not in sorted(by_job[job])[-MOST_ATTEMPTS_A_JOB:]
+            or now - attempt.last_received >= FORGET_SECONDS
+        ]
+        for attempt in gone:
+            self._attempts.remove(attempt)
+        released = self._placing.forget([attempt.number_in_windows for attempt in gone])
+        silent = np.flatnonzero(
+            now - self.known_hosts.last_received[: len(self.known_hosts.names)] >= FORGET_SECONDS
+        )
+        released = np.concatenate((released, self._placing.forget_hosts(silent)))
+        for number in silent.tolist():
+            self.known_hosts.events.pop(self.known_hosts.names[number], None)
+        self.expired += len(released)
+        self.table.release(released)
 
     # -- reading ---------------------------------------------------------------------------
 
+    @property
+    def attempts(self) -> dict[tuple[Job, int], Attempt]:
+        """Return every attempt by job and number."""
+        return self._attempts.by_key
+
+    @property
+    def host_names(self) -> list[str]:
+        """Return every host, in order of appearance."""
+        return self.known_hosts.names
+
+    @property
+    def host_labels(self) -> dict[str, dict[str, Scalar]]:
+        """Return what the resources of hosts say of them."""
+        return self.known_hosts.labels
+
+    @property
+    def nbytes(self) -> int:
+        """Return about how many bytes is held, once every slot was written to."""
+        held = sum(attempt.nbytes for attempt in self.attempts.values())
+        return held + self._placing.nbytes + self._placing.nodes.planes.nbytes + self.table.nbytes
+
     def current(self) -> list[Attempt]:
         """Return the newest attempt of every job, in the order of their ids."""
-        newest: dict[Job, Attempt] = {}
-        for (job, number), attempt in self.attempts.items():
-            if job not in newest or number > newest[job].number:
-                newest[job] = attempt
-        return [newest[job] for job in sorted(newest)]
+        return self._attempts.current()
 
-    def window(self, attempt: Attempt, now: float, *, until: float | None = None) -> JobWindow:
-        """Return what detectors see of an attempt; `until` hides what came later."""
-        return views.job_window(self, attempt, now, until)
+    def attempt(self, job: str) -> Attempt | None:
+        """Return the newest attempt of a job, None when it is not known."""
+        return self._attempts.newest(Job(job))
 
-    # -- placing ---------------------------------------------------------------------------
+    def topology(self, attempt: Attempt) -> Topology:
+        """Return what runs where in an attempt; the same value until something moves."""
+        return layout(attempt, self.known_hosts).topology
 
-    def _place_new(self) -> None:
-        count = len(self.table)
-        while count > len(self._kind):
-            self._kind = np.concatenate((self._kind, np.zeros_like(self._kind)))
-            self._first = np.concatenate((self._first, np.zeros_like(self._first)))
-            self._second = np.concatenate((self._second, np.zeros_like(self._second)))
-            self._host = np.concatenate((self._host, np.zeros_like(self._host)))
-            self._attempt = np.concatenate((self._attempt, np.full_like(self._attempt, -1)))
-        for number in range(self._placed, count):
-            self._place(number, self.table[number])
-        self._placed = count
-        self.version += 1
+    def last_received(self, attempt: Attempt) -> float:
+        """Return when anything that an attempt's window shows was last received."""
+        hosts = self.known_hosts.last_received[layout(attempt, self.known_hosts).host_ids]
+        return max(attempt.last_received, float(hosts.max(initial=-np.inf)))
 
-    def _place_again(self, series: NDArray[np.int64]) -> None:
-        """Place series that speak again although their attempt was forgotten."""
-        for number in series:
-            self._kind[number] = IGNORED
-            self._place(int(number), self.table[int(number)])
-        self.version += 1
+    def window(
+        self,
+        attempt: Attempt,
+        now: float,
+        *,
+        until: float | None = None,
+        incident_open: bool = False,
+    ) -> JobWindow:
+        """Return what detectors see of an attempt; `until` hides what came later.
 
-    def _place(self, number: int, series: Series) -> None:
-        resource = series.resource
-        self._host[number] = self._host_id(resource.host)
-        for name, value in resource.extra:
-            self.host_labels.setdefault(resource.host, {})[name] = value
-        attempt = None
-        if resource.job is not None:
-            attempt = self._attempt_of(Job(resource.job), resource.attempt, resource.cluster)
-            self._attempt[number] = attempt.number_in_windows
-        metric = vocabulary.catalogue().get(series.metric)
-        if metric is None or metric.cadence == "sample":
-            return
-        pairs = dict(series.attributes)
-        rank = rank_of(pairs)
-        if attempt is not None and rank is not None:
-            place = attempt.place(rank)
-            if resource.host:
-                place.host = resource.host
-            attempt.version += 1
-        if attempt is not None and metric.cadence == "step":
-            # A single process that names no rank is rank 0.
-            place = attempt.place(0 if rank is None else rank)
-            place.host = place.host or resource.host
-            row = attempt.grid.row(0 if rank is None else rank)
-            plane = attempt.grid.plane(plane_name(series.metric, metric, pairs))
-            may_write, worse = attempt.grid.claim(plane, row, source_order(pairs), number)
-            if worse >= 0:
-                self._kind[worse] = IGNORED
-            if may_write:
-                self._kind[number] = STEP
-                self._first[number], self._second[number] = plane, row
-                attempt.series.append(number)
-            return
-        if attempt is not None and metric.name == "training.rank.info" and rank is not None:
-            _take_info(attempt, rank, pairs)
-        if attempt is not None and metric.name == "collective.group.info":
-            _take_group(attempt, pairs)
-            return
-        self._kind[number] = RING
-        self._first[number] = self.rings.add()
-        self.host_series.setdefault(resource.host, []).append(number)
-        if attempt is not None:
-            attempt.series.append(number)
-            group = pairs.get("group")
-            if rank is not None and isinstance(group, str):
-                held = attempt.groups.setdefault(group, GroupRows(group.partition(":")[0]))
-                counter = series.metric.removeprefix("collective.")
-                if counter in ("enqueued", "started", "completed"):
-                    held.rows.setdefault(counter, {})[rank] = int(self._first[number])
-
-    def _attempt_of(self, job: Job, number: int, cluster: str | None) -> Attempt:
-        found = self.attempts.get((job, number))
-        if found is None:
-            found = Attempt(job, number, cluster, number_in_windows=len(self._attempts))
-            self.attempts[job, number] = found
-            self._attempts.append(found)
-        return found
-
-    def _host_id(self, host: str) -> int:
-        found = self.host_ids.get(host)
-        if found is None:
-            found = self.host_ids[host] = len(self.host_names)
-            self.host_names.append(host)
-            self.host_last_received.append(float("-inf"))
-            self.host_interval.append(float("nan"))
-            self._clocks.append(HostClock())
-        return found
-
-    # -- hearing ---------------------------------------------------------------------------
-
-    def _hear(
-        self, series: NDArray[np.int64], at: NDArray[np.float64], now: float
-    ) -> NDArray[np.float64]:
-        """Note which hosts spoke; return `at` freed of their clocks' offsets."""
-        hosts = self._host[series]
-        first = int(hosts[0])
-        numbers = [first] if (hosts == first).all() else [int(n) for n in np.unique(hosts)]
-        for number in numbers:
-            mine = slice(None) if len(numbers) == 1 else hosts == number
-            offset = self._clocks[number].hear(float(np.median(at[mine])), now)
-            self._host_spoke(number, now)
-            if offset:
-                at = at.copy()
-                at[mine] -= offset
-        return at
-
-    def _host_spoke(self, number: int, now: float) -> None:
-        gap = now - self.host_last_received[number]
-        if 0.25 < gap < float("inf"):
-            # How often the host speaks: quick to learn a longer pause, slow to unlearn it, so that
-            # sources with different periods on one host count as the slowest of them.
-            gap = min(gap, LONGEST_CADENCE_SECONDS)
-            held = self.host_interval[number]
-            self.host_interval[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
-        self.host_last_received[number] = max(self.host_last_received[number], now)
-
-    def _note_attempts(
-        self, series: NDArray[np.int64], at: NDArray[np.float64], now: float
-    ) -> None:
-        owners = self._attempt[series]
-        first = int(owners[0])
-        numbers = [first] if (owners == first).all() else [int(n) for n in np.unique(owners)]
-        for number in numbers:
-            if number < 0:
-                continue
-            attempt = self._attempts[number]
-            mine = at if len(numbers) == 1 else at[owners == number]
-            attempt.first_at = min(attempt.first_at, float(mine.min()))
-            attempt.last_at = max(attempt.last_at, float(mine.max()))
-            attempt.last_received = max(attempt.last_received, now)
-
-    def ring_row(self, series: int) -> int:
-        """Return the ring row of a periodic series."""
-        return int(self._first[series])
+        While an incident of the job is open its baselines stay as they are.
+        """
+        return views.job_window(
+            attempt, self.known_hosts, self._placing, now, until, learn=not incident_open
+        )
 
     def clock_offset(self, host: str) -> float:
         """Return how far a host's clock is ahead, in seconds (negative: behind)."""
-        number = self.host_ids.get(host)
-        return 0.0 if number is None else self._clocks[number].offset
+        number = self.known_hosts.numbers.get(host)
+        return 0.0 if number is None else float(self.known_hosts.offset[number])
+
+    # -- what a batch says -----------------------------------------------------------------
+
+    def _write(self, series: NDArray[np.int32], at: Floats, value: Floats, now: float) -> None:
+        placing = self._placing
+        targets = placing.target[series]
+        planes, rows = placing.plane[series].astype(np.int64), placing.row[series].astype(np.int64)
+        for number in _distinct(targets):
+            mine = targets == number
+            target = placing.targets[number]
+            part = planes[mine], rows[mine], at[mine], value[mine]
+            if isinstance(target, StepGrid):
+                target.append(*part, now)
+            elif target is not None:
+                target.append(*part)
+                if number % 4 == 1 and number > 4:
+                    self._live(number // 4 - 1, *part[:2], now)
+        for number in _distinct(placing.attempt[series]):
+            attempt = self._attempts.numbered[number] if number >= 0 else None
+            if attempt is not None and attempt.new_pids:
+                restarts.by_steps(self._attempts, placing, self.table, attempt)
+
+    def _live(self, number: int, planes: Ints, rows: Ints, now: float) -> None:
+        """Note which ranks' processes live."""
+        attempt = self._attempts.numbered[number]
+        if attempt is None:
+            return
+        numbers = attempt.readings.numbers
+        live = [plane for name in LIVE if (plane := numbers.get(name)) is not None]
+        spoke = rows[np.isin(planes, live)]
+        attempt.grid.last_received[spoke] = now
+
+    def _received(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
+        """Note which hosts reported; return `at` freed of their clocks' offsets."""
+        known = self.known_hosts
+        hosts = self._placing.host[series]
+        order = np.lexsort((at, hosts))
+        edges = np.flatnonzero(np.diff(hosts[order], prepend=-1))
+        middles = order[(edges + np.append(edges[1:], len(order)) - 1) // 2]
+        off = False
+        for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
+            offset = known.clocks[number].update(middle, now)
+            known.offset[number] = offset
+            known.received(number, now)
+            off |= bool(offset)
+        return at - known.offset[hosts] if off else at
+
+    def _note(self, number: int, at: Floats, now: float) -> None:
+        attempt = self._attempts.numbered[number]
+        if attempt is None or not len(at):
+            return
+        attempt.first_at = min(attempt.first_at, float(at.min()))
+        attempt.last_at = max(attempt.last_at, float(at.max()))
+        attempt.last_received = max(attempt.last_received, now)
 
 
-def _take_info(attempt: Attempt, rank: int, pairs: dict[str, Scalar]) -> None:
-    place = attempt.place(rank)
-    place.local_rank = whole(pairs.get("local_rank"))
-    place.pid = whole(pairs.get("pid"))
-    hw_id = pairs.get("hw.id")
-    place.hw_id = str(hw_id) if hw_id else None
-    place.framework = str(pairs.get("framework", ""))
-    coordinates = (whole(pairs.get("pp")), whole(pairs.get("tp")))
-    place.coordinates = tuple(-1 if c is None else c for c in coordinates)
-    attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
-    attempt.version += 1
-
-
-def _take_group(attempt: Attempt, pairs: dict[str, Scalar]) -> None:
-    name = pairs.get("group")
-    if not isinstance(name, str):
-        return
-    held = attempt.groups.setdefault(name, GroupRows(name.partition(":")[0]))
-    held.kind = str(pairs.get("kind", held.kind))
-    held.desc = str(pairs.get("desc", ""))
+def _distinct(values: NDArray[np.int32]) -> list[int]:
+    """Return the distinct values, ascending; quick where there is one, as there mostly is."""
+    if not len(values):
+        return []
+    first = values[0]
+    return [int(first)] if (values == first).all() else [int(one) for one in np.unique(values)]

@@ -18,6 +18,21 @@ export async function get(path, parameters = {}, signal = undefined) {
   return answer.json();
 }
 
+let role = null; // {token, answer} of the last question for it
+
+/** Return whether the collector lets this reader acknowledge, resolve and give feedback. */
+export async function mayAct(signal) {
+  const token = sessionStorage.getItem(KEY);
+  if (role?.token !== token) {
+    const answer = await get("session", {}, signal).catch((error) => {
+      if (error.status === 404) return { role: "admin" }; // a collector before this endpoint
+      throw error;
+    });
+    role = { token: sessionStorage.getItem(KEY), answer };
+  }
+  return role.answer.role === "admin";
+}
+
 /** Do something about what a path names, and return the answer; raises a Problem. */
 export async function post(path, body) {
   const answer = await ask(`api/v1/${path}`, undefined, { method: "POST", body: JSON.stringify(body) });
@@ -86,7 +101,7 @@ export function items(answer) {
 
 /**
  * Follow the collector's events for ever; `news()` is called for each, and every few seconds while
- * the stream is away. `state(word)` hears "live", "polling" or "offline". EventSource cannot send a
+ * the stream is away. `state(word)` gets "live", "polling" or "offline". EventSource cannot send a
  * token, so the stream is read by hand.
  */
 export async function follow(news, state) {

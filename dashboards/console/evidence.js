@@ -4,7 +4,7 @@ import { h, list } from "./dom.js";
 import { clock, place, quantity, unitOf, utc, weight } from "./units.js";
 
 const SIGNS = { supports: "+", contradicts: "−", missing: "?" };
-const WORDS = { supports: "speaks for it", contradicts: "speaks against it", missing: "expected, not seen" };
+const WORDS = { supports: "supports it", contradicts: "contradicts it", missing: "expected, not reported" };
 
 /** Return the evidence of a hypothesis, strongest first: for, against, missing. */
 export function evidenceTable(evidence) {

@@ -1,6 +1,6 @@
 // One incident: what broke, where, how sure, on what evidence, what to do, and what it costs.
 
-import { get, post } from "./api.js";
+import { get, mayAct, post } from "./api.js";
 import { command, h, link, list, show } from "./dom.js";
 import { evidenceTable } from "./evidence.js";
 import { plotPanel } from "./panel.js";
@@ -21,7 +21,7 @@ export function incidentPage(id) {
     h("div", { class: "columns" }, h("div", { class: "main" }, answer, panel.root, evidence), side));
   let shown = "";
 
-  // What a person does goes to the collector; the page then shows what the collector made of it.
+  // An action goes to the collector; the page then shows the incident as it is after it.
   const act = (action, body, done) => async (event) => {
     event.target.disabled = true;
     try {
@@ -36,13 +36,14 @@ export function incidentPage(id) {
 
   async function refresh() {
     const incident = await get(`incidents/${encodeURIComponent(id)}`, {}, abort.signal);
-    const text = JSON.stringify(incident);
+    const allowed = await mayAct(abort.signal);
+    const text = JSON.stringify([incident, allowed]);
     if (text !== shown) {
       shown = text;
       const cause = incident.root_cause ?? {};
       document.title = `${title(list(cause.hypotheses)[0]?.fault)} · Rankscope`;
-      show(head, header(incident, act));
-      show(answer, firstCause(cause, act));
+      show(head, header(incident, allowed && act));
+      show(answer, firstCause(cause, allowed && act));
       show(evidence, ...evidenceParts(cause));
       show(side, actions(list(cause.hypotheses)[0]), nextChecks(cause), impact(incident), timeline(incident), quality(cause));
     }
@@ -59,7 +60,7 @@ function header(incident, act) {
     Number.isFinite(incident.attempt) && `attempt ${incident.attempt}`,
     incident.cluster && `cluster ${incident.cluster}`,
     h("time", { datetime: utc(incident.opened_at), title: utc(incident.opened_at) }, `since ${clock(incident.opened_at)}`),
-    Number.isFinite(delay) && `noticed after ${duration(Math.max(0, delay))}`,
+    Number.isFinite(delay) && `detected after ${duration(Math.max(0, delay))}`,
     incident.resolved_at && `resolved ${clock(incident.resolved_at)}`,
   ].filter(Boolean);
   return h("header", { class: "incident-head", "data-severity": incident.severity },
@@ -67,7 +68,7 @@ function header(incident, act) {
       h("span", { class: "status", "data-status": incident.status }, incident.status ?? "–")),
     h("h1", { class: "summary-line" }, incident.summary || "This incident has no summary."),
     h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))),
-    incident.status !== "resolved" && h("p", { class: "doing" },
+    act && incident.status !== "resolved" && h("p", { class: "doing" },
       incident.status === "open" && h("button", { type: "button", class: "quiet", "data-key": "ack", onclick: act("ack", {}, "acknowledged") }, "Acknowledge"),
       h("button", { type: "button", class: "quiet", "data-key": "resolve", onclick: act("resolve", {}, "resolved") }, "Resolve")));
 }
@@ -90,7 +91,7 @@ function firstCause(cause, act) {
       Number.isFinite(first.probability) && h("span", {}, `probability ${Math.round(first.probability * 100)} %`),
       h("span", { class: "muted" }, "score ", h("span", { class: "number" }, weight(first.score))),
       h("code", { class: "muted" }, first.fault)),
-    h("p", { class: "doing fine" }, h("span", {}, "Was this the cause?"),
+    act && h("p", { class: "doing fine" }, h("span", {}, "Was this the cause?"),
       h("button", { type: "button", class: "quiet", "data-key": "right", onclick: act("feedback", { verdict: "correct" }, "noted") }, "Yes"),
       h("button", { type: "button", class: "quiet", "data-key": "wrong", onclick: act("feedback", { verdict: "wrong" }, "noted") }, "No")));
 }
@@ -99,7 +100,7 @@ function evidenceParts(cause) {
   const [first, ...others] = list(cause.hypotheses);
   return [
     first && h("section", {}, h("h2", {}, "Evidence"), evidenceTable(first.evidence)),
-    h("section", {}, h("h2", {}, "Everything considered"), contest(cause, first, others)),
+    h("section", {}, h("h2", {}, "All hypotheses"), contest(cause, first, others)),
   ];
 }
 
@@ -133,21 +134,21 @@ function actions(first) {
     const chosen = steps.filter((step) => (step.when === "now") === (when === "now"));
     return chosen.length > 0 && [h("h3", {}, name), h("ul", { class: "steps" }, chosen.map((step) => h("li", {}, step.text ?? "", step.command && command(step.command))))];
   };
-  return h("section", {}, h("h2", {}, "What to do"), part("now", "Now"), part("investigate", "To investigate"),
+  return h("section", {}, h("h2", {}, "Actions"), part("now", "Now"), part("investigate", "To investigate"),
     first.runbook && h("p", { class: "fine" }, "Runbook: ", link(first.runbook, first.runbook)));
 }
 
 function nextChecks(cause) {
   const checks = list(cause.next_checks);
-  return checks.length > 0 && h("section", {}, h("h2", {}, "What would settle it"), h("ul", { class: "steps" }, checks.map((check) => h("li", {},
+  return checks.length > 0 && h("section", {}, h("h2", {}, "Next checks"), h("ul", { class: "steps" }, checks.map((check) => h("li", {},
     check.text ?? "", check.command && command(check.command),
-    list(check.separates).length > 0 && h("p", { class: "fine" }, `tells apart: ${check.separates.map(title).join(", ")}`)))));
+    list(check.separates).length > 0 && h("p", { class: "fine" }, `separates: ${check.separates.map(title).join(", ")}`)))));
 }
 
 function impact(incident) {
   const cost = incident.impact ?? {};
   const stopped = cost.slowdown === null || cost.slowdown === undefined;
-  return h("section", {}, h("h2", {}, "What it costs"), h("dl", { class: "figures" },
+  return h("section", {}, h("h2", {}, "Impact"), h("dl", { class: "figures" },
     h("div", {}, h("dt", {}, "lost so far"), h("dd", {}, lost(cost.gpu_seconds_lost))),
     h("div", {}, h("dt", {}, "step time"), h("dd", {}, stopped ? "no steps" : `× ${digits(cost.slowdown)}`)),
     h("div", {}, h("dt", {}, "ranks"), h("dd", {}, cost.ranks ?? "–")),
@@ -167,5 +168,5 @@ function quality(cause) {
     h("div", {}, h("dt", {}, "coverage"), h("dd", {}, Number.isFinite(data.coverage) ? `${Math.round(data.coverage * 100)} %` : "–")),
     h("div", {}, h("dt", {}, "clock skew"), h("dd", {}, Number.isFinite(skew) ? duration(skew) : "not known")),
     h("div", {}, h("dt", {}, "missing"), h("dd", {}, list(data.missing).length ? data.missing.map((name) => h("code", {}, name)).flatMap((code, index) => (index ? [", ", code] : [code])) : "nothing"))),
-  cause.engine && h("p", { class: "fine" }, `judged by ${cause.engine}, catalogue ${cause.catalogue ?? "–"}`));
+  cause.engine && h("p", { class: "fine" }, `evaluated by ${cause.engine}, catalogue ${cause.catalogue ?? "–"}`));
 }

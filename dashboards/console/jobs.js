@@ -1,13 +1,13 @@
-// Jobs: which are watched, and how each rank of one is doing.
+// Jobs: which are watched, and the ranks of one.
 
 import { get, items } from "./api.js";
 import { h, list, show } from "./dom.js";
 import { plot } from "./plot.js";
-import { read } from "./series.js";
+import { read, variants } from "./series.js";
 import { clock, digits, duration, epoch, metric, place, quantity, title, unitOf, utc } from "./units.js";
 
 const PLOTTED = ["training.step.duration", "training.compute.duration", "training.comm.duration"];
-const STRETCH = 600; // seconds of the plot
+const RANGE = 600; // seconds of the plot
 
 /** Return the list of jobs: {root, refresh, close}. */
 export function jobsPage() {
@@ -24,7 +24,7 @@ export function jobsPage() {
 
 function rows(jobs) {
   return h("table", { class: "rows" },
-    h("thead", {}, h("tr", {}, ["Job", "Attempt", "Ranks", "Hosts", "Last step", "Step time", "First seen", "Last word"].map((name, index) =>
+    h("thead", {}, h("tr", {}, ["Job", "Attempt", "Ranks", "Hosts", "Last step", "Step time", "First sample", "Last sample"].map((name, index) =>
       h("th", { scope: "col", class: index ? "number" : null }, name)))),
     h("tbody", {}, jobs.map((job) => h("tr", {},
       h("td", { class: "id" }, h("a", { class: "row-link", href: `#/jobs/${encodeURIComponent(name(job))}`, "data-key": name(job) }, name(job))),
@@ -74,8 +74,8 @@ export function jobPage(id) {
 
   async function draw(job) {
     const end = epoch(job.last_at) || Date.now() / 1000;
-    const answer = await get(`${path}/series`, { metric: chosen, from: end - STRETCH, to: end }, abort.signal);
-    const series = read(answer, metric(chosen).kind);
+    const answer = await get(`${path}/series`, { metric: chosen, from: end - RANGE, to: end }, abort.signal);
+    const [[, series] = ["", []]] = variants(read(answer, metric(chosen).kind));
     const text = JSON.stringify([chosen, series]);
     if (text === drawn) return;
     drawn = text;
@@ -98,7 +98,7 @@ function header(id, job) {
     many(job.hosts) && `${many(job.hosts)} hosts`,
     Number.isFinite(job.last_step) && `step ${digits(job.last_step)}`,
     Number.isFinite(job.step_seconds) && `${duration(job.step_seconds)} a step`,
-    `last word ${ago(job.last_at)}`,
+    `last sample ${ago(job.last_at)}`,
   ].filter(Boolean);
   return h("header", {}, h("h1", { class: "id" }, id), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))));
 }

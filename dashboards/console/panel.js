@@ -3,8 +3,8 @@
 import { get } from "./api.js";
 import { h, list, show } from "./dom.js";
 import { plot } from "./plot.js";
-import { read } from "./series.js";
-import { epoch, metric, unitOf } from "./units.js";
+import { read, variants } from "./series.js";
+import { epoch, metric, rankNumbers, unitOf } from "./units.js";
 
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
 const LONGEST = 3600; // seconds; beyond that a plot of every step says nothing
@@ -19,19 +19,21 @@ export function plotPanel(signal) {
     const first = list(incident.root_cause?.hypotheses)[0];
     const job = incident.job ?? list(incident.jobs)[0];
     if (!first || !job) return show(root);
-    const culprits = new Set(list(first.entity?.ranks));
+    const culprits = new Set(rankNumbers(first.entity?.ranks));
     const names = signals(first);
-    const stretch = span(incident);
+    const range = span(incident);
     for (const name of chosen ? [chosen, ...names] : names) {
-      const answer = await get(`jobs/${encodeURIComponent(job)}/series`, { metric: name, ...stretch }, signal).catch(quiet);
-      const series = read(answer, metric(name).kind);
-      if (!series.some((one) => !culprits.size || culprits.has(one.rank))) continue;
+      const answer = await get(`jobs/${encodeURIComponent(job)}/series`, { metric: name, ...range }, signal).catch(quiet);
+      const found = variants(read(answer, metric(name).kind));
+      const drawn = found.find(([, lines]) => lines.some((one) => !culprits.size || culprits.has(one.rank)));
+      if (!drawn) continue;
+      const [label, series] = drawn;
       // Where everybody is accused nobody stands out.
       const accused = series.every((one) => culprits.has(one.rank)) ? new Set() : culprits;
       const text = JSON.stringify([name, series, incident.opened_at]);
       if (text === shown) return undefined;
       shown = text;
-      const figure = plot({ name, series, culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
+      const figure = plot({ name: label ? `${name} (${label})` : name, series, culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
       return show(root, h("h2", {}, accused.size ? "Against its peers" : "Every rank"), tabs(names, name, incident), figure);
     }
     shown = "";

@@ -36,10 +36,10 @@ export function plot({ series, culprits, onset, unit, name }) {
 function summary(name, accused, peers, from, to, unit) {
   const own = middle(accused, from, to);
   const theirs = middle(peers, from, to);
-  const broken = accused.some((one) => one.points.some(([at, value]) => at >= from && Number.isNaN(value)));
+  const broken = accused.some((one) => one.points.some(([at, value]) => at >= from && !Number.isFinite(value)));
   const who = rankText(accused.map((one) => one.rank));
   if (!accused.length) return `${name}: ${peers.length} ranks, median ${quantity(theirs, unit)}.`;
-  const ours = broken ? "not a number" : `median ${quantity(own, unit)}`;
+  const ours = broken ? "not finite" : `median ${quantity(own, unit)}`;
   const ratio = own / theirs;
   const apart = ratio > 1.1 || ratio < 0.9;
   const times = !broken && theirs > 0 && apart ? `, ${digits(ratio)} times as much` : "";

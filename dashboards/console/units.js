@@ -1,6 +1,9 @@
 // Numbers and times as people read them. Every function takes what is missing and says "–".
 
+import { list } from "./dom.js";
+
 const NONE = "–";
+const MOST_RANKS = 1_000_000;
 let words = { faults: {}, metrics: {} };
 
 /** Load titles, units and kinds from the vocabulary; without them ids are shown. */
@@ -46,7 +49,7 @@ export function utc(at) {
   return Number.isFinite(seconds) ? new Date(seconds * 1000).toISOString() : "";
 }
 
-/** Return a stretch of time: 210 ms, 4.1 s, 12 min, 3.5 h, 2.1 d. */
+/** Return a length of time: 210 ms, 4.1 s, 12 min, 3.5 h, 2.1 d. */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return NONE;
   const size = Math.abs(seconds);
@@ -96,7 +99,7 @@ export function quantity(value, unit) {
   return `${digits(value)} ${unit}`;
 }
 
-/** Return the unit in which a metric is judged and drawn: counters as what they gain a second. */
+/** Return the unit in which a metric is compared and drawn: counters as their increase per second. */
 export function unitOf(name) {
   const { unit, kind } = metric(name);
   if (kind !== "counter") return unit;
@@ -116,16 +119,35 @@ export function place(entity) {
   return `${entity.type} ${entity.id}${home ? ` on ${entity.host}` : ""}`;
 }
 
-/** Return ranks as a short text: `ranks 2, 3`, `ranks 0–7`, `rank 5`. */
-export function ranks(numbers) {
-  const sorted = [...(numbers ?? [])].sort((a, b) => a - b);
+/**
+ * Return the rank numbers that a document lists: numbers, and ranges "0-1016:8" (both ends included,
+ * a stride after the colon).
+ */
+export function rankNumbers(listed) {
+  return list(listed).flatMap((one) => {
+    const match = /^(\d+)(?:-(\d+)(?::(\d+))?)?$/.exec(String(one));
+    if (!match) return [];
+    const [from, to, stride] = [Number(match[1]), Number(match[2] ?? match[1]), Math.max(1, Number(match[3] ?? 1))];
+    const count = Math.min(Math.floor((to - from) / stride) + 1, MOST_RANKS);
+    return Array.from({ length: Math.max(0, count) }, (_, index) => from + index * stride);
+  });
+}
+
+/** Return ranks as a short text: `ranks 2, 3`, `ranks 0–7`, `rank 5`, `ranks 0-1016:8`. */
+export function ranks(listed) {
+  const sorted = rankNumbers(listed).sort((a, b) => a - b);
   if (!sorted.length) return "";
-  const runs = [];
-  for (const number of sorted) {
-    const last = runs.at(-1);
-    if (last && number === last[1] + 1) last[1] = number;
-    else runs.push([number, number]);
-  }
-  const parts = runs.map(([from, to]) => (from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`));
+  const strided = list(listed).some((one) => String(one).includes(":"));
+  const parts = strided ? list(listed).map(String) : runs(sorted);
   return `rank${sorted.length > 1 ? "s" : ""} ${parts.slice(0, 8).join(", ")}${parts.length > 8 ? ", …" : ""}`;
+}
+
+function runs(sorted) {
+  const found = [];
+  for (const number of sorted) {
+    const last = found.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`));
 }

@@ -47,6 +47,11 @@ class Signature:
 def catalogue() -> tuple[Signature, ...]:
     """Return all signatures; the first that matches a line wins."""
     table = resources.files(__package__ or "").joinpath("signatures.toml")
+    return parsed(table.read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> tuple[Signature, ...]:
+    """Return the signatures of a table in the form of signatures.toml."""
     return tuple(
         Signature(
             name=row["name"],
@@ -56,7 +61,7 @@ def catalogue() -> tuple[Signature, ...]:
             pid=re.compile(row["pid"]) if "pid" in row else None,
             meaning=row["meaning"],
         )
-        for row in tomllib.loads(table.read_text(encoding="utf-8"))["signature"]
+        for row in tomllib.loads(text)["signature"]
     )
 
 

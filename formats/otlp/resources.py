@@ -23,7 +23,7 @@ def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
         yield HOST, resource.host
     if resource.job is not None:
         yield JOB, resource.job
-    if resource.job is not None or resource.attempt:
+    if resource.attempt is not None and (resource.job is not None or resource.attempt):
         yield ATTEMPT, resource.attempt
     if resource.cluster is not None:
         yield CLUSTER, resource.cluster
@@ -52,10 +52,10 @@ def _text(found: Mapping[str, Scalar], name: str) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def _whole(value: Scalar | None) -> int:
-    """Return an attempt number; senders that can only write texts are understood too."""
+def _whole(value: Scalar | None) -> int | None:
+    """Return an attempt number, None where there is none; a number in a text is one too."""
     if isinstance(value, str) and value.strip().isdecimal() and len(value) < 19:
         return int(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -4,18 +4,17 @@ import contextlib
 import json
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from ...vocabulary.times import parse
+from ..jobs.orders import EXTRA_WORK
 from . import hosts as places
 from .client import Client
 from .processes import Process, Processes
-from .stage import CONTENTION, JOB, Stage, trainer_module
+from .stage import CONTENTION, JOB, Stage, new_folder, trainer_module
 from .verdict import Verdict, evaluate
 
 START_SECONDS = 40.0
@@ -44,9 +43,11 @@ class Demo:
         self._begun = time.monotonic()
         self._seconds = float("nan")
         self.hosts, self._division = places.divide(places.usable_cpus())
-        # The second host, and there the second rank: whoever always blames rank 0 is wrong.
-        self._host = self.hosts[1]
-        self._rank = self._host.ranks[-1]
+        # The second host, and there the second rank: whoever always blames rank 0 is wrong. Unless
+        # it is a fault that only rank 0 has.
+        first = fault == EXTRA_WORK
+        self._host = self.hosts[0 if first else 1]
+        self._rank = self._host.ranks[0 if first else -1]
 
     def say(self, text: str) -> None:
         """Print one line of progress."""
@@ -186,7 +187,7 @@ def run(*, fault: str, once: bool, trainer: str, as_json: bool, out: TextIO, rep
 
     Progress goes to `out`; `report` turns the incident document into text.
     """
-    folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-"))
+    folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
     demo = Demo(fault=fault, trainer=trainer, out=out)

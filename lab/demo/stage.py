@@ -4,6 +4,7 @@ import importlib.util
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,19 @@ JOB = "demo-job"
 CONTENTION = "host.cpu_contention"
 
 
+_LONGEST_SOCKET_PATH = 107
+"""Bytes that the path of a Unix socket may have on Linux."""
+
+
+def new_folder() -> Path:
+    """Make a temporary folder: in /tmp, if TMPDIR is too long for the path of a socket in it."""
+    folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-"))
+    if len(os.fsencode(folder / "demo-a.sock")) > _LONGEST_SOCKET_PATH:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="rankscope-demo-", dir="/tmp"))
+    return folder
+
+
 def trainer_module(choice: str) -> str:
     """Return the trainer to run: "torch" where torch can be imported, if the choice is "auto"."""
     if choice == "auto":
@@ -23,10 +37,18 @@ def trainer_module(choice: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port that is free on the loopback just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port on the loopback that stays free for the program that is given it.
+
+    A socket of this process keeps it until the process ends: bound, so that the kernel gives the
+    port to nobody else, but not listening, and open to reuse, so that a server that allows reuse
+    too may bind and listen. Nearly all do (asyncio, Go, gloo, torch's store).
+    """
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    port = int(keeper.getsockname()[1])
+    keeper.detach()  # left open on purpose
+    return port
 
 
 class Stage:
@@ -106,6 +128,10 @@ class Stage:
                 orders.STUCK: "its main thread stops before the next all-reduce",
                 orders.NAN: "one activation of its next batch becomes NaN",
                 orders.CRASH: "it raises an exception that nothing catches",
+                orders.SLOW_LOADER: "its data loader takes "
+                f"{1000 * orders.LOADER_SECONDS:.0f} ms longer for each batch",
+                orders.EXTRA_WORK: "it calculates for "
+                f"{1000 * orders.EXTRA_SECONDS:.0f} ms of CPU time in each step beside training",
             }
             return f"rank {rank} on {host.name}: {done[fault]}"
         self.parts.append(

@@ -45,9 +45,12 @@ class Model:
         self.second -= rate * gradient[self.first.size :].reshape(self.second.shape)
 
 
-def batches(random: np.random.Generator, teacher: Model) -> Iterator[tuple[Array, Array]]:
+def batches(
+    random: np.random.Generator, teacher: Model, orders: Orders
+) -> Iterator[tuple[Array, Array]]:
     """Return this rank's own stream of inputs and what the teacher says to them."""
     while True:
+        orders.load()
         inputs = random.standard_normal((BATCH, WIDTH), dtype=np.float32)
         yield inputs, np.tanh(inputs @ teacher.first) @ teacher.second
 
@@ -64,13 +67,14 @@ def train(environ: Mapping[str, str]) -> None:
     )
     model, teacher = Model(np.random.default_rng(1)), Model(np.random.default_rng(2))
     watch = attach(framework="numpy")
-    stream = iter(watch.data(batches(np.random.default_rng([3, rank]), teacher)))
+    stream = iter(watch.data(batches(np.random.default_rng([3, rank]), teacher, orders)))
     for step in range(pace.steps(environ)):
         with watch.step(step):
             inputs, targets = next(stream)
             if orders.obey(step):
                 inputs = inputs.copy()
                 inputs[0, 0] = np.nan  # one bad activation is enough
+            orders.preprocess()
             loss, gradient = model.gradients(inputs, targets)
             for _ in range(ROUNDS - 1):  # again, for the sake of the work
                 loss, gradient = model.gradients(inputs, targets)

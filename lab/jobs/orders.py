@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,14 @@ VARIABLE = "RANKSCOPE_LAB_ORDERS"
 STUCK = "software.stuck_process"
 NAN = "numerics.nan_rank"
 CRASH = "software.crash"
+SLOW_LOADER = "software.dataloader_slow"
+EXTRA_WORK = "balance.rank0_preprocessing"
+
+LOADER_SECONDS = 0.06
+"""How much longer an ordered slow loader takes for each batch."""
+
+EXTRA_SECONDS = 0.04
+"""CPU time that an ordered rank spends in each step on something that is not training."""
 
 
 class OrderedCrashError(RuntimeError):
@@ -22,13 +31,14 @@ class OrderedCrashError(RuntimeError):
 
 
 class Orders:
-    """The orders for one rank. Each is carried out once."""
+    """The orders for one rank. Each is carried out once, or from then on at every step."""
 
     def __init__(self, rank: int, environ: Mapping[str, str]) -> None:
         """Look for orders to this rank where the environment says."""
         self._rank = rank
         self._file = Path(environ[VARIABLE]) if environ.get(VARIABLE) else None
         self._done = False
+        self._lasting = ""
 
     def obey(self, step: int) -> bool:
         """Carry out an order that has come; return True when this step's input shall be bad.
@@ -43,9 +53,24 @@ class Orders:
         if fault == STUCK:
             # The main thread alone stops: the probe's own threads live on, as in a real deadlock.
             threading.Event().wait()
+        if fault in (SLOW_LOADER, EXTRA_WORK):
+            self._lasting = str(fault)
         if fault == CRASH:
             self._crash(str(order.get("how", "raise")), step)
         return fault == NAN
+
+    def load(self) -> None:
+        """Take longer for a batch where that was ordered; the data loader calls it."""
+        if self._lasting == SLOW_LOADER:
+            time.sleep(LOADER_SECONDS)
+
+    def preprocess(self) -> None:
+        """Calculate for something beside training where that was ordered."""
+        if self._lasting == EXTRA_WORK:
+            # By CPU time: where the machine is shared it is as much work, and takes longer.
+            until = time.thread_time() + EXTRA_SECONDS
+            while time.thread_time() < until:
+                sum(range(2000))
 
     def _read(self) -> Mapping[str, object] | None:
         if self._file is None or self._done:
@@ -61,7 +86,7 @@ class Orders:
             ctypes.string_at(0)
         if how == "exit":
             os._exit(3)
-        raise OrderedCrashError(f"rank {self._rank} was told to crash at step {step}")
+        raise OrderedCrashError(f"rank {self._rank} was ordered to crash at step {step}")
 
 
 def give(file: Path, *, fault: str, rank: int, how: str = "raise") -> None:

@@ -7,7 +7,7 @@ Run it under torchrun, or one process a rank with the variables torchrun would s
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...probe import attach
@@ -34,12 +34,20 @@ def train(environ: Mapping[str, str]) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     watch = attach(model=model, optimizer=optimizer)
     source = torch.Generator().manual_seed(100 + rank)
+
+    def batches() -> Iterator[Any]:
+        while True:
+            orders.load()
+            yield torch.randn(BATCH, WIDTH, generator=source)
+
+    stream = iter(watch.data(batches()))
     for step in range(pace.steps(environ)):
         with watch.step(step):
-            inputs = torch.randn(BATCH, WIDTH, generator=source)
+            inputs = next(stream)
             targets = inputs.mean(dim=1, keepdim=True)
             if orders.obey(step):
                 inputs[0, 0] = float("nan")  # one bad activation is enough
+            orders.preprocess()
             optimizer.zero_grad()
             loss = (model(inputs) - targets).square().mean()
             time.sleep(sleep)

@@ -35,7 +35,7 @@ def node_day(profile: str, hours: float, *, faults: bool, network: str = "") -> 
         life = Life(Path(folder), profile=profile, network=chosen)
         try:
             life.day(hours)
-            events = list(life.agent.valid)
+            events = list(life.agent.reported)
             valid: dict[str, Any] = {
                 "profile": profile,
                 "network": life.network,
@@ -64,7 +64,7 @@ def page_day(page: Path, hours: float, *, faults: bool) -> dict[str, Any]:
         life = vendor_pages.PageLife(Path(folder), page)
         try:
             life.day(hours)
-            events = list(life.agent.valid)
+            events = list(life.agent.reported)
             valid: dict[str, Any] = {
                 "profile": f"page of {page.stem}",
                 "hours": hours,
@@ -73,10 +73,10 @@ def page_day(page: Path, hours: float, *, faults: bool) -> dict[str, Any]:
                 "false": sum(map(mishaps.alarming, events)),
             }
             if faults and life.faults:
-                before = len(life.agent.valid)
+                before = len(life.agent.reported)
                 expected = life.break_something()
                 life.day(1.0)
-                new = [one for one in life.agent.valid[before:] if mishaps.alarming(one)]
+                new = [one for one in life.agent.reported[before:] if mishaps.alarming(one)]
                 valid["faults"] = [_held("a fault on the page", (expected,), new)]
         finally:
             life.close()

@@ -131,12 +131,12 @@ class Life:
         """End the agent and start another on the same state."""
         self._read_log()
         self.agent.settle()
-        valid = self.agent.valid
+        valid = self.agent.reported
         self.agent.close()
         self._lines = self.log.sequence - 1
         self.restarts += 1
         self.agent = self._agent()
-        self.agent.valid[:0] = valid
+        self.agent.reported[:0] = valid
 
     def day(self, hours: float) -> None:
         """Live so many hours: a job of two hours and a half every three, and oddities between."""

@@ -44,7 +44,7 @@ def named(event: Event) -> str:
 
 def through(life: Life, mishap: Mishap) -> list[Event]:
     """Let a fault happen, last and end; return its alarming events."""
-    before = len(life.agent.valid)
+    before = len(life.agent.reported)
     mishap.inflict()
     life.closely(_CLOSELY)
     for _ in range(_AFTER):
@@ -53,7 +53,7 @@ def through(life: Life, mishap: Mishap) -> list[Event]:
     life.closely(_CLOSELY)
     for _ in range(_AFTER):
         life.step(60.0)
-    return [event for event in life.agent.valid[before:] if alarming(event)]
+    return [event for event in life.agent.reported[before:] if alarming(event)]
 
 
 def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:

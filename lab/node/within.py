@@ -154,7 +154,7 @@ class _Line(nvml_worker.Line):
 
 
 class AgentWithin:
-    """One life of an agent. `state` outlives it; `told` is every event that left it."""
+    """One life of an agent. `state` outlives it; `reported` is every event that left it."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class AgentWithin:
     ) -> None:
         self._driver = driver
         self.clock = clock
-        self.told: list[Event] = []
+        self.reported: list[Event] = []
         self.keep_told = True
         self.health = Health()
         self.devices = Devices(state)
@@ -322,5 +322,5 @@ class AgentWithin:
 
     def _leave(self, event: Event) -> None:
         if self.keep_told:
-            self.told.append(event)
+            self.reported.append(event)
         self.routing.tell(event)

@@ -9,6 +9,7 @@ from .conditions import NO_POISON, POISONS_LOSS
 from .shape import Job
 
 Array = NDArray[np.float64]
+DOUBLES_AFTER = 2_000
 ELEMENTS = 4_096
 """How many gradient elements one bad activation spoils in the simulated model."""
 
@@ -24,6 +25,7 @@ class Values:
     bad_loss: Array
     bad_local: Array
     bad_reduced: float
+    loss_scale: float = 0.0
 
 
 class Curve:
@@ -33,6 +35,7 @@ class Curve:
         """Start healthy, for this many ranks."""
         self._job, self._world, self._random = job, world, random
         self._spoiled = False
+        self._scale, self._since_overflow = job.loss_scale, 0
 
     def values(self, step: int, tokens: Array, poison: NDArray[np.int64]) -> Values:
         """Return what the ranks see at this step; `poison` says whose own values go bad now."""
@@ -59,4 +62,20 @@ class Curve:
             # A guard (loss scaler, skipped update) drops the step: the weights stay sound.
             self._spoiled = self._spoiled or not self._job.guards_numerics
         rate = 3e-4 * min(1.0, (step + 1) / 200)
-        return Values(tokens, loss, norm, rate, bad_loss, bad_local, bad)
+        scale = self._scale
+        if scale > 0 and self._overflows() and not bad:
+            bad_local, bad, norm = np.full(world, float(ELEMENTS)), float(ELEMENTS), float("inf")
+        return Values(tokens, loss, norm, rate, bad_loss, bad_local, bad, scale)
+
+    def _overflows(self) -> bool:
+        """Tell whether this step overflows under loss scaling, which then skips it and halves.
+
+        Two thousand steps without one double the scale again, until it no longer fits.
+        """
+        if self._scale > self._job.loss_scale_fits:
+            self._scale, self._since_overflow = self._scale / 2, 0
+            return True
+        self._since_overflow += 1
+        if self._since_overflow >= DOUBLES_AFTER:
+            self._scale, self._since_overflow = self._scale * 2, 0
+        return False

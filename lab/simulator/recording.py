@@ -106,6 +106,8 @@ class Recording:
         for number, moment in enumerate(moments.tolist()):
             if moment > self.lost.get(host, np.inf):
                 return
+            if self._away(host, moment):
+                continue
             speaking = np.flatnonzero(fresh[:, number])
             if len(speaking):
                 ends = until[speaking, number]
@@ -114,6 +116,13 @@ class Recording:
                 push = _Push([(rows[row], begin, end) for row, begin, end in parts])
                 arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
                 yield _Delivery(arrival, host, push, None)
+
+    def _away(self, host: int, at: float) -> bool:
+        """Tell whether the host's agent is being restarted at this time."""
+        return any(
+            which == host and begin <= at < end
+            for which, begin, end in self.scenario.reporting.agent_restarts
+        )
 
     def _late(self, host: int, at: float) -> float:
         """Return when something sent at this time arrives."""

@@ -21,6 +21,7 @@ class Reporting:
     host and device readings. `clock` is the standard deviation of the hosts' clock offsets and
     `clock_off` gives single hosts a fixed one. `late` (host, from, to) holds a host's deliveries
     back in that time range: they come all at once at its end, as after a network outage.
+    `agent_restarts` (host, from, to) lets an agent be away: what it would have read is lost.
     `hidden` metrics and events never leave; a trailing `*` stands for any ending. `attributed`
     reports whether device readings carry the rank and job, as our agent's do, or only the device,
     as a foreign exporter's would.
@@ -34,6 +35,7 @@ class Reporting:
     late: tuple[tuple[int, float, float], ...] = ()
     hidden: tuple[str, ...] = ()
     attributed: bool = True
+    agent_restarts: tuple[tuple[int, float, float], ...] = ()
     collective_statistics: bool = False
 
     def shows(self, name: str) -> bool:
@@ -46,7 +48,10 @@ class Reporting:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each."""
+    """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each.
+
+    `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn.
+    """
 
     hosts: int = 2
     slots: int = 2
@@ -54,6 +59,11 @@ class Cluster:
     gpus: bool = True
     name: str = "lab"
     hosts_per_switch: int = 8
+    models: tuple[tuple[float, float], ...] = ((1_980e6, 700.0),)
+
+    def model(self, host: int) -> tuple[float, float]:
+        """Return a host's device model: SM clock in Hz, power limit in W."""
+        return self.models[host % len(self.models)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +76,11 @@ class Job:
     `noise` is the spread of a rank's own time from step to step, `skew` the lasting spread between
     devices. `hiccups` is the chance, per rank and step, of a stray delay (collector pauses,
     interrupts). `variable_length` is the spread of the tokens per rank and step. `spins` reports
-    whether a rank that waits in a collective burns its CPU.
+    whether a rank that waits in a collective burns its CPU. `stage_load` are the loads of the
+    pipeline stages against each other. `announces` tells whether evaluation, checkpoints and the
+    end are announced as phases. `loss_scale` is where dynamic loss scaling starts (0: none), and
+    `loss_scale_fits` the largest scale that does not overflow. A requeue ends it `stopped_by`
+    "term" (SIGTERM), "term_kill" (SIGKILL for those who do not end) or "kill".
     """
 
     name: str = "train-7b"
@@ -109,6 +123,12 @@ class Job:
     workers: int = 0
     exit_codes_known: bool = True
     buckets: int = 4
+    stage_load: tuple[float, ...] = ()
+    announces: bool = True
+    eval_by: str = "all"
+    loss_scale: float = 0.0
+    loss_scale_fits: float = 1024.0
+    stopped_by: str = "term"
 
 
 @dataclass(frozen=True, slots=True)

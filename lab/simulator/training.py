@@ -19,6 +19,8 @@ from .placement import Seats
 from .shape import Job
 
 Array = NDArray[np.float64]
+_GRACE_SECONDS = 30.0
+"""A scheduler kills what has not ended so long after SIGTERM."""
 
 
 @dataclass(slots=True)
@@ -213,7 +215,8 @@ class Run:
             length = 0.25 + 0.55 * ratio + 0.2 * ratio**2
         share = state.cpu_share[seats.host] * (1 - state.steal[seats.host])
         share = share * state.quota_share[seats.slot]
-        base = job.compute * job.step_seconds * length * self._lognormal(job.noise, world)
+        load = np.asarray(job.stage_load or (1.0,))[seats.pp % max(len(job.stage_load), 1)]
+        base = load * job.compute * job.step_seconds * length * self._lognormal(job.noise, world)
         launch_cpu = base * (job.cpu_bound if self._gpus else 1.0)
         # Who competes for a CPU gets it in uneven slices: the slower, the more uneven.
         uneven = np.where(share < 1, self._lognormal(0.12, world), 1.0)
@@ -369,25 +372,33 @@ class Run:
                 self._pending_checkpoint = seconds
         if job.eval_every and done % job.eval_every == 0:
             span = job.eval_seconds * self._lognormal(0.05, self._seats.world)
-            self._pause("eval", np.maximum(span, span.max()), kernel=0.7)
+            span = np.maximum(span, span.max())
+            if job.eval_by == "first":
+                span = np.where(np.arange(self._seats.world) == 0, span, 0.02)
+            self._pause("eval", span, kernel=0.7)
 
     def _pause(self, phase: str, seconds: Array, *, kernel: float) -> None:
         attempt = self.attempt
-        attempt.phases.append((float(self._free.max()), phase, self._step))
+        if self._job.announces:
+            attempt.phases.append((float(self._free.max()), phase, self._step))
         self._free = self._free + seconds
         attempt.segments.add(
             self._free, cpu=0.6 * seconds, kernel=kernel * seconds, math=kernel * seconds
         )
-        attempt.phases.append((float(self._free.min()), "train", self._step))
+        if self._job.announces:
+            attempt.phases.append((float(self._free.min()), "train", self._step))
 
     def _finish(self, at: float, *, killed: bool) -> None:
         """End the attempt in order: by its own end, or asked to by the scheduler."""
-        attempt = self.attempt
-        attempt.phases.append((at, "shutdown", self._step))
+        attempt, by = self.attempt, self._job.stopped_by
+        if self._job.announces:
+            attempt.phases.append((at, "shutdown", self._step))
         for rank in range(self._seats.world):
             moment = at + 0.5 + float(self._random.uniform(0, 1.5))
             if rank not in attempt.deaths:
                 death = Death(moment, signal=15) if killed else Death(moment, exit_code=0)
+                if killed and (by == "kill" or (by == "term_kill" and rank % 3 == 1)):
+                    death = Death(moment + _GRACE_SECONDS, signal=9)
                 attempt.deaths[rank] = death
                 attempt.died[rank] = moment
 

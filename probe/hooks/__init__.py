@@ -1,21 +1,21 @@
-"""What the probe hangs into torch once the job has imported it: one hook a file.
+"""The probe's hooks in torch, installed once the job has imported it: one hook a file.
 
-A hook is a module with `install(seat)`, which raises BowOutError when torch is not what it was
-written for; then that hook stays away and the others do not mind. It works through public hooks
-where torch has them, and replaces a function only where it has not, saying why.
+A hook is a module with `install(context)`, which raises UnsupportedError when torch is not what
+it was written for; then that hook is left out and the others are not. It works through public
+hooks where torch has them, and replaces a function only where it has not, giving the reason.
 
-Rules for each: called inside the job, so nothing may escape (`seat.failed` counts instead);
-a wrapper passes through while torch compiles (`seat.away()`), during a nested call, and once the
-probe is detached; nothing is ever attached to a module object, since modules get pickled, copied
-and scripted.
+Rules for each: called inside the job, so nothing may escape (`context.failed` counts instead);
+a wrapper passes through while torch compiles (`context.inactive()`), during a nested call, and
+once the probe is detached; nothing is ever attached to a module object, since modules get pickled,
+copied and scripted.
 """
 
 from collections.abc import Callable
 
 from . import backward, batches, calls, checkpoints, clipping, optimizers, replicas, scaling
-from .seat import Seat
+from .context import HookContext
 
-HOOKS: tuple[Callable[[Seat], None], ...] = (
+HOOKS: tuple[Callable[[HookContext], None], ...] = (
     batches.install,
     replicas.install,
     scaling.install,
@@ -27,4 +27,4 @@ HOOKS: tuple[Callable[[Seat], None], ...] = (
 )
 """In the order in which a step meets them."""
 
-__all__ = ["HOOKS", "Seat"]
+__all__ = ["HOOKS", "HookContext"]

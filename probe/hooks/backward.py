@@ -13,12 +13,12 @@ from typing import Any
 
 from ..devices import BATCH_LOSS
 from ..patches import Function
-from .seat import Seat
+from .context import HookContext
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """Time every outermost backward pass, and keep its loss."""
-    torch, timeline, phases = seat.torch, seat.timeline, seat.phases
+    torch, timeline, phases = context.torch, context.timeline, context.phases
     engine = getattr(torch.autograd.Variable, "_execution_engine", None)
     queue = getattr(engine, "queue_callback", None)
     local_end = 0.0
@@ -26,23 +26,24 @@ def install(seat: Seat) -> None:
     def local_done() -> None:
         nonlocal local_end
         try:
-            if seat.device is not None:
-                seat.device.mark("local")
+            if context.device is not None:
+                context.device.mark("local")
             local_end = time.perf_counter()
         except Exception:  # noqa: BLE001  the edge of the job
-            seat.failed()
+            context.failed()
 
     def begun(_grad: Any) -> None:
         try:
             if queue is not None:
                 queue(local_done)
         except Exception:  # noqa: BLE001  the edge of the job
-            seat.failed()
+            context.failed()
 
     def prepare(tensors: Any) -> Any:
         nonlocal local_end
         local_end = 0.0
-        seat.in_backward = True
+        context.in_backward = True
+        phases.evaluation_signs = 0
         if not timeline.begun:
             timeline.begin_first()
         loss: Any = tensors
@@ -50,10 +51,10 @@ def install(seat: Seat) -> None:
             loss = next(iter(tensors), None)
         if type(loss) is not torch.Tensor:
             return None
-        _keep_loss(seat, loss)
+        _keep_loss(context, loss)
         if phases.current == "eval":
             phases.enter("train")
-        if seat.distributed() and loss.requires_grad:
+        if context.distributed() and loss.requires_grad:
             return loss.register_hook(begun)
         return None
 
@@ -63,49 +64,49 @@ def install(seat: Seat) -> None:
             step = timeline.open
             step.comm += time.perf_counter() - local_end
             step.comm_known = True
-            if seat.device is not None:
-                seat.device.mark("reduced")
+            if context.device is not None:
+                context.device.mark("reduced")
 
     def timed(original: Function) -> Function:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             # Re-entrant checkpointing calls backward inside backward: only the outermost counts.
-            if seat.in_backward or seat.away():
+            if context.in_backward or context.inactive():
                 return original(tensors, *args, **kwargs)
             handle = None
             try:
                 handle = prepare(tensors)
             except Exception:  # noqa: BLE001  the edge of the job
-                seat.failed()
+                context.failed()
             try:
                 return original(tensors, *args, **kwargs)
             finally:
-                seat.in_backward = False
-                timeline.open.own_known = True
-                if handle is not None:
-                    try:
+                context.in_backward = False
+                try:
+                    if handle is not None:
                         finish(handle)
-                    except Exception:  # noqa: BLE001  the edge of the job
-                        seat.failed()
+                    timeline.work_ends()
+                except Exception:  # noqa: BLE001  the edge of the job
+                    context.failed()
 
         return backward
 
-    seat.patches.replace(torch.autograd, "backward", timed)
+    context.patches.replace(torch.autograd, "backward", timed)
 
 
-def _keep_loss(seat: Seat, loss: Any) -> None:
+def _keep_loss(context: HookContext, loss: Any) -> None:
     """Keep the loss of this micro-batch, as it was before a GradScaler multiplied it."""
-    source, seat.unscaled = seat.unscaled, None
+    source, context.unscaled = context.unscaled, None
     value = loss if source is None else source
     if value.numel() != 1:
         return
     if value.is_cpu:  # device.type == "cpu", four times as fast
         found = value.item()
         if isinstance(found, float):
-            step = seat.timeline.open
+            step = context.timeline.open
             step.loss_sum += found
             step.loss_count += 1
             if not math.isfinite(found):
-                seat.alarm()
-    elif (reader := seat.reader(value)) is not None:
+                context.alarm()
+    elif (reader := context.reader(value)) is not None:
         reader.poll()
         reader.keep(BATCH_LOSS, value)

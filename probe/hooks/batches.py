@@ -6,49 +6,57 @@ prefetcher) is no wait of the training thread and is left alone.
 """
 
 import threading
-import time
 from typing import Any
 
-from ..patches import BowOutError, Function
-from .seat import Seat
+from ..patches import Function, UnsupportedError
+from ..timeline import Span
+from .context import HookContext
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """Time every `next` on a DataLoader's iterator."""
-    loader = getattr(getattr(seat.torch.utils, "data", None), "dataloader", None)
+    loader = getattr(getattr(context.torch.utils, "data", None), "dataloader", None)
     iterator = getattr(loader, "_BaseDataLoaderIter", None)
     if iterator is None:
-        raise BowOutError("torch.utils.data.dataloader._BaseDataLoaderIter is not there")
-    timeline = seat.timeline
+        raise UnsupportedError("torch.utils.data.dataloader._BaseDataLoaderIter is not there")
+    timeline = context.timeline
 
     def timed(original: Function) -> Function:
         def __next__(self: Any) -> Any:  # noqa: N807  the name it replaces
-            if seat.away() or timeline.waiting or threading.get_ident() != timeline.thread:
+            if context.inactive() or timeline.waiting or threading.get_ident() != timeline.thread:
                 return original(self)
             timeline.waiting = True
-            began = time.perf_counter()
+            evaluating = _evaluating(context)
+            span = Span(timeline.open)
             try:
                 return original(self)
             finally:
                 timeline.waiting = False
-                _waited(seat, time.perf_counter() - began)
+                _waited(context, span, evaluating=evaluating)
 
         return __next__
 
-    seat.patches.replace(iterator, "__next__", timed)
+    context.patches.replace(iterator, "__next__", timed)
 
 
-def _waited(seat: Seat, seconds: float) -> None:
+def _evaluating(context: HookContext) -> bool:
+    """Return whether this batch is one of an evaluation."""
     try:
-        seat.timeline.begin_first(seconds)
-        step = seat.timeline.open
-        step.data += seconds
-        step.data_known = True
-        if seat.device is not None:
-            seat.device.poll()
-            seat.device.mark("begin")
-        model = seat.model
-        if model is not None and not getattr(model, "training", True):
-            seat.phases.enter("eval")
+        phases = context.phases
+        resting = not phases.announced and not getattr(context.model, "training", True)
+        if resting or not context.torch.is_grad_enabled():
+            phases.seems_evaluation()
+        return resting or phases.current == "eval"
     except Exception:  # noqa: BLE001  the edge of the job
-        seat.failed()
+        context.failed()
+        return False
+
+
+def _waited(context: HookContext, span: Span, *, evaluating: bool) -> None:
+    try:
+        context.timeline.waited_for_data(span, evaluating=evaluating)
+        if context.device is not None:
+            context.device.poll()
+            context.device.mark("begin")
+    except Exception:  # noqa: BLE001  the edge of the job
+        context.failed()

@@ -6,11 +6,11 @@ once and the wait happens in a stream, so calls on device tensors are passed thr
 """
 
 import threading
-import time
 from typing import Any
 
-from ..patches import BowOutError, Function
-from .seat import Seat
+from ..patches import Function, UnsupportedError
+from ..timeline import Span
+from .context import HookContext
 
 _NAMES = (
     "all_gather",
@@ -33,37 +33,35 @@ _NAMES = (
 )
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """Time each synchronous collective; one inside another counts once."""
-    dist = getattr(seat.torch, "distributed", None)
+    dist = getattr(context.torch, "distributed", None)
     names = [name for name in _NAMES if callable(getattr(dist, name, None))]
     if not names:
-        raise BowOutError("torch.distributed has no collectives")
+        raise UnsupportedError("torch.distributed has no collectives")
     inside = False
 
     def timed(original: Function) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
-            if seat.away() or inside or kwargs.get("async_op"):
+            if context.inactive() or inside or kwargs.get("async_op"):
                 return original(*args, **kwargs)
-            if threading.get_ident() != seat.timeline.thread:
+            if threading.get_ident() != context.timeline.thread:
                 return original(*args, **kwargs)
             if any(_on_device(each) for each in (*args, *kwargs.values())):
                 return original(*args, **kwargs)
             inside = True
-            began = time.perf_counter()
+            span = Span(context.open)
             try:
                 return original(*args, **kwargs)
             finally:
                 inside = False
-                step = seat.open
-                step.comm += time.perf_counter() - began
-                step.comm_known = True
+                context.timeline.waited_for_peers(span)
 
         return call
 
     for name in names:
-        seat.patches.replace(dist, name, timed)
+        context.patches.replace(dist, name, timed)
 
 
 def _on_device(given: Any) -> bool:

@@ -1,39 +1,39 @@
 """The time that `torch.save` takes, which is how most loops write their checkpoints.
 
-Replaces `torch.save` where it is looked up: torch has no hook on it. `watch.checkpoint()` tells
+Replaces `torch.save` where it is looked up: torch has no hook on it. `watch.checkpoint()` covers
 more exactly what belongs to a checkpoint; a save inside it counts once.
 """
 
 import threading
-import time
 from typing import Any
 
 from ..patches import Function
-from .seat import Seat
+from ..timeline import Span
+from .context import HookContext
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """Time every outermost save in the thread that trains."""
     inside = False
 
     def timed(original: Function) -> Function:
         def save(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
-            timeline = seat.timeline
-            if inside or timeline.saving or seat.away():
+            timeline = context.timeline
+            if inside or timeline.saving or context.inactive():
                 return original(*args, **kwargs)
             if threading.get_ident() != timeline.thread:
                 return original(*args, **kwargs)  # an asynchronous writer: nobody waits for it
             inside = True
-            seat.phases.save_begins()
-            began = time.perf_counter()
+            context.phases.save_begins()
+            span = Span(timeline.open)
             try:
                 return original(*args, **kwargs)
             finally:
                 inside = False
-                seat.open.checkpoint += time.perf_counter() - began
-                seat.phases.save_ends()
+                context.open.checkpoint += span.seconds(context.open)
+                context.phases.save_ends()
 
         return save
 
-    seat.patches.replace(seat.torch, "save", timed)
+    context.patches.replace(context.torch, "save", timed)

@@ -2,7 +2,7 @@
 
 Sampled so that the checks stay below 0.2 % of the time (`budgets`), at every step for a while
 after a value that was not finite. After a reduction every rank has the same NaN; only the local
-check, on one small parameter near the input whose gradient comes last, can tell whose it was. A
+check, on one small parameter near the input whose gradient comes last, shows whose it was. A
 NaN that arises in another layer and does not flow back to that one is not seen by it.
 """
 
@@ -10,7 +10,7 @@ import math
 import time
 from typing import Any
 
-from .seat import Seat
+from .context import HookContext
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
@@ -18,15 +18,15 @@ _SMALL = 65_536
 """Elements: below this a check costs less than asking whether to make it."""
 
 
-def check_norm(seat: Seat, optimizer: Any) -> None:
+def check_norm(context: HookContext, optimizer: Any) -> None:
     """Compute the norm of all gradients of an optimizer, when it is due and nobody else has."""
-    if seat.clipped or not seat.norm_budget.due():
+    if context.clipped or not context.norm_budget.due():
         return
     # A fused optimizer unscales inside its own update: its gradients are still multiplied.
     if getattr(optimizer, "grad_scale", None) is not None:
         return
     began = time.perf_counter()
-    torch = seat.torch
+    torch = context.torch
     grads = [
         grad
         for group in optimizer.param_groups
@@ -34,60 +34,60 @@ def check_norm(seat: Seat, optimizer: Any) -> None:
         if type(grad) is torch.Tensor and grad.layout is torch.strided
     ]
     if grads and all(grad.device == grads[0].device for grad in grads):
-        reader = seat.reader(grads[0])
+        reader = context.reader(grads[0])
         if reader is not None:
             reader.mark("checking")
         with torch.no_grad():
             half = grads[0].dtype in (torch.float16, torch.bfloat16)
             norms = torch._foreach_norm(grads, 2.0, *([torch.float32] if half else []))  # noqa: SLF001
-            keep_norm(seat, torch.linalg.vector_norm(torch.stack(norms)), grads)
+            keep_norm(context, torch.linalg.vector_norm(torch.stack(norms)), grads)
         if reader is not None:
             reader.mark("checked")
-            seat.norm_budget.spent(reader.check_seconds)
+            context.norm_budget.spent(reader.check_seconds)
             reader.check_seconds = 0.0
-    seat.norm_budget.spent(time.perf_counter() - began)
+    context.norm_budget.spent(time.perf_counter() - began)
 
 
-def keep_norm(seat: Seat, norm: Any, grads: list[Any] | None = None) -> None:
+def keep_norm(context: HookContext, norm: Any, grads: list[Any] | None = None) -> None:
     """Keep a norm for this step; where it is not finite, count the elements that are not."""
-    if not isinstance(norm, seat.torch.Tensor):
+    if not isinstance(norm, context.torch.Tensor):
         return
-    if type(norm) is not seat.torch.Tensor:
+    if type(norm) is not context.torch.Tensor:
         return  # a distributed tensor: reading it would start a collective
-    scope = "global" if seat.replicated else "" if seat.distributed() else "local"
+    scope = "global" if context.replicated else "" if context.distributed() else "local"
     if norm.device.type == "cpu":
         value = float(norm.detach().item())
-        seat.open.say("training.grad_norm", value, scope=scope)
+        context.open.set("training.grad_norm", value, scope=scope)
         if not math.isfinite(value):
-            seat.alarm()
-            count = sum(_non_finite(seat, grad) for grad in grads or ())
+            context.alarm()
+            count = sum(_non_finite(context, grad) for grad in grads or ())
             of = "grad_local" if scope == "local" else "grad_reduced"
-            seat.open.say("training.nonfinite", float(count), of=of)
-    elif (reader := seat.reader(norm)) is not None:
+            context.open.set("training.nonfinite", float(count), of=of)
+    elif (reader := context.reader(norm)) is not None:
         reader.keep("training.grad_norm", norm, scope=scope)
 
 
-def watch_local(seat: Seat, optimizer: Any) -> None:
+def watch_local(context: HookContext, optimizer: Any) -> None:
     """Hang a hook on one small early parameter: its gradient before any reduction."""
-    torch = seat.torch
+    torch = context.torch
 
     def look(grad: Any) -> None:
         try:
-            if not seat.away() and seat.local_budget.due():
-                _look(seat, grad)
+            if not context.inactive() and context.local_budget.due():
+                _look(context, grad)
         except Exception:  # noqa: BLE001  the edge of the job
-            seat.failed()
+            context.failed()
 
-    parameter = _small_early(seat, optimizer)
+    parameter = _small_early(context, optimizer)
     if parameter is None:
         return
     # Said to be unserializable, it is left out silently when the parameter is saved or copied.
     hook = torch.utils.hooks.unserializable_hook(look)
-    seat.undo.append(parameter.register_hook(hook).remove)
+    context.undo.append(parameter.register_hook(hook).remove)
 
 
-def _small_early(seat: Seat, optimizer: Any) -> Any:
-    model = seat.model
+def _small_early(context: HookContext, optimizer: Any) -> Any:
+    model = context.model
     if model is not None:
         parameters = list(model.parameters())
     else:
@@ -101,22 +101,22 @@ def _small_early(seat: Seat, optimizer: Any) -> Any:
     return next((each for each in early if each.numel() <= _SMALL), smallest)
 
 
-def _look(seat: Seat, grad: Any) -> None:
-    if type(grad) is not seat.torch.Tensor or grad.layout is not seat.torch.strided:
+def _look(context: HookContext, grad: Any) -> None:
+    if type(grad) is not context.torch.Tensor or grad.layout is not context.torch.strided:
         return
     began = time.perf_counter()
-    with seat.torch.no_grad():
+    with context.torch.no_grad():
         if grad.device.type == "cpu":
-            count = _non_finite(seat, grad)
+            count = _non_finite(context, grad)
             if count:
-                seat.open.say("training.nonfinite", float(count), of="grad_local")
-                seat.alarm()
-        elif (reader := seat.reader(grad)) is not None:
-            largest = seat.torch.linalg.vector_norm(grad, math.inf)
+                context.open.set("training.nonfinite", float(count), of="grad_local")
+                context.alarm()
+        elif (reader := context.reader(grad)) is not None:
+            largest = context.torch.linalg.vector_norm(grad, math.inf)
             reader.keep("training.nonfinite", largest, of="grad_local")
-    seat.local_budget.spent(time.perf_counter() - began)
+    context.local_budget.spent(time.perf_counter() - began)
 
 
-def _non_finite(seat: Seat, grad: Any) -> int:
+def _non_finite(context: HookContext, grad: Any) -> int:
     """Return how many elements of a CPU tensor are NaN or infinite."""
-    return int(grad.numel() - int(seat.torch.isfinite(grad).sum().item()))
+    return int(grad.numel() - int(context.torch.isfinite(grad).sum().item()))

@@ -4,7 +4,7 @@ import time
 
 from .. import devices
 from ..budgets import Budget
-from .seat import Seat
+from .context import HookContext
 
 _SHARE = 0.0005
 """The books are read on the host in some 50 us, so at short steps not at every one."""
@@ -13,8 +13,8 @@ _SHARE = 0.0005
 class Memory:
     """Reads the allocator's books once the job uses a CUDA device."""
 
-    def __init__(self, seat: Seat) -> None:
-        self._seat = seat
+    def __init__(self, context: HookContext) -> None:
+        self._seat = context
         self._budget = Budget(_SHARE)
 
     def close(self) -> None:
@@ -25,7 +25,7 @@ class Memory:
         began = time.perf_counter()
         allocated, reserved, retries = devices.memory(self._seat.torch, device.index)
         step = self._seat.open
-        step.say("training.memory.allocated", allocated)
-        step.say("training.memory.reserved", reserved)
-        step.say("training.memory.retries", retries)
+        step.set("training.memory.allocated", allocated)
+        step.set("training.memory.reserved", reserved)
+        step.set("training.memory.retries", retries)
         self._budget.spent(time.perf_counter() - began)

@@ -1,91 +1,97 @@
-"""Optimizer updates: the ruler of steps where the loop does not mark them itself.
+"""Optimizer updates: they end the steps where the loop does not mark them itself.
 
 Uses torch's own global hooks, `register_optimizer_step_pre_hook` and `..._post_hook`. With
-several optimizers the first one seen is the ruler; should it stop while another goes on, that one
-takes over.
+several optimizers the first one seen is the step optimizer, whose updates are the steps; should it
+stop while another goes on, that one takes over.
 """
 
 import sys
-import time
 from typing import Any
 
-from ..patches import BowOutError
+from ..patches import UnsupportedError
+from ..timeline import Span
 from . import gradients, scaling
-from .seat import Seat
+from .context import HookContext
 
 _TAKES_OVER = 20
-"""Updates of another optimizer in a row, without one of the ruler."""
+"""Updates of another optimizer in a row, without one of the step optimizer."""
 
 
-def install(seat: Seat) -> None:
-    """Time every update; end a step with each of the ruler's."""
+def install(context: HookContext) -> None:
+    """Time every update; end a step with each of the step optimizer's."""
     # torch.optim hides the module that holds them behind nothing but its classes' __module__.
-    kind = getattr(seat.torch.optim, "Optimizer", None)
+    kind = getattr(context.torch.optim, "Optimizer", None)
     module = sys.modules.get(getattr(kind, "__module__", ""))
     before = getattr(module, "register_optimizer_step_pre_hook", None)
     after = getattr(module, "register_optimizer_step_post_hook", None)
     if before is None or after is None:
-        raise BowOutError("torch.optim.optimizer has no global step hooks")
+        raise UnsupportedError("torch.optim.optimizer has no global step hooks")
     outer: Any = None
-    began = 0.0
+    span: Span | None = None
     strangers = 0
 
-    def begins(optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        nonlocal outer, began, strangers
-        if seat.away():
+    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        nonlocal outer, span, strangers
+        if context.inactive():
             return
         try:
             # One inside another is part of it; the same again means that its last update raised.
             if outer is not None and outer is not optimizer:
                 return
             outer = optimizer
-            if not seat.timeline.begun:
-                seat.timeline.begin_first()
-            if seat.ruler is not optimizer:
+            if not context.timeline.begun:
+                context.timeline.begin_first()
+            if context.step_optimizer is not optimizer:
                 strangers += 1
-                if seat.ruler is None or strangers > _TAKES_OVER:
-                    seat.ruler = optimizer
-                    gradients.watch_local(seat, optimizer)
-            if seat.ruler is optimizer:
+                if context.step_optimizer is None or strangers > _TAKES_OVER:
+                    context.step_optimizer = optimizer
+                    gradients.watch_local(context, optimizer)
+            if context.step_optimizer is optimizer:
                 strangers = 0
-                gradients.check_norm(seat, optimizer)
-            if seat.device is not None:
-                seat.device.mark("optimizer")
-            began = time.perf_counter()
+                gradients.check_norm(context, optimizer)
+            if context.device is not None:
+                context.device.mark("optimizer")
+            if len(args) > 1 or kwargs.get("closure") is not None:
+                context.timeline.work_begins()  # the closure runs forward and backward in here
+            span = Span(context.open)
         except Exception:  # noqa: BLE001  the edge of the job
-            seat.failed()
+            context.failed()
 
     def ends(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         nonlocal outer
-        if seat.away() or outer is not optimizer:
+        if context.inactive() or outer is not optimizer:
             return
         try:
             outer = None
-            seat.updated = True
-            seat.timeline.open.optimizer += time.perf_counter() - began
-            if seat.device is not None:
-                seat.device.mark("stepped")
-            if seat.is_ruler(optimizer):
-                seat.update_ended()
+            context.updated = True
+            if span is not None:
+                context.open.optimizer += span.seconds(context.open)
+            if context.device is not None:
+                context.device.mark("stepped")
+            if context.is_step_optimizer(optimizer):
+                context.update_ended()
+            else:
+                context.timeline.work_begins()
         except Exception:  # noqa: BLE001  the edge of the job
-            seat.failed()
+            context.failed()
 
-    seat.undo.append(before(begins).remove)
-    seat.undo.append(after(ends).remove)
-    if seat.ruler is not None:
-        gradients.watch_local(seat, seat.ruler)
+    context.undo.append(before(begins).remove)
+    context.undo.append(after(ends).remove)
+    if context.step_optimizer is not None:
+        gradients.watch_local(context, context.step_optimizer)
 
 
-def close(seat: Seat) -> None:
+def close(context: HookContext) -> None:
     """Add to the step that is about to end what only its end shows; called by the watch."""
-    ruler = seat.ruler
-    if ruler is not None:
-        rate = ruler.param_groups[0].get("lr")
+    step_optimizer = context.step_optimizer
+    if step_optimizer is not None:
+        rate = step_optimizer.param_groups[0].get("lr")
         if type(rate) is float:
-            seat.timeline.open.said["training.learning_rate", ""] = (rate, "")
-    if seat.scaler is not None:
-        scaling.note_scale(seat, seat.scaler())
-    seat.clipped = False
-    if seat.device is not None:
-        seat.device.poll()
-        seat.open.late = seat.device.close()
+            context.timeline.open.values["training.learning_rate", ""] = (rate, "")
+    if context.scaler is not None:
+        scaling.note_scale(context, context.scaler())
+    context.clipped = False
+    if context.device is not None:
+        context.device.poll()
+        context.open.residual = True
+        context.open.late = context.device.close()

@@ -1,44 +1,57 @@
-"""DistributedDataParallel: that it is there, and the wait for buffers at the start of a forward.
+"""DistributedDataParallel: when a forward pass begins, and the wait for buffers at its start.
 
 Replaces `DistributedDataParallel._pre_forward` and `_sync_buffers`: a module hook would be
-pickled with the model, and the broadcast of buffers (batch norm) is a wait for rank 0 that would
-otherwise count as this rank's own work. Both are private; without them this hook stays away.
+pickled with the model. Where forward begins, preprocessing in the loop ends; the broadcast of
+buffers (batch norm) is a wait for rank 0 that would otherwise count as this rank's own work. Both
+are private; without them this hook is left out.
 """
 
-import time
 from typing import Any
 
-from ..patches import BowOutError, Function
-from .seat import Seat
+from ..patches import Function, UnsupportedError
+from ..timeline import Span
+from .context import HookContext
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """See replicas run forward, and time their buffer broadcasts."""
-    parallel = getattr(getattr(seat.torch.nn, "parallel", None), "DistributedDataParallel", None)
+    parallel = getattr(getattr(context.torch.nn, "parallel", None), "DistributedDataParallel", None)
     if parallel is None:
-        raise BowOutError("torch.nn.parallel.DistributedDataParallel is not there")
+        raise UnsupportedError("torch.nn.parallel.DistributedDataParallel is not there")
 
     def seen(original: Function) -> Function:
         def _pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not seat.away() and not seat.replicated:
-                seat.replicated = True
-                if seat.model is None:
-                    seat.model = self
+            if not context.inactive():
+                try:
+                    _begins(context, self)
+                except Exception:  # noqa: BLE001  the edge of the job
+                    context.failed()
             return original(self, *args, **kwargs)
 
         return _pre_forward
 
     def timed(original: Function) -> Function:
         def _sync_buffers(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if seat.away() or seat.device is not None:
+            if context.inactive() or context.device is not None:
                 return original(self, *args, **kwargs)
-            began = time.perf_counter()
+            span = Span(context.open)
             try:
                 return original(self, *args, **kwargs)
             finally:
-                seat.open.comm += time.perf_counter() - began
+                context.open.comm += span.seconds(context.open)
 
         return _sync_buffers
 
-    seat.patches.replace(parallel, "_pre_forward", seen)
-    seat.patches.replace(parallel, "_sync_buffers", timed)
+    context.patches.replace(parallel, "_pre_forward", seen)
+    context.patches.replace(parallel, "_sync_buffers", timed)
+
+
+def _begins(context: HookContext, replica: Any) -> None:
+    if not context.replicated:
+        context.replicated = True
+        if context.model is None:
+            context.model = replica
+    if not context.torch.is_grad_enabled():
+        context.phases.seems_evaluation()
+    elif replica.training and context.timeline.work_begins(forward=True) and context.device:
+        context.device.mark("begin")

@@ -2,57 +2,57 @@
 
 Replaces `GradScaler.scale` (the scaled loss is what backward sees, and dividing it again would
 need the scale on the host) and `GradScaler.step` (a skipped update calls no optimizer, so no
-optimizer hook tells that a step ended).
+optimizer hook marks the end of the step).
 """
 
 from typing import Any
 
-from ..patches import BowOutError, Function
-from .seat import Seat, reference
+from ..patches import Function, UnsupportedError
+from .context import HookContext, reference
 
 
-def install(seat: Seat) -> None:
+def install(context: HookContext) -> None:
     """See losses before scaling, and steps that the scaler skips."""
-    scaler = getattr(getattr(seat.torch, "amp", None), "GradScaler", None)
+    scaler = getattr(getattr(context.torch, "amp", None), "GradScaler", None)
     if scaler is None:
-        raise BowOutError("torch.amp.GradScaler is not there")
+        raise UnsupportedError("torch.amp.GradScaler is not there")
 
     def unscaled(original: Function) -> Function:
         def scale(self: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if not seat.away() and type(outputs) is seat.torch.Tensor:
-                seat.unscaled = outputs
+            if not context.inactive() and type(outputs) is context.torch.Tensor:
+                context.unscaled = outputs
             return original(self, outputs, *args, **kwargs)
 
         return scale
 
     def skipped(original: Function) -> Function:
         def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if seat.away():
+            if context.inactive():
                 return original(self, optimizer, *args, **kwargs)
-            seat.updated = False
-            seat.scaler = reference(self)
+            context.updated = False
+            context.scaler = reference(self)
             result = original(self, optimizer, *args, **kwargs)
             try:
-                if not seat.updated and seat.is_ruler(optimizer):
-                    # At least one gradient was not finite; the scaler knows no number.
-                    seat.open.say("training.nonfinite", 1.0, of="grad_reduced")
-                    seat.update_ended()
+                if not context.updated and context.is_step_optimizer(optimizer):
+                    # At least one gradient was not finite; the scaler does not count them.
+                    context.open.set("training.nonfinite", 1.0, of="grad_reduced")
+                    context.update_ended()
             except Exception:  # noqa: BLE001  the edge of the job
-                seat.failed()
+                context.failed()
             return result
 
         return step
 
-    seat.patches.replace(scaler, "scale", unscaled)
-    seat.patches.replace(scaler, "step", skipped)
+    context.patches.replace(scaler, "scale", unscaled)
+    context.patches.replace(scaler, "step", skipped)
 
 
-def note_scale(seat: Seat, scaler: Any) -> None:
+def note_scale(context: HookContext, scaler: Any) -> None:
     """Keep the loss scale of the step that is about to end; a scaler that is gone has none."""
     scale = getattr(scaler, "_scale", None)
     if scale is None:
         return
     if scale.device.type == "cpu":
-        seat.open.say("training.loss_scale", float(scale.item()))
-    elif (reader := seat.reader(scale)) is not None:
+        context.open.set("training.loss_scale", float(scale.item()))
+    elif (reader := context.reader(scale)) is not None:
         reader.keep("training.loss_scale", scale)

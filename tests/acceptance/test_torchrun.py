@@ -51,14 +51,14 @@ def torchrun(processes, hosts, folder):
 
 @contextmanager
 def receiver(address):
-    """Ask the collector to tell us; yield what was reported, each signature verified."""
-    valid = []
+    """Register a webhook; yield the messages received, each signature verified."""
+    received = []
     secret: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            valid.append(Webhook(secret[0]).verify(body, dict(self.headers)))
+            received.append(Webhook(secret[0]).verify(body, dict(self.headers)))
             self.send_response(204)
             self.end_headers()
 
@@ -74,7 +74,7 @@ def receiver(address):
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             secret.append(json.load(answer)["secret"])
-        yield valid
+        yield received
         server.shutdown()
 
 
@@ -85,36 +85,36 @@ def replayed(folder):
 
 
 @pytest.mark.parametrize("fault", [orders.CRASH, orders.NAN])
-def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_again(
-    fault, tmp_path, valid_incident
+def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it(
+    fault, short_path, valid_incident
 ):
-    (tmp_path / "logs").mkdir()
+    (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
-    with Processes(tmp_path / "logs") as processes:
-        stage = Stage(tmp_path, processes, hosts)
+    with Processes(short_path / "logs") as processes:
+        stage = Stage(short_path, processes, hosts)
         collector, client = stage.collector(), Client(stage.address)
         wait("the collector", client.ready, 60)
-        with receiver(stage.address) as told_outside:
+        with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
-            torchrun(processes, hosts, tmp_path)
+            torchrun(processes, hosts, short_path)
 
             def training():
                 steps = [row["last_step"] for row in client.ranks(JOB)]
                 return len(steps) == 4 and min(step or 0 for step in steps) > 20
 
             wait("the job", training, 150)
-            orders.give(tmp_path / "orders.json", fault=fault, rank=2)
+            orders.give(short_path / "orders.json", fault=fault, rank=2)
 
-            def valid():
+            def diagnosed():
                 for row in client.incidents(JOB):
                     stable = row["root_cause"]["status"] == "stable"
                     if row["severity"] == "critical" and stable:
                         return row
                 return None
 
-            document = wait("a critical incident with stable causes", valid, 90)
+            document = wait("a critical incident with stable causes", diagnosed, 90)
             valid_incident(document)
-            message = wait("the webhook", lambda: told_outside and told_outside[0], 30)
+            message = wait("the webhook", lambda: messages and messages[0], 30)
             assert message["type"] == "incident.opened"
             assert message["data"]["id"] == document["id"]
             valid_incident(message["data"])
@@ -125,7 +125,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_agai
         processes.stop(collector)
         processes.stop(*agents)
 
-        once, again = replayed(tmp_path), replayed(tmp_path)
+        once, again = replayed(short_path), replayed(short_path)
         assert once == again
 
         stage.collector()
@@ -133,7 +133,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_tells_it_agai
         kept = client.incident(document["id"])
         assert kept is not None
         (line,) = [line for line in once.splitlines() if json.loads(line)["id"] == document["id"]]
-        # The API adds what people did to the machine's document; a replay knows no people.
+        # The API adds what people did to the incident; a replay has no people.
         people = set(kept) - set(json.loads(line))
         machine = {key: value for key, value in kept.items() if key not in people}
         assert people == {"handling"}

@@ -1,47 +1,44 @@
-"""Findings, places and scenes by hand: a job of four ranks on two hosts, everything observed."""
+"""Findings, topologies and job health by hand: a job of four ranks on two hosts."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
-from rankscope.alerts.causes.places import Places
-from rankscope.alerts.lifecycle import JobHealth
-from rankscope.vocabulary import entities
+from rankscope.alerts.causes.engine import explanations
+from rankscope.alerts.lifecycle import Change, JobHealth
+from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.topology import Placement, Topology
 
 START = 1_700_000_000.0
 
 
-def at_home(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Places:
+def laid_out(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Topology:
     """Return a job with two ranks on each of its hosts, one device a rank."""
-    home = {
-        rank: host for number, host in enumerate(hosts) for rank in (2 * number, 2 * number + 1)
-    }
-    return Places(
-        job=entities.job(name, tuple(home)),
-        hosts={
-            host: entities.host(host, tuple(rank for rank, on in home.items() if on == host))
-            for host in hosts
-        },
-        rank_hosts=home,
-        devices={rank: entities.gpu(f"GPU-{rank}", host, (rank,)) for rank, host in home.items()},
-        pids={rank: 1000 + rank for rank in home},
-        observed=frozenset(s for kind in kinds.catalogue().values() for s in kind.signals),
+    return Topology(
+        Job(name),
+        placements=[
+            Placement(rank, host, local_rank=rank % 2, pid=1000 + rank, hw_id=f"GPU-{rank}")
+            for number, host in enumerate(hosts)
+            for rank in (2 * number, 2 * number + 1)
+        ],
     )
 
 
 @pytest.fixture
-def places() -> Places:
-    return at_home()
+def topology() -> Topology:
+    return laid_out()
 
 
 @pytest.fixture
-def settle() -> Callable[..., Places]:
+def lay_out() -> Callable[..., Topology]:
     """Return a function that lays out a job of another name or on other hosts."""
-    return at_home
+    return laid_out
 
 
 @pytest.fixture
@@ -59,6 +56,7 @@ def found() -> Callable[..., Finding]:
         text: str = "",
         job: str = "run-1",
         attempt: int = 0,
+        ranks: Sequence[int] = (),
     ) -> Finding:
         begun = START + onset
         return Finding(
@@ -75,6 +73,7 @@ def found() -> Callable[..., Finding]:
             observed=magnitude,
             expected=1.0,
             text=text or f"{kind} on {entity}",
+            ranks=Ranks(ranks),
         )
 
     return make
@@ -93,5 +92,74 @@ def health() -> Callable[..., JobHealth]:
             last_step_at=START + stepped,
             silent_seconds=silent,
         )
+
+    return make
+
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.fixture
+def tracker() -> IncidentTracker:
+    return IncidentTracker()
+
+
+@pytest.fixture
+def evaluated(
+    tracker: IncidentTracker, topology: Topology, health: Callable[..., JobHealth]
+) -> Callable[..., list[Change]]:
+    """Return a function that takes what was found about a job at a second after START."""
+
+    def evaluate(
+        now: float,
+        *findings: Finding,
+        layout: Topology = topology,
+        attempt: int = 0,
+        stepped: float | None = None,
+        silent: float = 0.0,
+        into: IncidentTracker = tracker,
+    ) -> list[Change]:
+        return into.update(
+            layout.job,
+            attempt,
+            findings,
+            partial(explanations, topology=layout, observed=EVERYTHING),
+            health(now - 1.0 if stepped is None else stepped, attempt=attempt, silent=silent),
+            START + now,
+        )
+
+    return evaluate
+
+
+@pytest.fixture
+def contended(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+    """Return a function for what is found when one host's ranks do not get their CPU time."""
+
+    def make(
+        onset: float = 40.0, *, host: str = "host-b", layout: Topology = topology, **more: float
+    ) -> list[Finding]:
+        job = layout.job
+        return [
+            found("job.slow", layout.job_entity, onset, job=job, **more),
+            *(
+                found("rank.slow_compute", layout.rank_entity(rank), onset, job=job)
+                for rank in layout.ranks_of_host(host)
+            ),
+            found("host.cpu_wait", layout.host_entity(host), onset, job=job),
+        ]
+
+    return make
+
+
+@pytest.fixture
+def stuck(topology: Topology, found: Callable[..., Finding]) -> Callable[..., list[Finding]]:
+    """Return a function for what is found of a rank that stopped, as sure as its detector is."""
+
+    def make(onset: float = 40.0, *, score: float = 3.0, rank: int = 2) -> list[Finding]:
+        return [
+            found("job.stalled", topology.job_entity, onset, score=score),
+            found("rank.behind_enqueued", topology.rank_entity(rank), onset),
+            found("rank.outside_collective", topology.rank_entity(rank), onset),
+        ]
 
     return make

@@ -5,11 +5,14 @@ import pytest
 from rankscope.alerts.causes.engine import explain
 from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import entities
+from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.incidents import Symptom
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
 
 @pytest.fixture
-def valid(places, found):
+def valid(topology, found):
     """Return a function that reports the sentence for what was found, the symptom first."""
 
     def tell(*findings):
@@ -17,32 +20,32 @@ def valid(places, found):
             Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text)
             for f in findings[:1]
         ]
-        return sentence(explain(findings, places), symptoms)
+        return sentence(explain(findings, topology, observed=EVERYTHING), symptoms)
 
     return tell
 
 
-def test_the_cause_and_its_place_come_before_the_symptom(valid, places, found):
-    stalled = found("job.stalled", places.job, text="no step has ended for 30 s")
-    behind = found("rank.behind_enqueued", places.rank_entity(2))
-    outside = found("rank.outside_collective", places.rank_entity(2))
+def test_the_cause_and_its_place_come_before_the_symptom(valid, topology, found):
+    stalled = found("job.stalled", topology.job_entity, text="no step has ended for 30 s")
+    behind = found("rank.behind_enqueued", topology.rank_entity(2))
+    outside = found("rank.outside_collective", topology.rank_entity(2))
     assert "Stuck process: rank 2 on host-b; no step has ended for 30 s" == valid(
         stalled, behind, outside
     )
 
 
-def test_a_host_is_told_with_its_ranks(valid, places, found):
-    slow = found("job.slow", places.job, text="steps take 1.4 s")
-    ranks = [found("rank.slow_compute", places.rank_entity(rank)) for rank in (2, 3)]
-    waits = found("host.cpu_wait", places.hosts["host-b"])
+def test_a_host_is_told_with_its_ranks(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    ranks = [found("rank.slow_compute", topology.rank_entity(rank)) for rank in (2, 3)]
+    waits = found("host.cpu_wait", topology.host_entity("host-b"))
     assert "CPU contention: host host-b (ranks 2, 3); steps take 1.4 s" == valid(
         slow, *ranks, waits
     )
 
 
-def test_a_device_is_told_with_its_one_rank(valid, places, found):
-    slow = found("job.slow", places.job, text="steps take 1.4 s")
-    rank = found("rank.slow_compute", places.rank_entity(2))
+def test_a_device_is_told_with_its_one_rank(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    rank = found("rank.slow_compute", topology.rank_entity(2))
     assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == valid(slow, rank)
 
 
@@ -52,11 +55,11 @@ def test_many_ranks_are_not_listed(valid, found):
     assert "Host lost: host big; host big has said nothing for 20 s" == valid(silent)
 
 
-def test_an_unknown_cause_is_said_to_be_unknown(valid, places, found):
-    slow = found("job.slow", places.job, text="steps take 1.4 s")
+def test_an_unknown_cause_is_said_to_be_unknown(valid, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
     assert "Cause unknown: steps take 1.4 s" == valid(slow)
 
 
-def test_without_a_symptom_the_sentence_still_reads(places, found):
-    cause = explain([found("job.slow", places.job)], places)
-    assert "Cause unknown: something is wrong" == sentence(cause, [])
+def test_without_a_symptom_the_sentence_still_reads(topology, found):
+    cause = explain([found("job.slow", topology.job_entity)], topology, observed=EVERYTHING)
+    assert "Cause unknown: no symptom is recorded" == sentence(cause, [])

@@ -1,49 +1,29 @@
-"""Which symptoms belong together: as few cases as there are causes."""
+"""Which symptoms belong together: one incident for each root cause and scope."""
 
 import random
 from functools import partial
 
 import pytest
 
-from rankscope.alerts import tracker as tracking
-from rankscope.alerts.causes.engine import explain
+from rankscope.alerts import closed
+from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.tracker import IncidentTracker
+from rankscope.vocabulary import findings as kind_catalogue
 from rankscope.vocabulary.ids import Job
 
 START = 1_700_000_000.0
 RUN = Job("run-1")
+EVERYTHING = frozenset(s for k in kind_catalogue.catalogue().values() for s in k.signals)
 
 
 @pytest.fixture
-def tracker() -> IncidentTracker:
-    return IncidentTracker()
+def slow(topology, found):
+    return found("job.slow", topology.job_entity, 40.0)
 
 
 @pytest.fixture
-def evaluated(tracker, places, health):
-    """Return a function that folds what was found at a second into the cases of a job."""
-
-    def evaluate(now, *findings, job=RUN, attempt=0, **fields):
-        return tracker.update(
-            job,
-            attempt,
-            findings,
-            partial(explain, places=places),
-            health(fields.pop("stepped", now - 1.0), attempt=attempt, **fields),
-            START + now,
-        )
-
-    return evaluate
-
-
-@pytest.fixture
-def slow(places, found):
-    return found("job.slow", places.job, 40.0)
-
-
-@pytest.fixture
-def stalled(places, found):
-    return found("job.stalled", places.job, 100.0)
+def stalled(topology, found):
+    return found("job.stalled", topology.job_entity, 100.0)
 
 
 def kinds(changes):
@@ -62,8 +42,8 @@ def test_a_symptom_opens_an_incident(evaluated, tracker, slow):
     assert tracker.has_open(RUN)
 
 
-def test_evidence_without_a_symptom_opens_nothing(evaluated, tracker, places, found):
-    assert [] == evaluated(60, found("rank.slow_compute", places.rank_entity(2)))
+def test_evidence_without_a_symptom_opens_nothing(evaluated, tracker, topology, found):
+    assert [] == evaluated(60, found("rank.slow_compute", topology.rank_entity(2)))
     assert not tracker.has_open(RUN)
 
 
@@ -71,59 +51,59 @@ def test_symptoms_of_one_job_that_begin_together_fold_into_one_incident(
     evaluated, tracker, slow, stalled
 ):
     evaluated(60, slow)
-    evaluated(120, slow, stalled)
+    evaluated(120, slow, stalled, stepped=100.0)
     assert [["job.slow", "job.stalled"]] == held(tracker)
 
 
 def test_symptoms_found_at_the_same_second_fold_whichever_comes_first(
     evaluated, tracker, slow, stalled
 ):
-    evaluated(120, stalled, slow)
+    evaluated(120, stalled, slow, stepped=100.0)
     assert [["job.slow", "job.stalled"]] == held(tracker)
 
 
 def test_a_symptom_that_begins_long_after_opens_its_own_incident(
-    evaluated, tracker, places, found, slow
+    evaluated, tracker, topology, found, slow
 ):
     evaluated(60, slow)
-    evaluated(300, slow, found("job.nonfinite", places.job, 290.0))
+    evaluated(300, slow, found("job.nonfinite", topology.job_entity, 290.0))
     assert [["job.slow"], ["job.nonfinite"]] == held(tracker)
 
 
 def test_the_same_symptom_with_a_later_onset_stays_in_its_incident(
-    evaluated, tracker, places, found, slow
+    evaluated, tracker, topology, found, slow
 ):
     evaluated(60, slow)
-    evaluated(400, found("job.slow", places.job, 390.0))
+    evaluated(400, found("job.slow", topology.job_entity, 390.0))
     assert [["job.slow"]] == held(tracker)
 
 
-def test_two_jobs_never_fold(evaluated, tracker, settle, found, slow):
-    other = settle("run-2").job
+def test_two_jobs_never_fold(evaluated, tracker, lay_out, found, slow):
+    other = lay_out("run-2").job_entity
     evaluated(60, slow)
-    evaluated(60, found("job.slow", other, 40.0, job="run-2"), job=Job("run-2"))
+    evaluated(60, found("job.slow", other, 40.0, job="run-2"), layout=lay_out("run-2"))
     assert 2 == len(tracker.incidents)
     assert {"run-1", "run-2"} == {row.job for row in tracker.incidents.values()}
 
 
-def test_a_new_attempt_opens_its_own_incident(evaluated, tracker, places, found):
-    evaluated(60, found("job.crashed", places.job, 55.0))
-    evaluated(90, found("job.slow", places.job, 80.0, attempt=1), attempt=1)
+def test_a_new_attempt_opens_its_own_incident(evaluated, tracker, topology, found):
+    evaluated(60, found("job.crashed", topology.job_entity, 55.0))
+    evaluated(90, found("job.slow", topology.job_entity, 80.0, attempt=1), attempt=1)
     assert [0, 1] == [row.attempt for row in tracker.incidents.values()]
 
 
-def test_a_new_attempt_that_steps_resolves_the_crash_before_it(evaluated, tracker, places, found):
-    evaluated(60, found("job.crashed", places.job, 55.0))
+def test_a_new_attempt_that_steps_resolves_the_crash_before_it(evaluated, tracker, topology, found):
+    evaluated(60, found("job.crashed", topology.job_entity, 55.0))
     assert [] == evaluated(80, attempt=1)
     (change,) = evaluated(95, attempt=1)
     assert ("incident.resolved", START + 60) == (change.kind, change.incident.resolved_at)
     assert not tracker.has_open(RUN)
 
 
-def test_evidence_goes_to_every_open_incident_of_its_job(evaluated, tracker, places, found, slow):
+def test_evidence_goes_to_every_open_incident_of_its_job(evaluated, tracker, topology, found, slow):
     evaluated(60, slow)
-    nan = found("job.nonfinite", places.job, 290.0)
-    first = found("rank.first_nonfinite", places.rank_entity(1), 290.0)
+    nan = found("job.nonfinite", topology.job_entity, 290.0)
+    first = found("rank.first_nonfinite", topology.rank_entity(1), 290.0)
     evaluated(300, slow, nan, first)
     faults = [row.root_cause.hypotheses[0].fault for row in tracker.incidents.values()]
     assert ["unknown", "numerics.nan_rank"] == faults
@@ -136,10 +116,12 @@ def test_the_tail_of_a_resolved_incident_does_not_open_it_again(evaluated, track
     assert 1 == len(tracker.incidents)
 
 
-def test_the_same_trouble_later_is_a_new_incident(evaluated, tracker, places, found, slow):
+def test_the_same_trouble_much_later_is_a_new_incident(evaluated, tracker, topology, found, slow):
     evaluated(60, slow)
     evaluated(95)
-    assert ["incident.opened"] == kinds(evaluated(400, found("job.slow", places.job, 390.0)))
+    assert ["incident.opened"] == kinds(
+        evaluated(1400, found("job.slow", topology.job_entity, 1390.0))
+    )
     assert 2 == len(tracker.incidents)
 
 
@@ -148,38 +130,49 @@ def test_the_same_findings_again_change_nothing(evaluated, slow):
     assert [] == evaluated(61, slow)
 
 
-def test_the_order_of_findings_changes_no_incident(tracker, places, found, health):
+def test_the_order_of_findings_changes_no_incident(tracker, topology, found, health):
     findings = [
-        found("job.slow", places.job, 40.0),
-        found("job.stalled", places.job, 45.0),
-        found("host.silent", places.hosts["host-b"], 44.0),
-        found("rank.slow_compute", places.rank_entity(2), 40.0),
-        found("rank.behind_enqueued", places.rank_entity(2), 45.0),
+        found("job.slow", topology.job_entity, 40.0),
+        found("job.stalled", topology.job_entity, 45.0),
+        found("host.silent", topology.host_entity("host-b"), 44.0),
+        found("rank.slow_compute", topology.rank_entity(2), 40.0),
+        found("rank.behind_enqueued", topology.rank_entity(2), 45.0),
     ]
     valid = set()
     for seed in range(20):
         shuffled = random.Random(seed).sample(findings, len(findings))
         there = IncidentTracker()
-        there.update(RUN, 0, shuffled, partial(explain, places=places), health(), START + 60)
+        there.update(
+            RUN,
+            0,
+            shuffled,
+            partial(explanations, topology=topology, observed=EVERYTHING),
+            health(),
+            START + 60,
+        )
         valid.add(str([row.document()["symptoms"] for row in there.incidents.values()]))
     assert 1 == len(valid)
 
 
 def test_only_the_newest_resolved_incidents_are_remembered(
-    evaluated, tracker, places, found, monkeypatch
+    evaluated, tracker, topology, found, monkeypatch
 ):
-    monkeypatch.setattr(tracking, "KEPT_RESOLVED", 2)
+    monkeypatch.setattr(closed, "KEPT_CLOSED", 2)
     for turn in range(4):
         begun = 1000.0 * turn
-        evaluated(begun + 20, found("job.slow", places.job, begun))
+        evaluated(begun + 20, found("job.slow", topology.job_entity, begun))
         evaluated(begun + 60)
-    evaluated(5000, found("job.slow", places.job, 4990.0))
+    evaluated(5000, found("job.slow", topology.job_entity, 4990.0))
     opened = [row.opened_at - START for row in tracker.incidents.values()]
-    assert [3000.0, 4990.0] == opened
+    assert [2000.0, 3000.0, 4990.0] == opened
 
 
-def test_open_incidents_are_never_forgotten(evaluated, tracker, places, found, monkeypatch):
-    monkeypatch.setattr(tracking, "KEPT_RESOLVED", 1)
-    evaluated(20, found("job.slow", places.job, 10.0))
-    evaluated(400, found("job.slow", places.job, 10.0), found("job.nonfinite", places.job, 390.0))
+def test_open_incidents_are_never_forgotten(evaluated, tracker, topology, found, monkeypatch):
+    monkeypatch.setattr(closed, "KEPT_CLOSED", 1)
+    evaluated(20, found("job.slow", topology.job_entity, 10.0))
+    evaluated(
+        400,
+        found("job.slow", topology.job_entity, 10.0),
+        found("job.nonfinite", topology.job_entity, 390.0),
+    )
     assert 2 == len(tracker.incidents)

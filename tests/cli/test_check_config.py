@@ -57,3 +57,25 @@ def test_an_address_that_is_none_is_refused(check, listen):
     code, _, err = check(f'http:\n  listen: "{listen}"\n')
     assert code == 1
     assert "HOST:PORT" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "process"),
+    [
+        ("pussh:\n  endpoint: http://127.0.0.1:8470\n", "agent"),
+        ("push:\n  endpiont: http://127.0.0.1:8470\n", "agent"),
+        ("push:\n  endpiont: a\n  tokenn: b\n  compresion: c\n", "agent"),
+        ("node:\n  cluster: a\nprobe:\n  udp_lisen: 0.0.0.0:8471\n", "agent"),
+        ("htp:\n  listen: 127.0.0.1:8470\n", "collector"),
+        ("journal:\n  reread_minuts: 3\n", "collector"),
+    ],
+)
+def test_a_misspelt_key_does_not_make_it_the_other_processes_file(check, text, process):
+    code, _, err = check(text)
+    assert code == 1
+    assert f"checked for rankscope {process}" in err
+
+
+def test_where_no_key_is_known_it_asks_whose_file_it_is(check):
+    _, _, err = check("zzz: 1\n")
+    assert "--for" in err

@@ -1,4 +1,4 @@
-"""`rankscope lab`: lists scenarios, records them, names what it does not know."""
+"""`rankscope lab`: lists scenarios, records them, names the scenario that is unknown."""
 
 import json
 
@@ -12,12 +12,12 @@ def test_list_names_every_scenario(capsys):
     assert [row["name"] for row in rows] == list(scenarios.catalogue())
 
 
-def test_run_records_and_tells_the_truth(tmp_path, capsys):
+def test_run_records_and_prints_the_truth(tmp_path, capsys):
     out = tmp_path / "crash.jsonl"
     assert main(["lab", "run", "crash", "--out", str(out), "--seed", "4", "--json"]) == 0
-    valid = json.loads(capsys.readouterr().out)
-    assert valid["truth"]["fault"] == "software.crash"
-    assert valid["truth"]["onset"] == "2026-03-02T08:01:20.000Z"
+    result = json.loads(capsys.readouterr().out)
+    assert result["truth"]["fault"] == "software.crash"
+    assert result["truth"]["onset"] == "2026-03-02T08:01:20.000Z"
     assert all(json.loads(line) for line in out.read_text().splitlines())
 
 

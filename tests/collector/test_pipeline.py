@@ -10,6 +10,7 @@ import pytest
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.pipeline import IDLE_SECONDS, Pipeline
+from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
@@ -218,7 +219,7 @@ def test_what_nobody_will_ask_for_again_is_forgotten():
     Job(seconds=10).play(pipeline)
     later = START + 13 * 3600
     pipeline.evaluate(later - later % 600)
-    assert [] == pipeline.windows.jobs()
+    assert [] == queries.jobs(pipeline.windows)
 
 
 def test_a_stretch_of_the_past_is_explained_on_demand(played):

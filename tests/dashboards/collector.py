@@ -1,6 +1,6 @@
 """A small HTTP server that answers as the collector does: example documents, made-up series.
 
-It serves the real console pages, so that what is tested is what is shipped.
+It serves the real console pages: what is tested is what is shipped.
 """
 
 import copy
@@ -47,9 +47,16 @@ def series(metric: str, ranks: int, culprits: set[int]) -> dict[str, Any]:
                 "process.cpu.wait": waited,
                 "training.loss": math.nan if late else 2.4 + noise.gauss(0, 0.05),
             }.get(metric, own)
-            points.append([times.rfc3339(at), None if math.isnan(value) else round(value, 5)])
+            points.append([times.rfc3339(at), "NaN" if math.isnan(value) else round(value, 5)])
             at += step
-        rows.append({"rank": rank, "points": points})
+        rows.append({"rank": rank, "attributes": {}, "points": points})
+        if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
+            rows[-1]["attributes"] = {"scope": "global"}
+            own = [
+                [moment, round(value * (3 if rank in culprits else 1), 5)]
+                for moment, value in points
+            ]
+            rows.append({"rank": rank, "attributes": {"scope": "local"}, "points": own})
     return {"metric": metric, "unit": "s", "series": rows}
 
 
@@ -61,6 +68,7 @@ class Collector:
         self.ranks = ranks
         self.culprits = {2, 3}
         self.token = token
+        self.role = "admin"
         self.answers: dict[str, tuple[int, Any]] = {}
         self.asked: list[str] = []
         self.done: list[tuple[str, Any]] = []
@@ -90,6 +98,8 @@ class Collector:
         if path in self.answers:
             return self.answers[path]
         match path.split("/"):
+            case ["session"]:
+                return 200, {"role": self.role, "name": "", "jobs": [], "token_required": True}
             case ["incidents"]:
                 return 200, {"items": self._matching(query), "next_cursor": None}
             case ["incidents", name]:

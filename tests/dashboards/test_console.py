@@ -109,7 +109,7 @@ def test_evidence_shows_sign_weight_observed_and_expected(browser: Any, serve: A
         "Slow GPU",
         "Unknown",
         "kubectl cordon gpu-12",
-        "tells apart: CPU contention, Slow GPU",
+        "separates: CPU contention, Slow GPU",
         "The first cause is stable",
         "hw.gpu.*",
     ):
@@ -161,7 +161,7 @@ def test_values_that_are_not_numbers_are_marked(browser: Any, serve: Any, docume
     assert "NaN or Inf" == browser.wait(
         "document.querySelector('svg .culprit-broken text')?.textContent"
     )
-    assert "not a number" in text(browser, "figcaption")
+    assert "not finite" in text(browser, "figcaption")
 
 
 def test_where_every_rank_is_accused_none_is_highlighted(browser: Any, serve: Any, documents: Any):
@@ -249,7 +249,7 @@ def test_an_unknown_incident_says_so_and_the_console_goes_on(browser: Any, serve
     browser.errors[:] = [one for one in browser.errors if "404" not in one]
 
 
-def test_an_incident_can_be_acknowledged_and_its_cause_judged(
+def test_an_incident_can_be_acknowledged_and_its_cause_confirmed(
     browser: Any, serve: Any, documents: Any
 ):
     collector = serve([documents.incident()])
@@ -263,7 +263,7 @@ def test_an_incident_can_be_acknowledged_and_its_cause_judged(
     assert [(f"{path}/feedback", {"verdict": "correct"}), (f"{path}/ack", {})] == collector.done
 
 
-def test_who_may_not_act_is_told_why(browser: Any, serve: Any, documents: Any):
+def test_a_refused_action_says_why(browser: Any, serve: Any, documents: Any):
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
     browser.wait("document.querySelector('[data-key=resolve]')")
@@ -272,6 +272,39 @@ def test_who_may_not_act_is_told_why(browser: Any, serve: Any, documents: Any):
     assert "this needs the role admin" in text(browser, ".refused")
     collector.token = ""
     browser.errors[:] = [one for one in browser.errors if "403" not in one and "401" not in one]
+
+
+def test_a_reader_is_offered_no_action(browser: Any, serve: Any, documents: Any):
+    """A token of the role read may look; buttons that end in 403 are of no use to it."""
+    collector = serve([documents.incident()])
+    collector.role = "read"
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    browser.wait("document.querySelector('.answer')")
+    assert 0 == browser.run("document.querySelectorAll('[data-key=ack], [data-key=right]').length")
+    assert 0 == browser.run("document.querySelectorAll('[data-key=resolve]').length")
+
+
+def test_ranks_written_as_ranges_are_highlighted(browser: Any, serve: Any, documents: Any):
+    incident = documents.incident()
+    incident["root_cause"]["hypotheses"][0]["entity"]["ranks"] = ["1-5:2", "64-127"]
+    collector = serve([incident], ranks=8)
+    collector.culprits = {1, 3, 5}
+    browser.open(f"{collector.address}/#/incidents/{incident['id']}")
+    assert "ranks 1-5:2, 64-127" in text(browser, ".answer")
+    assert ["1", "3", "5"] == browser.wait(
+        "(() => { const found = [...document.querySelectorAll('svg path.culprit')];"
+        "return found.length && found.map(path => path.dataset.rank) })()"
+    )
+
+
+def test_variants_of_a_metric_are_not_drawn_as_one(browser: Any, serve: Any, documents: Any):
+    """The reduced gradient norm is the same on every rank; the local one tells ranks apart."""
+    incident = documents.incident()
+    incident["root_cause"]["hypotheses"][0]["evidence"][0]["signal"] = "training.grad_norm"
+    collector = serve([incident])
+    browser.open(f"{collector.address}/#/incidents/{incident['id']}")
+    assert "training.grad_norm (scope=local) of ranks 2, 3" in text(browser, "figcaption")
+    assert 2 == browser.run("document.querySelectorAll('svg path.peer').length")
 
 
 def test_the_job_page_shows_every_rank_and_who_is_behind(browser: Any, serve: Any, documents: Any):

@@ -1,12 +1,13 @@
 """What the contract of contract.py promises of every detector in the list."""
 
 import math
+import pickle
 from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankscope.detectors.catalogue import detectors
@@ -17,7 +18,7 @@ from rankscope.vocabulary.samples import Event, Resource
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
 SEEDS = st.integers(0, 2**32 - 1)
-DURATIONS = ("slow_steps", "stragglers")
+DURATIONS = ("slow_steps", "stragglers", "data_wait", "extra_work")
 """Detectors that look at durations alone, whose unit must not matter to them."""
 
 
@@ -26,6 +27,9 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     rng = np.random.default_rng(11)
     own = rng.normal(0.8, 0.005, (8, 80))
     own[3, 50:] *= 1.4
+    compute, data = own.copy(), np.full(own.shape, 0.01)
+    data[1, 50:] = 0.32
+    own[:2, 50:] += 0.32  # rank 0 does extra work, rank 1 waits for data
     loss = rng.normal(2.0, 0.1, own.shape)
     loss[5, 60] = loss[:, 61:] = np.inf
     bare = sketch(own, hosts=4)
@@ -48,7 +52,12 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     return sketch(
         own,
         hosts=4,
-        planes={"training.loss|local": loss, "training.loss_scale": np.full(own.shape, 1024.0)},
+        planes={
+            "training.compute.duration": compute,
+            "training.data.duration": data,
+            "training.loss|local": loss,
+            "training.loss_scale": np.full(own.shape, 1024.0),
+        },
         now=now,
         last_received=np.where(np.arange(8) == 6, now - 20, now),
         host_last_received=now - np.array([0.0, 0.0, 40.0, 0.0]),
@@ -214,19 +223,59 @@ def test_matrices_without_a_single_value_are_no_finding(detector):
 @EVERY
 @pytest.mark.parametrize("stalled", [0.0, 40.0])
 def test_any_metric_may_be_missing(detector, stalled):
+    """What a detector finds without a metric is still sound, and accuses nobody new by itself."""
     window = troubled(stalled=stalled)
-    for name in window.steps.planes:
-        planes = {other: plane for other, plane in window.steps.planes.items() if other != name}
-        detector.evaluate(replace(window, steps=replace(window.steps, planes=planes)))
-    for name in window.rank_readings:
-        held = {other: valid for other, valid in window.rank_readings.items() if other != name}
-        detector.evaluate(replace(window, rank_readings=held))
-    detector.evaluate(replace(window, host_readings={}))
-    detector.evaluate(replace(window, groups=()))
-    detector.evaluate(replace(window, events=()))
-    detector.evaluate(replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)))
-    detector.evaluate(replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
-                           host_last_received=np.zeros(0), host_interval=np.zeros(0)))  # fmt: skip
+    steps, by_rank = window.steps, window.rank_readings
+    poorer = [
+        *(replace(window, steps=replace(steps, planes=without(steps.planes, name)))
+          for name in steps.planes),
+        *(replace(window, rank_readings=without(by_rank, name)) for name in by_rank),
+        replace(window, host_readings={}),
+        replace(window, groups=()),
+        replace(window, events=()),
+        replace(window, hw_ids=(None,) * 8, pids=np.full(8, -1)),
+        replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
+                host_last_received=np.zeros(0), host_interval=np.zeros(0)),
+    ]  # fmt: skip
+    for without_it in poorer:
+        sound(detector, detector.evaluate(without_it))
+        assert detector.next_due(without_it) > without_it.now
+    bare = replace(
+        window, steps=replace(steps, planes={}), rank_readings={}, host_readings={}, groups=(),
+        events=(), last_received=np.full(8, window.now), host_last_received=np.full(4, window.now),
+    )  # fmt: skip
+    assert {"job.slow"} >= {finding.kind for finding in detector.evaluate(bare)}
+
+
+def without(held, name):
+    """Return a mapping less one name."""
+    return {other: value for other, value in held.items() if other != name}
+
+
+@EVERY
+@pytest.mark.parametrize("stalled", [0.0, 40.0])
+def test_time_alone_matters_later_than_now(detector, stalled):
+    window = troubled(stalled=stalled)
+    assert detector.next_due(window) > window.now
+    assert detector.cadence_seconds >= 0
+
+
+@EVERY
+def test_what_time_alone_changes_is_announced(detector):
+    """Between now and the announced second nothing changes while nothing arrives."""
+    window = troubled()
+    due = min(detector.next_due(window), window.now + 60)
+    accused_now = accused(detector.evaluate(window))
+    for second in np.arange(window.now, due, 1.0):
+        assert accused_now == accused(detector.evaluate(replace(window, now=second)))
+
+
+@EVERY
+def test_a_detector_and_its_findings_survive_pickling(detector):
+    again = pickle.loads(pickle.dumps(detector))  # noqa: S301  our own bytes
+    window = troubled(stalled=40.0)
+    assert list(detector.evaluate(window)) == list(again.evaluate(window))
+    assert vars(detector) == vars(again)
 
 
 @EVERY
@@ -247,6 +296,7 @@ def test_any_metric_may_vanish_midway_on_any_rank(detector, seed, stalled):
 
 @EVERY
 @given(seed=SEEDS)
+@example(seed=13868)
 @settings(max_examples=40, deadline=None)
 def test_absurd_values_are_judged_without_complaint(detector, seed):
     rng = np.random.default_rng(seed)
@@ -258,7 +308,8 @@ def test_absurd_values_are_judged_without_complaint(detector, seed):
         return rng.choice(odd, (3, 14), p=usual)
 
     steps = ("training.step.duration", "training.compute.duration", "training.comm.duration",
-             "training.tokens", "training.loss_scale", "training.grad_norm")  # fmt: skip
+             "training.data.duration", "training.tokens", "training.loss_scale",
+             "training.grad_norm")  # fmt: skip
     sensors = ("process.cpu.wait", "hw.frequency|sm", "hw.gpu.throttle|thermal_hw",
                "hw.gpu.utilization", "training.progress.age")  # fmt: skip
     at = START + 46 + np.arange(14.0)

@@ -1,12 +1,11 @@
 """Hosts on which the job's processes do not get the CPU time they need."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from rankscope.detectors.cpu_time import CpuTime
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.window import Readings
 
 WAIT = "process.cpu.wait"
 QUOTA = "container.cpu.throttled"
@@ -188,5 +187,5 @@ def test_a_rank_whose_host_nobody_knows_accuses_nobody(evaluated, growing):
 
 def test_the_order_of_readings_in_a_ring_does_not_matter(evaluated, growing):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
-    turned = replace(waits, at=np.roll(waits.at, 9, axis=1), value=np.roll(waits.value, 9, axis=1))
+    turned = Readings(np.roll(waits.at, 9, axis=1), np.roll(waits.value, 9, axis=1))
     assert evaluated({WAIT: waits}) == evaluated({WAIT: turned})

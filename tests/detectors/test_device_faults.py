@@ -138,3 +138,51 @@ def test_a_low_clock_without_a_known_device_names_nothing(evaluated):
 def test_readings_that_hold_nothing_are_no_finding(evaluated):
     nothing = readings(np.full(3, np.nan), np.full((4, 3), np.nan))
     assert [] == evaluated({"hw.gpu.throttle|thermal_hw": nothing, CLOCK: nothing})
+
+
+def clocks(*levels):
+    """Return SM clocks of four devices, in MHz."""
+    return readings(AT, np.array(levels)[:, None] * 1e6)
+
+
+def test_a_device_that_waits_lowers_its_clock_and_is_not_held_down(evaluated):
+    low = {CLOCK: clocks(1755, 1755, 1755, 345)}
+    assert ["gpu.throttled"] == [f.kind for f in evaluated(low)]
+    for metric in ("hw.gpu.utilization", "hw.gpu.throttle|idle"):
+        idle = np.array([[1.0], [1.0], [1.0], [0.05]])
+        level = idle if metric == "hw.gpu.utilization" else 1 - idle
+        assert [] == evaluated({**low, metric: readings(AT, level)})
+
+
+@pytest.mark.parametrize("limit", ["hw.power.limit", "hw.frequency.limit|sm"])
+def test_devices_of_two_models_are_compared_within_their_own(steady, limit):
+    models = readings(AT, np.repeat([700.0, 300.0], 4)[:, None])
+    clock = np.repeat([1980.0, 1410.0], 4)[:, None] * 1e6
+
+    def evaluate(clock):
+        return DeviceFaults().evaluate(
+            sketch(
+                steady(ranks=8),
+                rank_readings={CLOCK: readings(AT, clock), limit: models},
+            )
+        )
+
+    assert [] == evaluate(clock)
+    clock = clock.copy()
+    clock[6] = 1.1e9
+    assert ["GPU-6"] == [f.entity.id for f in evaluate(clock)]
+
+
+def test_where_no_limit_is_reported_a_host_that_runs_alike_is_another_model(evaluated):
+    assert [] == evaluated({CLOCK: clocks(1755, 1755, 1410, 1410)})
+
+
+def test_an_xid_of_the_node_s_earlier_tenant_does_not_count(steady, event):
+    old = event("gpu.fault", -600, job=None, rank=2, code="79")
+    window = sketch(steady(), events=(old,), attempt_started_at=START - 20)
+    assert [] == DeviceFaults().evaluate(window)
+    foreign = event("gpu.fault", -5, job=None, rank=2, code="31", pid=77)
+    assert [] == DeviceFaults().evaluate(sketch(steady(), events=(foreign,)))
+    during = event("gpu.fault", 30, job=None, rank=2, code="79", pid=1002)
+    window = sketch(steady(), events=(old, during), attempt_started_at=START - 20)
+    assert [START + 30] == [f.onset[0] for f in DeviceFaults().evaluate(window)]

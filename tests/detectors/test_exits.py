@@ -179,3 +179,58 @@ def test_a_first_process_that_vanished_unseen_leaves_its_peers_to_be_named(
     """The docstring's failure mode: rank 2 is gone, and only its peers' exits were seen."""
     findings = evaluated(exited(0, 64.0, exit_code=1), exited(1, 64.2, exit_code=1))
     assert ["0"] == named(findings, "rank.first_exit")
+
+
+TERM, KILL = {"signal": 15}, {"signal": 9}
+
+
+def test_sigterm_and_after_the_grace_period_sigkill_is_a_stop_by_the_scheduler(evaluated, exited):
+    ended = [exited(rank, 60 + rank / 10, **TERM) for rank in (0, 1)]
+    assert [] == evaluated(*ended, *(exited(rank, 90.0, **KILL) for rank in (2, 3)))
+
+
+def test_a_rank_that_lost_its_peers_to_the_scheduler_is_no_crash(evaluated, exited):
+    ended = [exited(rank, 60.0, **TERM) for rank in (0, 1)]
+    late = [exited(2, 65.0, exit_code=1), exited(3, 90.0, **KILL)]
+    assert [] == evaluated(*ended, *late)
+
+
+def test_a_kill_that_the_launcher_s_sigterm_follows_is_a_crash(evaluated, exited, named):
+    """Seen in one poll they have no order; the launcher's wish is never the first."""
+    for at in (61.0, 62.0):
+        ended = [exited(2, at, **KILL), *(exited(rank, 62.0, **TERM) for rank in (0, 1, 3))]
+        assert ["2"] == named(evaluated(*ended), "rank.first_exit")
+
+
+def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
+    wish = event("scheduler.event", 58, reason="Preempted", text="by a job of higher priority")
+    killed = [exited(rank, 60.0, **KILL) for rank in range(4)]
+    assert [] == evaluated(wish, *killed)
+    lost = event("scheduler.event", 58, reason="NodeFail", text="node not responding")
+    assert evaluated(lost, *killed)
+
+
+def test_ranks_killed_all_together_are_a_first_word_that_names_nobody(evaluated, exited, event):
+    killed = [exited(rank, 60.0 + rank, **KILL) for rank in range(4)]
+    assert [] == evaluated(*killed)  # no fault reaches the processes of two hosts with SIGKILL
+    (crashed,) = evaluated(*killed, hosts=1)
+    assert ("job.crashed", 1.0) == (crashed.kind, crashed.score)
+    assert "4 of 4 ranks were killed together, as a scheduler does" == crashed.text
+    for_memory = event("host.oom_kill", 60, rank=1, pid=1001)
+    assert 3.0 == next(
+        f.score for f in evaluated(for_memory, *killed, hosts=1) if f.kind == "job.crashed"
+    )
+
+
+def test_an_exit_that_steps_of_the_rank_follow_is_over(evaluated, exited):
+    """The launcher restarted it under the same attempt number."""
+    assert [] == evaluated(exited(1, 30.0, exit_code=1))
+
+
+def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_s(steady, event):
+    kill = event("host.oom_kill", -600, job=None, pid=77)
+    window = sketch(steady(), events=(kill,), attempt_started_at=START - 10)
+    assert [] == Exits().evaluate(window)
+    ours = event("host.oom_kill", 30, job=None, pid=1001, rank=1)
+    window = sketch(steady(), events=(kill, ours), attempt_started_at=START - 10)
+    assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]

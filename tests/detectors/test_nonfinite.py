@@ -231,3 +231,86 @@ def test_an_event_before_the_first_step_ended_is_heard(event, steady):
 def test_events_that_point_nowhere_are_no_finding(evaluated, event, pairs):
     numeric = event("training.numeric", 40.5, **{"what": "loss", **pairs})
     assert [] == evaluated(events=(numeric,), **{LOSS: losses()})[1]
+
+
+def scaler(start, ranks=4, steps=60):
+    """Return a loss scale that halves after each overflow: [steps] of overflow, [ranks, steps]."""
+    scale, found = start, []
+    for bad in steps if isinstance(steps, list) else [False] * steps:
+        found.append(scale)
+        scale = scale / 2 if bad else scale
+    return np.tile(np.array(found, float), (ranks, 1))
+
+
+@pytest.mark.parametrize("start", [65536.0, 2.0**32])
+def test_the_first_overflows_of_fp16_are_normal_life_however_many(evaluated, event, start):
+    """Local gradients are Inf as well, and events say so."""
+    bad = [step < 17 for step in range(60)]
+    norm, count = losses(), np.zeros((4, 60))
+    norm[:, bad], count[:, bad] = BAD, 4096.0
+    numeric = tuple(
+        event("training.numeric", 1, rank=rank, step=step, what=what, value="inf")
+        for rank in range(4)
+        for step in (0, 1)
+        for what in ("grad_local", "grad_reduced")
+    )
+    for until in (1, 2, 5, 17, 60):
+        shown = {NORM: norm[:, :until], COUNT: count[:, :until], LOSS: losses()[:, :until]}
+        scale = scaler(start, steps=bad)[:, :until]
+        assert [] == evaluated(steps=until, events=numeric, **shown, **{SCALE: scale})[1]
+
+
+def test_a_scale_that_falls_below_one_explains_nothing(evaluated):
+    bad = [step >= 30 for step in range(60)]
+    norm = losses()
+    norm[:, bad] = BAD
+    _, findings = evaluated(**{NORM: norm, SCALE: scaler(64.0, steps=bad)})
+    assert {"job.nonfinite", "job.loss_scale_collapse"} == set(kinds(findings))
+
+
+def test_an_overflow_that_an_event_names_ahead_of_its_step_waits_for_the_scale(evaluated, event):
+    ahead = event("training.numeric", 61, rank=1, step=60, what="grad_local", value="inf")
+    assert [] == evaluated(events=(ahead,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
+    loss = event("training.numeric", 61, rank=1, step=60, what="loss", value="nan")
+    assert evaluated(events=(loss,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
+
+
+def test_a_rank_whose_gradients_are_seen_bad_after_the_reduced_ones_is_the_origin(evaluated):
+    """Local gradients are checked now and then: here one step after the first bad reduction."""
+    norm, count = losses(), np.full((4, 60), np.nan)
+    norm[:, 40:] = BAD
+    count[:, 41], count[2, 41] = 0.0, 4096.0
+    _, findings = evaluated(**{NORM: norm, COUNT: count, LOSS: losses()})
+    (origin,) = [f for f in findings if f.kind == "rank.first_nonfinite"]
+    assert ("2", 2.0) == (origin.entity.id, origin.score)
+    assert [2] == list(findings[0].ranks)
+    count[:, 41] = 4096.0
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, COUNT: count})[1])
+
+
+def test_of_a_loss_that_is_bad_everywhere_and_gradients_on_one_rank_the_gradients_name_it(
+    evaluated,
+):
+    loss, count = losses(), np.zeros((4, 60))
+    loss[:, 40:], count[1, 40] = BAD, 7.0
+    _, findings = evaluated(**{"training.loss": loss, COUNT: count})
+    assert ["1"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
+
+
+def test_a_bad_value_long_ago_is_another_one(evaluated):
+    loss = losses(steps=200)
+    loss[3, 20] = BAD
+    loss[1, 150:] = BAD
+    window, (symptom, origin) = evaluated(steps=200, **{LOSS: loss})
+    assert (window.steps.at[0, 150], "1") == (symptom.onset[0], origin.entity.id)
+
+
+def test_a_fault_that_the_window_outlived_is_since_then_or_earlier_and_names_nobody(steady):
+    """What is left of its steps has been bad on every rank since the first one."""
+    window = sketch(
+        steady(steps=100),
+        planes={LOSS: np.full((4, 100), BAD)},
+        attempt_started_at=START - 3600,
+    )
+    (symptom,) = Nonfinite().evaluate(window)
+    assert "since step 0 or earlier" in symptom.text

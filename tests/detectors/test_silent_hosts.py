@@ -32,7 +32,7 @@ def test_a_host_silent_for_longer_than_its_habit_is_named(evaluated):
         finding.kind, finding.entity.id, tuple(finding.entity.ranks),
     )  # fmt: skip
     assert (START + 105, START + 106) == finding.onset
-    assert "host host-1 has said nothing for 15 s" == finding.text
+    assert "host host-1 has sent nothing for 15 s" == finding.text
     assert finding.score == pytest.approx(1.5)
 
 
@@ -42,7 +42,8 @@ def test_a_host_silent_for_longer_than_its_habit_is_named(evaluated):
         pytest.param((0.5, 9.0), 1.0, [], id="nine seconds are too short"),
         pytest.param((0.5, 25.0), (1.0, 10.0), [], id="a slow reporter is given three periods"),
         pytest.param((0.5, 31.0), (1.0, 10.0), ["host-1"], id="and no more"),
-        pytest.param((0.5, 16.0), (1.0, np.nan), ["host-1"], id="an unknown habit counts as 5 s"),
+        pytest.param((0.5, 59.0), (1.0, np.nan), [], id="an unknown interval is given a minute"),
+        pytest.param((0.5, 61.0), (1.0, np.nan), ["host-1"], id="and no more than that"),
         pytest.param((7.0, 40.0), (1.0, 1.0), ["host-1"], id="stalled peers speak every 5 s only"),
         pytest.param((0.5, 15.0, 20.0), 1.0, ["host-1", "host-2"], id="two hosts at once"),
     ],
@@ -99,3 +100,31 @@ def test_a_silent_host_that_never_told_a_step_is_named_while_others_step(steady)
     window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 55]))
     window.steps.at[2:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+def test_a_host_whose_agent_announced_its_shutdown_is_not_lost(evaluated):
+    """Its ranks step on, or the scheduler ended them together with it."""
+    assert [] == evaluated(0.5, 45.0, host_announced=np.array([False, True]))
+    assert ["host-1"] == [
+        f.entity.id for f in evaluated(0.5, 45.0, host_announced=np.array([True, False]))
+    ]
+
+
+def test_an_agent_that_restarts_within_a_slow_job_s_step_is_not_missed(steady):
+    """Steps take 60 s: nothing says within 25 s that the job stands still."""
+    own = steady(seconds=59.8)
+    end = sketch(own).now
+    early, late = (
+        SilentHosts().evaluate(
+            sketch(own, now=end + s, host_last_received=np.array([end + s, end - 5.0]))
+        )
+        for s in (25.0, 130.0)
+    )
+    assert ([], ["host-1"]) == (early, [f.entity.id for f in late])
+
+
+def test_time_alone_matters_when_a_host_would_count_as_silent(evaluated, steady):
+    window = sketch(steady(), now=START + 120, host_last_received=START + np.array([119.0, 118.0]))
+    assert START + 128 == SilentHosts().next_due(window)
+    alone = sketch(steady(), hosts=1, now=START + 120)
+    assert np.inf == SilentHosts().next_due(alone)

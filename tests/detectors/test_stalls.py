@@ -81,10 +81,112 @@ def test_a_slow_job_is_given_two_and_a_half_steps(steady):
 
 
 @pytest.mark.parametrize(
-    ("now", "score"), [(70, 1.0), (85, 1.0), (90, 2.0), (115, 2.0), (120, 3.0)]
+    ("now", "score"), [(70, 1.0), (150, 1.0), (239, 1.0), (240, 2.0), (659, 2.0), (660, 3.0)]
 )
-def test_without_a_suspect_certainty_grows_with_the_wait(evaluated, now, score):
+def test_without_a_sign_it_stays_a_first_word_and_certainty_waits_for_the_collective_time_out(
+    evaluated, now, score
+):
+    """An unannounced evaluation of 40 s, and of 90 s, is normal life."""
     assert score == evaluated(now)[0].score
+
+
+@pytest.mark.parametrize(("now", "score"), [(70, 1.0), (90, 2.0), (115, 2.0), (120, 3.0)])
+def test_a_collective_that_everybody_waits_in_is_certain_after_a_minute(
+    evaluated, group, now, score
+):
+    pending = group([100] * 4, [99] * 4, at=now)
+    assert score == evaluated(now, groups=(pending,))[0].score
+
+
+def test_counters_that_are_all_complete_say_that_nobody_waits_in_a_collective(evaluated, group):
+    idle = group([100] * 4, [100] * 4, at=150)
+    assert 1.0 == evaluated(150, groups=(idle,))[0].score
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "during"),
+    [
+        pytest.param("hw.gpu.tensor.activity", 0.4, 0.3, id="tensor cores"),
+        pytest.param("hw.gpu.sm.activity", 0.8, 0.7, id="multiprocessors"),
+        pytest.param("hw.power", 600.0, 550.0, id="power"),
+        pytest.param(
+            "process.cpu.utilization", 0.6, 0.6, id="processes that neither sleep nor spin"
+        ),
+    ],
+)
+def test_a_pause_in_which_the_ranks_work_is_no_hang(evaluated, metric, usual, during):
+    at = START + np.arange(0.0, 151, 5)
+    level = np.where(at > START + 60, during, usual)
+    works = readings(at, np.tile(level, (4, 1)))
+    assert [] == evaluated(150, readings={metric: works})
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "during"),
+    [("hw.gpu.tensor.activity", 0.4, 0.0), ("hw.power", 600.0, 165.0)],
+)
+def test_devices_that_spin_without_arithmetic_do_not_work(evaluated, group, metric, usual, during):
+    at = START + np.arange(0.0, 151, 5)
+    spins = readings(at, np.tile(np.where(at > START + 60, during, usual), (4, 1)))
+    full = {"hw.gpu.utilization": readings(at, np.ones((4, 1))), metric: spins}
+    pending = group([100] * 4, [99] * 4, at=150)
+    assert 3.0 == evaluated(150, readings=full, groups=(pending,))[0].score
+
+
+def test_a_rank_that_saves_while_the_others_wait_for_it_is_no_hang(evaluated, group, event):
+    """Rank 0 writes the checkpoint: behind in launches, its process busy, or its stack says so."""
+    at = START + np.arange(0.0, 151, 5)
+    behind = group([99, 100, 100, 100], [99] * 4, at=150)
+    busy = readings(at, np.array([[0.6], [0.02], [0.02], [0.02]]))
+    assert [] == evaluated(150, groups=(behind,), readings={"process.cpu.utilization": busy})
+    stacks = tuple(
+        event(
+            "process.stack", 80, rank=r, text="torch.save (serialization.py)" if r == 0 else "recv"
+        )
+        for r in range(4)
+    )
+    assert [] == evaluated(150, groups=(behind,), events=stacks)
+
+
+def test_a_rank_that_burns_its_cpu_outside_the_collective_is_named_once_no_pause_explains_it(
+    evaluated, group
+):
+    at = START + np.arange(0.0, 301, 5)
+    behind = group([99, 100, 100, 100], [99] * 4, at=250)
+    busy = readings(at, np.array([[1.0], [0.02], [0.02], [0.02]]))
+    stalled, *_ = evaluated(300, groups=(behind,), readings={"process.cpu.utilization": busy})
+    assert (2.0, [0]) == (stalled.score, list(stalled.ranks))
+
+
+@pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (90, 3.0)])
+def test_a_stopped_process_is_certain_as_soon_as_ever(evaluated, group, now, score):
+    """SIGSTOP of one rank: behind in launches, its process idle."""
+    at = START + np.arange(0.0, now + 1, 5)
+    behind = group([100, 100, 99, 100], [99] * 4, at=now)
+    cpu = readings(at, np.array([[1.0], [1.0], [0.0], [1.0]]))
+    stalled, *_ = evaluated(now, groups=(behind,), readings={"process.cpu.utilization": cpu})
+    assert (score, [2]) == (stalled.score, list(stalled.ranks))
+
+
+def test_a_silent_probe_is_stuck_however_long_the_job_paused_before(evaluated):
+    last_received = np.array([230.0, 230.0, 163.0, 230.0]) + START
+    stalled, *_ = evaluated(230, gaps={30: 100.0}, last_received=last_received)
+    assert 3.0 == stalled.score
+
+
+def test_slow_reporters_are_given_two_of_their_reports(evaluated):
+    slow = np.full(2, 20.0)
+    assert [] == evaluated(100, host_interval=slow)
+    assert ["job.stalled"] == kinds(evaluated(110, host_interval=slow))
+
+
+def test_time_alone_matters_when_the_next_probe_would_be_silent(steady):
+    window = sketch(steady(), now=START + 90, last_received=START + np.array([90, 85, 70.0, 90]))
+    due = Stalls().next_due(window)
+    assert START + 97 == due
+    ended = Stalls().next_due(sketch(steady(ranks=0, steps=0), now=START))
+    assert due > window.now
+    assert np.isinf(ended) or ended > START
 
 
 @pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (85, 2.0), (90, 3.0)])
@@ -95,11 +197,8 @@ def test_where_counters_agree_it_is_certain_sooner(evaluated, group, now, score)
 
 def test_a_wait_that_the_job_has_shown_before_is_not_certain(evaluated):
     """It evaluated for 100 s once."""
-    before, now = (
-        evaluated(60 + 100 + 40, gaps={30: 100.0}),
-        evaluated(60 + 100 + 160, gaps={30: 100.0}),
-    )
-    assert (1.0, 3.0) == (before[0].score, now[0].score)
+    first = [evaluated(60 + 100 + more, gaps={30: 100.0}) for more in (140, 160, 190)]
+    assert [[], [1.0], [2.0]] == [[f.score for f in found] for found in first]
 
 
 def test_a_job_whose_sources_are_all_silent_is_over_and_not_stalled(evaluated):
@@ -148,7 +247,25 @@ def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
     assert [] == evaluated(200, events=events)
-    assert ["job.stalled"] == kinds(evaluated(200, events=events[:3]))
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        pytest.param({"exit_code": 0}, ["job.stalled"], id="in order: the others wait in vain"),
+        pytest.param({"exit_code": 1}, [], id="a crash: its own detector says so"),
+        pytest.param({"signal": 15}, ["job.stalled"], id="somebody ended it and nothing followed"),
+    ],
+)
+def test_ranks_that_ended_and_left_the_others_waiting(evaluated, event, how, found):
+    events = tuple(event("process.exit", 62, rank=rank, **how) for rank in range(3))
+    assert found == kinds(evaluated(200, events=events))
+
+
+def test_a_job_that_is_being_ended_is_not_stalled_within_the_grace_period(evaluated, event):
+    asked = event("process.exit", 62, rank=1, signal=15)
+    assert [] == evaluated(130, events=(asked,))
+    assert ["job.stalled"] == kinds(evaluated(140, events=(asked,)))
 
 
 def test_collectives_that_go_on_are_an_evaluation(evaluated, group):

@@ -1,4 +1,4 @@
-"""What the agent takes from this room must not bring numpy or the protobuf runtime along."""
+"""What the agent takes from this package must not bring numpy or the protobuf runtime along."""
 
 import subprocess
 import sys

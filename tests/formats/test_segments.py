@@ -21,8 +21,8 @@ def write(folder, payloads=PAYLOADS, **options):
     return segments.segments(folder)
 
 
-def contents(place, **options):
-    return [(record.kind, record.at_ns, record.payload) for record in read(place, **options)]
+def contents(folder, **options):
+    return [(record.kind, record.at_ns, record.payload) for record in read(folder, **options)]
 
 
 def expected(payloads=PAYLOADS):
@@ -138,7 +138,7 @@ def test_a_file_that_ends_in_zeros_is_cut_off_there(tmp_path, blocks):
 
 
 def test_every_single_damaged_byte_is_noticed(tmp_path):
-    """Damage before the last record is an error with its place, never a wrong or missing record."""
+    """Damage before the last record is an error with its position, never a wrong record."""
     (path,) = write(tmp_path)
     whole = path.read_bytes()
     records = list(read(path))
@@ -247,7 +247,10 @@ def test_close_may_be_called_twice(tmp_path):
     writer = SegmentWriter(tmp_path)
     writer.append(1, 1, b"x")
     writer.close()
+    before = [path.read_bytes() for path in tmp_path.iterdir()]
     writer.close()
+    assert before == [path.read_bytes() for path in tmp_path.iterdir()]
+    assert contents(tmp_path) == [(1, 1, b"x")]
 
 
 def test_zstd_without_cramjam_says_what_to_install(tmp_path, monkeypatch):

@@ -1,7 +1,10 @@
-"""The parts of the demo that need no job: how hosts are divided, how answers are evaluated."""
+"""The parts of the demo that need no job: how hosts are divided, how its result is checked."""
 
 import contextlib
+import shutil
+import socket
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import pytest
 
 from rankscope.lab.demo.hosts import divide
 from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.stage import free_port, new_folder
 from rankscope.lab.demo.verdict import evaluate
 
 
@@ -62,6 +66,31 @@ def test_a_host_fault_is_right_only_at_its_host(answer, right):
 )
 def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
     assert evaluate(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
+
+
+def test_a_free_port_stays_free_until_its_server_listens():
+    """The kernel gives it to nobody in between, neither to a listener nor to a connection."""
+    port = free_port()
+    with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+        other.bind(("127.0.0.1", port))
+    for _ in range(2):  # a server that is started again finds it free again
+        with socket.create_server(("127.0.0.1", port)) as server:
+            socket.create_connection(("127.0.0.1", port)).close()
+            server.accept()[0].close()
+
+
+def test_the_demos_folder_leaves_sockets_a_path_short_enough(tmp_path, monkeypatch):
+    """Batch systems set TMPDIR to long paths; a Unix socket's path has at most 107 bytes."""
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    folder = new_folder()
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent:
+            agent.bind(str(folder / "demo-a.sock"))
+    finally:
+        shutil.rmtree(folder)
+    assert [] == list(long.iterdir())
 
 
 def test_no_cause_at_all_is_wrong():

@@ -1,8 +1,7 @@
-"""The lab's trainers really train together, and go wrong as they are reported to."""
+"""The lab's trainers really train together, and fail in the way that orders name."""
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,14 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders
 from rankscope.lab.jobs.star import PeerLostError, Star
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def meet(world, job):

@@ -25,6 +25,7 @@ SHORT = [name for name, row in scenarios.catalogue().items() if row.seconds <= 4
 @pytest.mark.parametrize("name", SHORT)
 def test_every_scenario_says_only_what_the_vocabulary_knows(name):
     found = recording.simulate(scenarios.named(name), 3)
+    assert found.series
     for row in found.series:
         metric = metrics.catalogue()[row.metric]
         given = {key for key, _ in row.attributes}

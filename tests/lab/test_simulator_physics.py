@@ -23,6 +23,7 @@ def values(found, metric, **pairs):
         named = dict(row.attributes)
         if row.metric == metric and all(named.get(k) == v for k, v in pairs.items()):
             rows[row.host, row.attributes] = (row.at, row.value)
+    assert rows, f"no series of {metric} with {pairs}"
     return rows
 
 
@@ -203,10 +204,13 @@ def test_what_a_lost_host_had_not_sent_is_lost_with_it():
     found = made("host_lost")
     onset = found.truth.onset
     table = SeriesTable()
-    for arrival, what in found.batches(table):
-        if arrival > onset + 0.5 and not isinstance(what, list):
-            hosts = {table[i].resource.host for i in what.columns.series.tolist()}
-            assert found.truth.entity.id not in hosts
+    later = [
+        {table[i].resource.host for i in what.columns.series.tolist()}
+        for arrival, what in found.batches(table)
+        if arrival > onset + 0.5 and not isinstance(what, list)
+    ]
+    assert later
+    assert found.truth.entity.id not in set().union(*later)
 
 
 def test_heat_lowers_the_clock_and_raises_the_temperature_of_the_right_device():

@@ -1,4 +1,4 @@
-"""A listener in the agent's place, and a way to run real jobs against it."""
+"""A listener on the agent's socket, and a way to run real jobs against it."""
 
 import os
 import socket
@@ -17,17 +17,20 @@ from rankscope.vocabulary.samples import Event, Sample
 
 JOBS = Path(__file__).parent / "jobs"
 ALWAYS_OPTIONAL = {"source", "quality"}
+MARK = b"mark"
 
 
 class Listener:
-    """A Unix datagram socket; what it hears is held against the vocabulary."""
+    """A Unix datagram socket; what it receives is held against the vocabulary."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(str(path))
-        self.heard: list[datagram.Datagram] = []
+        self.received: list[datagram.Datagram] = []
         self.wrong: list[Exception] = []
+        self._marks = 0
+        self._marked = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -37,33 +40,38 @@ class Listener:
 
     def _listen(self) -> None:
         while data := self.socket.recv(datagram.LARGEST + 1):
+            if data == MARK:
+                self._marked.release()
+                continue
             try:
                 found = datagram.decode(data)
                 sweep(found)
-                self.heard.append(found)
+                self.received.append(found)
             except Exception as error:
                 self.wrong.append(error)
 
-    def hear(self, seconds: float = 0.2) -> list[datagram.Datagram]:
-        """Wait until nothing more has come for so many seconds."""
-        before = -1
-        while before != len(self.heard):
-            before = len(self.heard)
-            time.sleep(seconds)
+    def wait(self) -> list[datagram.Datagram]:
+        """Wait until all is read that was sent so far: a socket keeps the order of datagrams."""
+        self._send(MARK)
+        assert self._marked.acquire(timeout=60)
         assert not self.wrong
-        return self.heard
+        return self.received
 
-    def until(self, question: Callable[[], object], seconds: float = 20.0) -> None:
-        """Hear until the question is answered with something true."""
+    def _send(self, data: bytes) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(data, str(self.path))
+
+    def until(self, question: Callable[[], object], seconds: float = 60.0) -> None:
+        """Wait until the question is answered with something true."""
         end = time.monotonic() + seconds
         while not question():
-            assert time.monotonic() < end, f"not heard within {seconds} s"
+            assert time.monotonic() < end, f"not received within {seconds} s"
             time.sleep(0.02)
 
     def samples(self, metric: str, **attributes: object) -> list[Sample]:
         return [
             sample
-            for each in self.heard
+            for each in self.received
             for sample in each.samples
             if sample.metric == metric and attributes.items() <= dict(sample.attributes).items()
         ]
@@ -74,30 +82,29 @@ class Listener:
     def events(self, name: str, **attributes: object) -> list[Event]:
         return [
             event
-            for each in self.heard
+            for each in self.received
             for event in each.events
             if event.name == name and attributes.items() <= event.attributes.items()
         ]
 
     def close(self) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(b"", str(self.path))
-        self._thread.join(5)
+        self._send(b"")
+        self._thread.join(60)
         self.socket.close()
         self.path.unlink(missing_ok=True)
         assert not self.wrong
 
 
-def sweep(heard: datagram.Datagram) -> None:
+def sweep(received: datagram.Datagram) -> None:
     """Hold every sample and event of a datagram against the vocabulary."""
-    for sample in heard.samples:
+    for sample in received.samples:
         metric = metrics.catalogue()[sample.metric]
         said = dict(sample.attributes)
         unknown = set(said) - set(metric.attributes) - set(metric.optional) - ALWAYS_OPTIONAL
         assert not unknown, f"{sample.metric} carries {unknown}"
         for name, allowed in metric.values.items():
             assert name not in said or said[name] in allowed, f"{sample.metric}: {said}"
-    for event in heard.events:
+    for event in received.events:
         kind = events.catalogue()[event.name]
         assert set(event.attributes) <= set(kind.attributes), f"{event.name}: {event.attributes}"
         for name, allowed in kind.values.items():
@@ -105,22 +112,25 @@ def sweep(heard: datagram.Datagram) -> None:
 
 
 @pytest.fixture
-def listener(tmp_path: Path) -> Iterator[Listener]:
-    made = Listener(tmp_path / "probe.sock")
-    yield made
-    made.close()
+def listener() -> Iterator[Listener]:
+    # Not in tmp_path: a socket's path has room for 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="rankscope-", dir="/tmp") as folder:
+        made = Listener(Path(folder) / "probe.sock")
+        yield made
+        made.close()
 
 
 @pytest.fixture
 def environ() -> dict[str, str]:
     """Return the environment of this process without what would name a job or an agent."""
-    hidden = ("RANKSCOPE_", "TORCHELASTIC_", "SLURM_", "OMPI_", "PMI", "MASTER_")
-    named = {"RANK", "LOCAL_RANK", "WORLD_SIZE"}
+    hidden = ("RANKSCOPE_", "TORCH", "SLURM_", "OMPI_", "PMI", "PET_", "MASTER_", "VC_", "GLOO_")
+    named = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MPI_LOCALRANKID", "RUNAI_JOB_NAME"}
+    named |= {"JOB_NAME", "JOB_COMPLETION_INDEX", "JOB_PARALLELISM"}
     return {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(hidden) and name not in named
-    } | {"OMP_NUM_THREADS": "1"}
+    } | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
 
 class Job:
@@ -159,7 +169,7 @@ class Job:
                 stderr=subprocess.STDOUT,
             )
             done.wait()
-            self._listener.hear()
+            self._listener.wait()
             printed.seek(0)
             text = printed.read()
         assert (done.returncode != 0) == fails, text

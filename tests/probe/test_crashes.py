@@ -47,7 +47,7 @@ def test_the_hooks_that_were_there_are_called_and_come_back(listener, monkeypatc
     thread.join()
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     watch.detach()
-    listener.hear()
+    listener.wait()
     assert (RuntimeError, error, None) == called[0]
     assert 3 == len(called)
     assert (mine, threads) == (sys.excepthook, threading.excepthook)

@@ -1,23 +1,248 @@
-"""The framework callbacks, driven by stand-ins that call what the libraries call, in their order.
+"""The framework callbacks with the real libraries, as the tutorial shows them, and without them."""
 
-The libraries themselves are not among the development dependencies.
-"""
-
+import copy
+import pickle
+import re
+import subprocess
+import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from rankscope.probe.accelerate import RankscopeTracker
-from rankscope.probe.huggingface import RankscopeCallback as HuggingFaceCallback
-from rankscope.probe.lightning import RankscopeCallback as LightningCallback
+from rankscope.probe import accelerate, callbacks, huggingface, lightning
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+OFFLINE = {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def example(title: str) -> str:
+    """Return the Python that the tutorial shows under a heading."""
+    _before, _heading, part = TUTORIAL.read_text(encoding="utf-8").partition(f"### {title}\n")
+    code = re.search(r"^```python\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+    assert code, title
+    return code[1]
 
 
 @pytest.fixture
-def model():
-    torch.manual_seed(0)
-    return torch.nn.Linear(2, 1)
+def run(environ, listener, tmp_path):
+    """Return a function that runs Python in a process of its own and a folder of its own."""
+
+    def start(code: str) -> str:
+        (tmp_path / "job.py").write_text(code)
+        done = subprocess.run(
+            [sys.executable, "job.py"],
+            cwd=tmp_path,
+            env={**environ, **listener.environ, **OFFLINE, "HF_HOME": str(tmp_path / "hf")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        listener.wait()
+        assert 0 == done.returncode, done.stderr
+        return done.stdout
+
+    return start
+
+
+def phases(listener) -> list[object]:
+    """Return the phases in order; how many steps came before each is the library's own affair."""
+    return [event.attributes["phase"] for event in listener.events("training.phase")]
+
+
+@pytest.mark.slow
+def test_the_hugging_face_trainer_of_the_tutorial_is_followed(run, listener):
+    run(example("Hugging Face Trainer"))
+    assert [*range(8)] == listener.values("training.step"), "one step a update of two micro-batches"
+    assert 8 == len(listener.values("training.optimizer.duration"))
+    assert 8 == len(listener.values("training.data.duration")), "not those of the evaluation"
+    evaluated = ["eval", "train", "checkpoint", "train"]
+    assert ["init", "train", *evaluated, *evaluated, "shutdown"] == phases(listener)
+    assert [4, 8] == [
+        event.attributes["step"] for event in listener.events("training.phase", phase="eval")
+    ]
+    # The Trainer's own mean over steps 7 and 8 is about ln 64, as is each of ours.
+    assert all(3 < loss < 5 for loss in listener.values("training.loss", scope="local"))
+    assert 8 == len(listener.values("training.grad_norm", scope="local")), "it clips by them"
+    assert 1 == len(listener.values("training.checkpoint.duration")), "the last has no step after"
+    assert listener.samples("training.rank.info", framework="transformers")
+
+
+@pytest.mark.slow
+def test_the_lightning_trainer_of_the_tutorial_is_followed(run, listener):
+    run(example("Lightning"))
+    assert [*range(8)] == listener.values("training.step"), "four batches an update, 16 an epoch"
+    evaluated = ["eval", "train", "checkpoint", "train"]
+    assert ["init", "train", *evaluated, *evaluated, "shutdown"] == phases(listener)
+    assert [4, 8] == [
+        event.attributes["step"] for event in listener.events("training.phase", phase="eval")
+    ]
+    assert 8 == len(listener.values("training.loss", scope="local"))
+    assert 8 == len(listener.values("training.data.duration")), "not those of the validation"
+    assert 8 == len(listener.values("training.optimizer.duration"))
+    assert listener.samples("training.rank.info", framework="lightning")
+
+
+@pytest.mark.slow
+def test_the_accelerate_loop_of_the_tutorial_is_followed(run, listener):
+    run(example("Accelerate"))
+    assert [*range(8)] == listener.values("training.step"), "one step an update of two batches"
+    assert 8 == len(listener.values("training.loss"))
+    assert ["init", "train", "eval", "train", "checkpoint", "train", "shutdown"] == phases(listener)
+    assert {"my-run"} == {each.job for each in listener.received}
+    assert listener.samples("training.rank.info", framework="accelerate")
+
+
+@pytest.mark.slow
+def test_each_class_is_the_librarys_own_in_whatever_order_they_are_imported(run):
+    """Also after both Lightnings, whose callbacks are different classes."""
+    printed = run("""
+import pickle
+from rankscope.probe.huggingface import RankscopeCallback as HuggingFace
+from rankscope.probe.lightning import RankscopeCallback as Lightning
+import lightning.pytorch
+import transformers
+import accelerate.tracking
+from rankscope.probe.accelerate import RankscopeTracker as Tracker
+import pytorch_lightning
+print(issubclass(HuggingFace, transformers.TrainerCallback))
+print(issubclass(Lightning, lightning.pytorch.Callback))
+print(issubclass(Tracker, accelerate.tracking.GeneralTracker))
+print(type(pickle.loads(pickle.dumps(Lightning(job='x')))) is Lightning)
+import rankscope.probe.lightning
+del rankscope.probe.lightning.RankscopeCallback
+from rankscope.probe.lightning import RankscopeCallback as Both
+print(issubclass(Both, (lightning.pytorch.Callback, pytorch_lightning.Callback)))
+print(issubclass(Both, pytorch_lightning.Callback))
+""")
+    assert ["True"] * 6 == printed.split()
+
+
+CLASSES: list[tuple[Any, str, str]] = [
+    (huggingface, "RankscopeCallback", "transformers"),
+    (lightning, "RankscopeCallback", "lightning"),
+    (accelerate, "RankscopeTracker", "accelerate"),
+]
+
+
+def hide(monkeypatch, library: str, module: Any) -> None:
+    """Put a module, or None for no module, in the place of a library and of its parts."""
+    names = {"lightning": ("lightning", "lightning.pytorch", "pytorch_lightning")}
+    for name in names.get(library, (library, f"{library}.tracking")):
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.fixture
+def unmade(monkeypatch):
+    """Forget the classes that other tests made."""
+    for module, name, _library in CLASSES:
+        monkeypatch.delitem(vars(module), name, raising=False)
+
+
+SHADOWS = {
+    "no module": None,
+    "an empty module": types.ModuleType("shadow"),
+    "a module whose names are strings": types.SimpleNamespace(
+        TrainerCallback="x", Callback="x", GeneralTracker="x"
+    ),
+}
+
+
+@pytest.mark.parametrize("shadow", SHADOWS.values(), ids=SHADOWS)
+@pytest.mark.parametrize(("module", "name", "library"), CLASSES, ids=lambda value: str(value)[-20:])
+def test_without_its_library_a_callback_says_so_and_takes_every_call(
+    unmade, monkeypatch, capsys, environ, listener, module, name, library, shadow
+):
+    hide(monkeypatch, library, shadow)
+    made = getattr(module, name)
+    assert not capsys.readouterr().err, "importing it is nobody's mistake"
+    callback = made(environ=listener.environ)
+    printed = capsys.readouterr().err
+    assert f"rankscope: {name} without its library: {library}" in printed
+    for hook in ("on_train_begin", "on_step_begin", "on_step_end", "on_save", "on_new_in_2030"):
+        if name == "RankscopeCallback":
+            getattr(callback, hook)(None, None, None)
+    if name == "RankscopeTracker":
+        callback.log({"loss": 1.0})
+        callback.finish()
+    else:
+        callback.on_train_end(None, None) if library == "lightning" else callback.on_train_end(
+            None, None, None
+        )
+
+
+def test_a_name_that_a_module_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Callbck"):
+        _ = huggingface.RankscopeCallbck
+
+
+def test_a_base_class_that_cannot_be_derived_from_is_done_without(monkeypatch):
+    class Meta(type):
+        def __new__(cls, name, bases, names):
+            if name == "Ours":
+                raise TypeError
+            return super().__new__(cls, name, bases, names)
+
+    library = types.SimpleNamespace(Base=Meta("Base", (), {}))
+    monkeypatch.setitem(sys.modules, "closed", library)
+    made = callbacks.derive("Ours", callbacks.Callbacks, [("closed", "Base")])
+    assert issubclass(made, callbacks.Unavailable)
+
+
+class Failing:
+    """A watch that raises whatever is asked of it."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+HOOKS = [
+    (huggingface, name)
+    for name in (
+        "on_train_begin",
+        "on_step_begin",
+        "on_step_end",
+        "on_epoch_end",
+        "on_prediction_step",
+        "on_evaluate",
+        "on_predict",
+        "on_save",
+        "on_log",
+        "on_train_end",
+    )
+] + [
+    (lightning, name)
+    for name in (
+        "on_train_start",
+        "on_train_batch_start",
+        "on_train_epoch_start",
+        "on_validation_start",
+        "on_validation_end",
+        "on_save_checkpoint",
+        "on_train_end",
+    )
+]
+
+
+@pytest.mark.parametrize(("module", "hook"), HOOKS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize("given", [(), (Failing(),) * 3], ids=["nothing", "things that raise"])
+def test_no_hook_raises_whatever_it_is_handed(listener, module, hook, given):
+    callback = module._Hooks(environ={"RANKSCOPE_PROBE": "0"})
+    callback._watch = callback._saving = Failing()
+    getattr(callback, hook)(*given)
+
+
+def test_a_callback_is_copied_and_pickled_without_its_watch(listener):
+    callback = huggingface._Hooks(job="j", environ=listener.environ)
+    callback.on_train_begin(None, None, None)
+    assert callback._watch is not None
+    copied = copy.deepcopy(callback)
+    assert copied._watch is None
+    assert "j" == copied._attaching["job"]
+    callback.on_train_end(None, None, None)
+    assert pickle.loads(pickle.dumps(lightning._Hooks(job="x")))._attaching == {"job": "x"}  # noqa: S301
 
 
 def update(model, optimizer):
@@ -26,57 +251,14 @@ def update(model, optimizer):
     optimizer.step()
 
 
-def test_the_hugging_face_callback_numbers_steps_as_the_trainer_does(listener, model):
-    callback = HuggingFaceCallback(job="hf", environ=listener.environ)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    state, control = types.SimpleNamespace(global_step=100), object()
-    callback.on_train_begin(None, state, control, model=model, optimizer=optimizer)
-    for _ in range(3):
-        callback.on_step_begin(None, state, control, model=model)
-        update(model, optimizer)
-        state.global_step += 1
-        callback.on_step_end(None, state, control)
-        callback.on_log(None, state, control, logs={"loss": 1.0, "grad_norm": 0.5})
-    callback.on_prediction_step(None, state, control)
-    callback.on_evaluate(None, state, control, metrics={})
-    callback.on_train_end(None, state, control)
-    listener.hear()
-    assert [100, 101, 102] == listener.values("training.step")
-    assert 0.5 in listener.values("training.grad_norm", scope="global")
-    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
-    assert ["init", "train", "eval", "train", "shutdown"] == phases
-
-
-def test_the_lightning_callback_follows_training_and_validation(listener, model):
-    callback = LightningCallback(job="pl", environ=listener.environ)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    trainer = types.SimpleNamespace(optimizers=[optimizer])
-    callback.on_validation_start(trainer, model)
-    callback.on_validation_end(trainer, model)
-    callback.on_train_start(trainer, model)
-    update(model, optimizer)
-    callback.on_validation_start(trainer, model)
-    callback.on_validation_end(trainer, model)
-    update(model, optimizer)
-    callback.on_train_end(trainer, model)
-    listener.hear()
-    assert [0, 1] == listener.values("training.step")
-    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
-    assert ["init", "train", "eval", "train", "shutdown"] == phases
-
-
-def test_the_accelerate_tracker_records_what_the_loop_logs(listener, model):
-    tracker = RankscopeTracker("run", environ=listener.environ)
-    tracker.start()
-    tracker.store_init_configuration({"api_key": "x"})
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    tracker.log({"train_loss": 2.5, "lr": 0.3, "accuracy": 1}, step=0)
-    update(model, optimizer)
-    nothing: Any = None
-    tracker.log(nothing)
-    tracker.finish()
-    listener.hear()
-    assert [2.5] == listener.values("training.loss")
-    assert {"run"} == {each.job for each in listener.heard}
-    assert tracker.name == "rankscope"
-    assert tracker.tracker.failures == 0
+def test_a_resumed_lightning_run_goes_on_with_the_trainers_number(listener):
+    """Driven by a stand-in: the library calls these two and says how many updates it has made."""
+    model = torch.nn.Linear(2, 1)
+    optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2)]
+    callback = lightning._Hooks(job="pl", environ=listener.environ)
+    callback.on_train_start(types.SimpleNamespace(optimizers=optimizers, global_step=12), model)
+    update(model, optimizers[0])
+    update(model, optimizers[0])
+    callback.on_train_end(None, None)
+    listener.wait()
+    assert [6, 7] == listener.values("training.step"), "two optimizers, six steps before"

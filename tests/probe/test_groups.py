@@ -51,7 +51,7 @@ def test_ranks_are_spelled_short(ranks, text):
     assert text == spell_ranks(ranks)
 
 
-def test_a_group_is_told_by_its_lowest_rank_once_in_ten_minutes():
+def test_a_group_is_sent_by_its_lowest_rank_once_in_ten_minutes():
     known = (Group("a", (0, 1)), Group("b", (2, 3)))
     infos = Infos()
     first = infos.due(known, 0.0, 2)

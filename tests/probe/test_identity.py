@@ -38,6 +38,14 @@ LAUNCHED = {
         },
         ("4711", 100, 3, 3, 8),
     ),
+    "torchrun's first try": (
+        {"TORCHELASTIC_RESTART_COUNT": "0", "RANKSCOPE_JOB_ID": "j", "RANK": "0"},
+        ("j", 0, 0, 0, 1),
+    ),
+    "srun's first try, whose restart count Slurm leaves out": (
+        {"SLURM_JOB_ID": "4711", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"},
+        ("4711", 0, 0, 0, 2),
+    ),
     "mpirun": (
         {
             "PMIX_NAMESPACE": "prterun-12",
@@ -45,15 +53,15 @@ LAUNCHED = {
             "OMPI_COMM_WORLD_LOCAL_RANK": "0",
             "OMPI_COMM_WORLD_SIZE": "4",
         },
-        ("prterun-12", 0, 2, 0, 4),
+        ("prterun-12", None, 2, 0, 4),
     ),
     "an indexed Kubernetes job": (
         {"JOB_NAME": "llm", "JOB_COMPLETION_INDEX": "5", "JOB_PARALLELISM": "6"},
-        ("llm", 0, 5, 0, 6),
+        ("llm", None, 5, 0, 6),
     ),
     "nothing but a rendezvous": (
         {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500", "RANK": "1", "WORLD_SIZE": "2"},
-        ("10.0.0.1-29500", 0, 1, 0, 2),
+        ("10.0.0.1-29500", None, 1, 0, 2),
     ),
     "the job id by name": (
         {"RANKSCOPE_JOB_ID": "mine", "RANKSCOPE_JOB_ATTEMPT": "4", "RANK": "0", "WORLD_SIZE": "2"},
@@ -61,7 +69,7 @@ LAUNCHED = {
     ),
     "numbers that are none": (
         {"RANKSCOPE_JOB_ID": "x", "RANK": "first", "WORLD_SIZE": "-3"},
-        ("x", 0, 0, 0, 1),
+        ("x", None, 0, 0, 1),
     ),
 }
 
@@ -73,11 +81,17 @@ def test_a_launcher_says_who_a_process_is(launcher):
     assert expected == (who.job, who.attempt, who.rank, who.local_rank, who.world_size)
 
 
+def test_an_attempt_that_nobody_numbers_stays_open():
+    assert identify({"RANKSCOPE_JOB_ID": "j"}).attempt is None
+    assert 0 == identify({}, attempt=0).attempt
+    assert identify({"RANKSCOPE_JOB_ATTEMPT": "second"}).attempt is None
+
+
 def test_what_the_caller_says_goes_before_every_variable():
     environ, _expected = LAUNCHED["torchrun"]
     who = identify(environ, job="a", attempt=5, rank=1, local_rank=0, world_size=4)
     assert ("a", 5, 1, 0, 4) == (who.job, who.attempt, who.rank, who.local_rank, who.world_size)
-    assert {"rank", "local_rank", "world_size"} == who.said
+    assert {"rank", "local_rank", "world_size"} == who.given
 
 
 def test_a_process_that_nobody_launched_is_a_world_of_its_own_that_may_be_corrected():

@@ -1,4 +1,4 @@
-"""The guest brings nothing along, and hears of torch without importing it."""
+"""The probe brings nothing along, and sees torch imported without importing it."""
 
 import ast
 import re
@@ -40,16 +40,13 @@ print(sorted(names - set(sys.stdlib_module_names) - {'rankscope'}))
     assert "[]\n" == run(code, {**environ, **listener.environ})
 
 
-def test_the_framework_modules_import_and_work_without_their_libraries(environ, listener):
+def test_the_framework_modules_import_nothing(environ):
     code = """
 import sys
 from rankscope.probe import accelerate, huggingface, lightning
-assert not {'torch', 'transformers', 'lightning', 'accelerate'} & set(sys.modules)
-huggingface.RankscopeCallback(), lightning.RankscopeCallback()
-accelerate.RankscopeTracker().finish()
-print('fine')
+print(sorted({'torch', 'transformers', 'lightning', 'accelerate'} & set(sys.modules)))
 """
-    assert "fine\n" == run(code, {**environ, **listener.environ})
+    assert "[]\n" == run(code, environ)
 
 
 LATE = """
@@ -69,7 +66,7 @@ print(torch.__spec__.loader.__class__.__name__, watch.failures)
 
 def test_a_torch_imported_after_attach_is_watched_too(environ, listener):
     assert "SourceFileLoader 0\n" == run(LATE, {**environ, **listener.environ})
-    listener.hear()
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
 
 
@@ -106,7 +103,7 @@ runpy.run_path({str(job)!r}, run_name='__main__')
 """
     said = {"RANKSCOPE_PROBE": switch} if switch else {}
     assert "weights" in run(code, {**environ, **listener.environ, **said})
-    listener.hear()
+    listener.wait()
     assert steps == listener.values("training.step")
 
 

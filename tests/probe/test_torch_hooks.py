@@ -3,6 +3,7 @@
 import copy
 import io
 import sys
+import time
 import types
 import warnings
 from typing import Any
@@ -29,9 +30,9 @@ def watch(listener):
     made.detach()
 
 
-def guest():
-    assert attaching._here is not None
-    return attaching._here[2]
+def hooks():
+    assert attaching._attached is not None
+    return attaching._attached[2]
 
 
 def train(model, optimizer, steps=3, batches=1, scale=1.0):
@@ -43,12 +44,12 @@ def train(model, optimizer, steps=3, batches=1, scale=1.0):
 
 
 def test_every_hook_finds_its_place_in_this_torch(watch):
-    assert [] == guest().missing
+    assert [] == hooks().missing
     assert len(HOOKS) == 8
 
 
 def test_everything_in_torch_is_back_in_its_place_after_detach(listener):
-    places = [
+    patched = [
         (torch.autograd, "backward"),
         (torch.utils.data.dataloader._BaseDataLoaderIter, "__next__"),
         (torch.nn.parallel.DistributedDataParallel, "_sync_buffers"),
@@ -60,14 +61,14 @@ def test_everything_in_torch_is_back_in_its_place_after_detach(listener):
         (torch, "save"),
     ]
     hooks = sys.modules["torch.optim.optimizer"]
-    before = [getattr(owner, name) for owner, name in places]
+    before = [getattr(owner, name) for owner, name in patched]
     watch = probe.attach(environ=listener.environ)
-    during = [getattr(owner, name) for owner, name in places]
+    during = [getattr(owner, name) for owner, name in patched]
     assert all(old is not new for old, new in zip(before, during, strict=True))
     assert [old.__name__ for old in before] == [new.__name__ for new in during]
     assert [old.__doc__ for old in before] == [new.__doc__ for new in during]
     watch.detach()
-    assert before == [getattr(owner, name) for owner, name in places]
+    assert before == [getattr(owner, name) for owner, name in patched]
     assert not hooks._global_optimizer_pre_hooks
     assert not hooks._global_optimizer_post_hooks
 
@@ -93,13 +94,51 @@ def test_one_step_is_one_update_and_its_loss_the_mean_of_its_micro_batches(watch
     expected = model(torch.ones(2, 4)).mean().item()
     train(model, optimizer, steps=4, batches=3)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1, 2, 3] == listener.values("training.step")
     assert [pytest.approx(expected)] * 4 == listener.values("training.loss")
     assert 0 == watch.failures
 
 
-def test_of_two_optimizers_the_first_is_the_ruler(watch, listener, model):
+def test_losses_that_add_up_are_summed(watch, listener, model):
+    """As the frameworks that divide each micro-batch's loss by their number need it."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    expected = model(torch.ones(2, 4)).mean().item()
+    watch.losses_add_up = True
+    train(model, optimizer, steps=1, batches=3)
+    watch.detach()
+    listener.wait()
+    assert [pytest.approx(3 * expected)] == listener.values("training.loss")
+
+
+def test_an_update_that_runs_the_step_in_its_closure_counts_its_compute_once(
+    watch, listener, model
+):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        time.sleep(0.05)
+        loss = model(torch.ones(2, 4)).mean()
+        loss.backward()
+        return loss
+
+    for _ in range(3):
+        optimizer.step(closure)
+    watch.detach()
+    listener.wait()
+    spent = zip(
+        listener.values("training.step.duration"),
+        listener.values("training.compute.duration"),
+        listener.values("training.optimizer.duration"),
+        strict=True,
+    )
+    for step, compute, own in spent:
+        assert compute >= 0.05
+        assert 0 < own <= step - compute + 1e-6
+
+
+def test_of_two_optimizers_the_first_is_the_step_optimizer(watch, listener, model):
     other = torch.nn.Linear(4, 1)
     first = torch.optim.SGD(model.parameters(), lr=0.1)
     second = torch.optim.Adam(other.parameters(), lr=0.2)
@@ -107,7 +146,7 @@ def test_of_two_optimizers_the_first_is_the_ruler(watch, listener, model):
         train(model, first, steps=1)
         train(other, second, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
     assert [0.1] * 3 == listener.values("training.learning_rate")
 
@@ -117,17 +156,17 @@ def test_another_optimizer_takes_over_when_the_ruler_stops(watch, listener, mode
     train(model, warm_up, steps=2)
     train(model, torch.optim.SGD(model.parameters(), lr=0.2), steps=30)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert 2 + 10 == len(listener.values("training.step"))
 
 
-def test_the_optimizer_the_caller_names_is_the_ruler(listener, model):
+def test_the_optimizer_the_caller_names_is_the_step_optimizer(listener, model):
     named = torch.optim.SGD(model.parameters(), lr=0.1)
     watch = probe.attach(model=model, optimizer=named, environ=listener.environ)
     train(model, torch.optim.SGD(model.parameters(), lr=0.2), steps=3)
     train(model, named, steps=2)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
 
 
@@ -137,7 +176,7 @@ def test_steps_that_the_loop_marks_are_not_counted_twice(watch, listener, model)
         with watch.step(index):
             train(model, optimizer, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [10, 11, 12] == listener.values("training.step")
     assert 3 == len(listener.values("training.optimizer.duration"))
 
@@ -153,7 +192,7 @@ def test_an_update_that_raises_is_no_step_and_the_next_one_is(watch, listener, m
         optimizer.step(fails)
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
 
 
@@ -166,7 +205,7 @@ def test_the_norm_that_the_loop_clips_by_is_sent_at_every_step(watch, listener, 
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01).item())
         optimizer.step()
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert norms == listener.values("training.grad_norm", scope="local")
 
 
@@ -177,7 +216,7 @@ def test_gradients_that_are_not_finite_are_counted_and_then_checked_at_every_ste
     train(model, optimizer, steps=1)
     train(model, optimizer, steps=5, scale=float("inf"))
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     elements = sum(each.numel() for each in model.parameters())
     assert 5 == len(listener.events("training.numeric", what="loss"))
     assert 5 == len(listener.events("training.numeric", what="grad_local"))
@@ -196,12 +235,12 @@ def test_a_local_gradient_is_looked_at_before_any_reduction(listener, model):
     model[0].weight.register_hook(broken)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     watch = probe.attach(optimizer=optimizer, environ=listener.environ)
-    guest().seat.local_budget.insist(2)
+    hooks().context.local_budget.insist(2)
     train(model, optimizer, steps=1)
     poison.append(1)
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     first = listener.samples("training.step")[1].at
     counted = listener.samples("training.nonfinite", of="grad_local")
     assert [(32.0, first)] == [(each.value, each.at) for each in counted]
@@ -219,7 +258,7 @@ def test_updates_that_a_scaler_skips_are_steps_with_the_loss_before_scaling(watc
         scaler.step(optimizer)
         scaler.update()
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
     assert [pytest.approx(expected)] * 3 == listener.values("training.loss")
     assert [1024.0, 1024.0, 512.0] == listener.values("training.loss_scale")
@@ -256,7 +295,7 @@ def test_a_compiled_step_is_traced_without_a_break(watch, model):
 
     assert clipped(torch.ones(2, 4)).numel() == 1
     train(torch.compile(model, backend="eager"), optimizer, steps=2)
-    assert 0 == guest().seat.failures
+    assert 0 == hooks().context.failures
 
 
 def test_backward_inside_backward_counts_once(watch, listener, model):
@@ -267,7 +306,7 @@ def test_backward_inside_backward_counts_once(watch, listener, model):
         checkpoint(model, inputs, use_reentrant=True).mean().backward()
         optimizer.step()
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert 2 == len(listener.values("training.loss"))
     assert 0 == watch.failures
 
@@ -278,7 +317,7 @@ def test_a_generator_of_losses_reaches_torch_whole(watch, model):
     assert model[0].weight.grad is not None
     with pytest.raises(RuntimeError, match="does not require grad"):
         torch.ones(1).backward()
-    assert not guest().seat.in_backward
+    assert not hooks().context.in_backward
 
 
 def test_saving_is_checkpoint_time(watch, listener, model, tmp_path):
@@ -287,7 +326,7 @@ def test_saving_is_checkpoint_time(watch, listener, model, tmp_path):
     torch.save(model.state_dict(), tmp_path / "m.pt")
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert 1 == len(listener.values("training.checkpoint.duration"))
 
 
@@ -303,7 +342,26 @@ def test_evaluation_is_a_phase_where_the_model_is_known(listener, model):
     model.train()
     train(model, optimizer, steps=1)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "train", "eval", "train", "shutdown"] == phases
+
+
+def test_evaluation_under_no_grad_is_a_phase_though_nobody_names_the_model(watch, listener, model):
+    """The second batch in a row is the sign; its waits are no wait of the next step."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    rows: Any = torch.ones(6, 4)
+    loader: Any = torch.utils.data.DataLoader(rows, batch_size=2)
+    train(model, optimizer, steps=1)
+    with torch.no_grad():
+        for batch in loader:
+            model(batch)
+    train(model, optimizer, steps=1)
+    with torch.no_grad():
+        next(iter(loader))  # one batch alone may be anything
+    train(model, optimizer, steps=1)
+    watch.detach()
+    listener.wait()
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
     assert ["init", "train", "eval", "train", "shutdown"] == phases
 
@@ -312,19 +370,19 @@ def test_an_exception_inside_a_hook_is_counted_and_kept_from_the_job(
     watch, listener, model, monkeypatch
 ):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    seat = guest().seat
+    context = hooks().context
 
     def fails(*_args, **_kwargs):
         raise RuntimeError
 
-    monkeypatch.setattr(type(seat), "reader", fails)
-    monkeypatch.setattr(type(seat), "alarm", fails)
-    monkeypatch.setattr(type(seat), "distributed", fails)
-    monkeypatch.setattr(seat.norm_budget.__class__, "due", fails)
+    monkeypatch.setattr(type(context), "reader", fails)
+    monkeypatch.setattr(type(context), "alarm", fails)
+    monkeypatch.setattr(type(context), "distributed", fails)
+    monkeypatch.setattr(context.norm_budget.__class__, "due", fails)
     train(model, optimizer, steps=3)
-    assert seat.failures >= 6
+    assert context.failures >= 6
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1, 2] == listener.values("training.step")
 
 
@@ -343,9 +401,9 @@ def test_a_shadowed_or_broken_torch_makes_every_hook_bow_out(listener, monkeypat
     vars(shadow).update(names)
     monkeypatch.setitem(sys.modules, "torch", shadow)
     watch = probe.attach(environ=listener.environ)
-    assert len(guest().missing) == len(HOOKS)
+    assert len(hooks().missing) == len(HOOKS)
     with watch.step():
         watch.record(loss=1.0)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [1.0] == listener.values("training.loss")

@@ -26,9 +26,9 @@ def test_steps_are_timed_end_to_end_and_numbered_as_the_loop_says(watch, listene
         with watch.step(index):
             time.sleep(0.01)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [40, 41, 42, 50] == listener.values("training.step")
-    assert all(0.01 <= value < 1 for value in listener.values("training.step.duration"))
+    assert all(value >= 0.01 for value in listener.values("training.step.duration"))
 
 
 def test_a_step_that_raises_does_not_count_and_the_error_is_the_jobs(watch, listener):
@@ -39,11 +39,13 @@ def test_a_step_that_raises_does_not_count_and_the_error_is_the_jobs(watch, list
     with watch.step():
         pass
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
 
 
-def test_the_wait_for_data_is_taken_out_of_the_compute_time(watch, listener):
+def test_the_wait_for_data_and_work_between_the_steps_are_taken_out_of_the_compute_time(
+    watch, listener
+):
     def slow():
         for number in range(3):
             time.sleep(0.02)
@@ -54,15 +56,17 @@ def test_the_wait_for_data_is_taken_out_of_the_compute_time(watch, listener):
         with watch.step():
             seen.append(item)
             time.sleep(0.01)
+        time.sleep(0.03)
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1, 2] == seen
     assert all(value >= 0.02 for value in listener.values("training.data.duration"))
     whole = listener.values("training.step.duration")
     own = listener.values("training.compute.duration")
     waited = listener.values("training.data.duration")
-    for step, compute, data in zip(whole, own, waited, strict=True):
-        assert step == pytest.approx(compute + data)
+    other = [step - compute - data for step, compute, data in zip(whole, own, waited, strict=True)]
+    assert all(value >= 0.01 for value in own)
+    assert all(value >= 0.03 for value in other[1:]), "what follows the span is no compute"
 
 
 def test_a_timed_loader_is_as_long_as_the_loader_and_copies_with_it(watch):
@@ -85,9 +89,9 @@ def test_marked_collectives_are_exact_counted_and_named_alike(watch, listener):
                 time.sleep(0.01)
             with watch.collective("broadcast", group="dp:1234"):
                 pass
-    listener.until(lambda: listener.samples("collective.completed", group="dp:1234"))
+    listener.until(lambda: 3 in listener.values("collective.completed", group="dp:1234"))
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     said = dict(listener.samples("training.comm.duration")[0].attributes)
     assert {"rank": 1, "quality": "exact"} == said
     assert all(value >= 0.01 for value in listener.values("training.comm.duration"))
@@ -95,7 +99,8 @@ def test_marked_collectives_are_exact_counted_and_named_alike(watch, listener):
     groups = {dict(each.attributes)["group"] for each in listener.samples("collective.completed")}
     world = (groups - {"dp:1234"}).pop()
     assert world.startswith("world:")
-    assert 0.01 <= listener.values("collective.duration.max", group=world, op="all_reduce")[0] < 1
+    longest = listener.values("collective.duration.max", group=world, op="all_reduce")
+    assert max(longest) >= 0.01
     assert 4000 <= sum(listener.values("collective.size", group=world))
 
 
@@ -115,10 +120,65 @@ def test_checkpoints_are_timed_and_are_a_phase(watch, listener):
     with watch.step():
         pass
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [True] == [value >= 0.02 for value in listener.values("training.checkpoint.duration")]
     phases = [each.attributes["phase"] for each in listener.events("training.phase")]
     assert ["init", "train", "checkpoint", "train", "shutdown"] == phases
+
+
+def test_evaluations_are_a_phase_and_their_batches_no_wait_of_a_step(watch, listener):
+    for _ in range(2):
+        with watch.step():
+            pass
+        with watch.evaluation(), watch.evaluation():
+            assert [1, 2] == list(watch.data([1, 2]))
+            with watch.checkpoint():
+                pass
+    watch.detach()
+    listener.wait()
+    around = ["eval", "checkpoint", "eval", "train"]
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "train", *around, *around, "shutdown"] == phases
+    assert not listener.values("training.data.duration")
+
+
+def test_a_phase_that_does_not_exist_is_not_sent(watch, listener):
+    watch.phase("warm-up")
+    watch.detach()
+    watch.phase("train")
+    listener.wait()
+    phases = [each.attributes["phase"] for each in listener.events("training.phase")]
+    assert ["init", "shutdown"] == phases
+    assert 1 == watch.failures
+
+
+def test_a_collective_around_or_inside_another_span_is_counted_once(watch, listener):
+    with watch.step():
+        pass
+    with watch.step():
+        with watch.collective("all_reduce"), watch.collective("all_reduce"):
+            time.sleep(0.02)
+        with watch.checkpoint(), watch.collective("barrier"):
+            time.sleep(0.03)
+    watch.detach()
+    listener.wait()
+    step = listener.values("training.step.duration")[1]
+    comm = listener.values("training.comm.duration")[0]
+    (checkpoint,) = listener.values("training.checkpoint.duration")
+    assert comm >= 0.02
+    assert checkpoint >= 0.03
+    assert comm + checkpoint <= step
+
+
+def test_a_resumed_run_goes_on_with_the_index_it_is_given(watch, listener):
+    watch.continue_from(40)
+    for _ in range(2):
+        watch.end_step()
+    watch.continue_from(0)
+    watch.end_step()
+    watch.detach()
+    listener.wait()
+    assert [40, 41, 42] == listener.values("training.step"), "given before the first step"
 
 
 def test_recorded_values_arrive_with_their_scope_and_the_last_one_counts(watch, listener):
@@ -126,7 +186,7 @@ def test_recorded_values_arrive_with_their_scope_and_the_last_one_counts(watch, 
         watch.record(loss=1.0, scope="local")
         watch.record(loss=2.0, grad_norm=3, learning_rate=0.1, tokens=4096, scope="global")
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [2.0] == listener.values("training.loss", scope="global")
     assert [3.0] == listener.values("training.grad_norm", scope="global")
     assert [4096.0] == listener.values("training.tokens")
@@ -156,7 +216,7 @@ def test_record_takes_anything_and_sends_only_numbers(watch, listener, value):
         watch.record(loss=None, scope="everywhere")
     assert 4 == watch.failures
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0.0] == listener.values("training.step")
     assert not listener.values("training.loss")
 
@@ -166,7 +226,7 @@ def test_a_value_that_is_not_finite_is_sent_as_such_and_said_at_once(watch, list
     with watch.step(7):
         watch.record(loss=value, scope="local")
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert text == repr(listener.values("training.loss")[0])
     assert [1.0] == listener.values("training.nonfinite", of="loss")
     (event,) = listener.events("training.numeric")
@@ -207,7 +267,7 @@ def test_switched_off_every_call_is_nothing(listener, off):
     silent.phase("eval")
     silent.end_step()
     silent.detach()
-    assert not listener.hear(0.2)
+    assert not listener.wait()
 
 
 def test_an_address_that_makes_no_sense_leaves_the_job_alone(capsys):
@@ -217,11 +277,12 @@ def test_an_address_that_makes_no_sense_leaves_the_job_alone(capsys):
 
 
 def test_the_silent_watch_takes_every_call_of_the_real_one(watch):
-    real = {name for name in dir(type(watch)) if not name.startswith("_")} - {"say"}
+    real = {name for name in dir(type(watch)) if not name.startswith("_")} - {"emit"}
     assert real <= set(dir(SilentWatch))
 
 
-def test_a_forked_child_says_nothing(watch, listener):
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # from Python 3.12 on
+def test_a_forked_child_sends_nothing(watch, listener):
     with watch.step():
         pass
     child = os.fork()
@@ -234,6 +295,6 @@ def test_a_forked_child_says_nothing(watch, listener):
     with watch.step():
         pass
     watch.detach()
-    listener.hear(0.2)
+    listener.wait()
     assert [0, 1] == listener.values("training.step")
-    assert {os.getpid()} == {each.pid for each in listener.heard}
+    assert {os.getpid()} == {each.pid for each in listener.received}

@@ -6,6 +6,7 @@ from typing import Any, assert_type
 
 from rankscope import probe
 from rankscope.dashboards import console
+from rankscope.probe import accelerate, huggingface, lightning
 from rankscope.probe.silent import SilentWatch
 from rankscope.probe.watch import Watch
 from rankscope.vocabulary import entities, faults, findings, metrics, times
@@ -27,9 +28,18 @@ def a_loop(loader: list[int]) -> None:
     assert_type(watch.step(index=None), AbstractContextManager[None])
     assert_type(watch.step(), AbstractContextManager[None])
     assert_type(watch.checkpoint(), AbstractContextManager[None])
+    assert_type(watch.evaluation(), AbstractContextManager[None])
+    watch.phase("eval")
     assert_type(watch.collective("all_reduce"), AbstractContextManager[None])
     watch.record(loss=1.0, grad_norm=object(), learning_rate=1e-4, tokens=4096, scope="local")
     watch.detach()
+
+
+def the_frameworks() -> None:
+    """Hand the callbacks to Trainers that know nothing of Rankscope: each is Any to them."""
+    assert_type(huggingface.RankscopeCallback(job="llm"), Any)
+    assert_type(lightning.RankscopeCallback(), Any)
+    assert_type(accelerate.RankscopeTracker("llm"), Any)
 
 
 def the_words(incident: Incident) -> None:

@@ -1,4 +1,4 @@
-"""Events, faults and kinds of findings as data: what each names, the others know."""
+"""Events, faults and kinds of findings as data: what each names, the others define."""
 
 import re
 

@@ -87,6 +87,7 @@ def incident() -> Incident:
 
 
 def test_the_schema_is_a_schema():
+    assert jsonschema.Draft202012Validator.META_SCHEMA["$id"] == incident_schema.schema()["$schema"]
     jsonschema.Draft202012Validator.check_schema(incident_schema.schema())
 
 
@@ -152,10 +153,10 @@ def test_every_field_that_section_5_of_the_contract_names_is_there(incident):
 def test_the_schema_refuses_what_the_contract_does_not_allow(incident, valid_incident, path, value):
     document = incident.document()
     *way, last = path
-    place = document
+    part = document
     for step in way:
-        place = place[step]
-    place[last] = value
+        part = part[step]
+    part[last] = value
     with pytest.raises(jsonschema.ValidationError):
         valid_incident(document)
 

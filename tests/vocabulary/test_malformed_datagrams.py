@@ -15,8 +15,8 @@ LEFT_OUT = object()
 
 
 def body(**changes):
-    told = {key: value for key, value in {**WELL, **changes}.items() if value is not LEFT_OUT}
-    return json.dumps(told).encode()
+    fields = {key: value for key, value in {**WELL, **changes}.items() if value is not LEFT_OUT}
+    return json.dumps(fields).encode()
 
 
 def test_a_well_formed_one_is_read():
@@ -24,7 +24,9 @@ def test_a_well_formed_one_is_read():
 
 
 def test_only_the_job_is_needed():
-    assert Datagram("run-1", 0, 0, 0) == decode(json.dumps({"v": VERSION, "job": "run-1"}).encode())
+    assert Datagram("run-1", None, 0, 0) == decode(
+        json.dumps({"v": VERSION, "job": "run-1"}).encode()
+    )
 
 
 def test_what_a_later_version_adds_is_passed_over():
@@ -41,7 +43,7 @@ def test_what_a_later_version_adds_is_passed_over():
         pytest.param(b"[]", "not a JSON object", id="a list"),
         pytest.param(b"3", "not a JSON object", id="a number"),
         pytest.param(b" " * (LARGEST + 1), f"more than the {LARGEST}", id="too large"),
-        pytest.param(body(v=2), "version 2, this agent speaks 1", id="another version"),
+        pytest.param(body(v=2), "version 2, this agent reads 1", id="another version"),
         pytest.param(body(v=LEFT_OUT), "version None", id="no version"),
         pytest.param(body(job=LEFT_OUT), "job: a non-empty text", id="no job"),
         pytest.param(body(job=""), "job: a non-empty text", id="empty job"),

@@ -9,13 +9,14 @@ from starlette.responses import JSONResponse
 from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ...services import Services
+from ...windows import queries
 from .. import shapes_incident
 from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
 
 
-class StretchQuery(Parameters):
+class RangeQuery(Parameters):
     """Which job, and from when to when."""
 
     job: str
@@ -30,14 +31,14 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
     @routes.get(
         "/root-cause",
-        summary="Explain a stretch of the past",
+        summary="Explain a time range of the past",
         response_model=shapes_incident.RootCause,
     )
-    def root_cause(principal: reader, query: Annotated[StretchQuery, Query()]) -> JSONResponse:
+    def root_cause(principal: reader, query: Annotated[RangeQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
         if query.from_ > query.to:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        known = services.stages.read(lambda line: {row.job for row in line.windows.jobs()})
+        known = services.stages.read(lambda line: queries.names(line.windows))
         if query.job not in known:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
         found = services.stages.read(lambda line: line.explain(query.job, query.from_, query.to))
@@ -54,7 +55,7 @@ def _nothing() -> dict[str, Any]:
         catalogue=catalogue.catalogue().version,
         hypotheses=(),
         unknown_score=0.0,
-        unknown_reasons=("nothing was found wrong in this stretch",),
+        unknown_reasons=("nothing was found wrong in this time range",),
         next_checks=(),
         missing=(),
         clock_skew_seconds=math.nan,  # not looked at: null in the document

@@ -12,8 +12,8 @@ from ..feed import Feed
 def router(feed: Feed, guard: Guard) -> APIRouter:
     """Return the route.
 
-    Each event has the type and data of a webhook's message. `reset` says that something was
-    missed and everything is to be loaded anew.
+    Each event has the type and data of a webhook's message. After `reset` a client loads everything
+    anew: changes are missing between its last event and the next.
     """
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]

@@ -1,4 +1,4 @@
-"""/healthz and /readyz: for whoever restarts and routes; no token."""
+"""/healthz and /readyz, for the orchestrator; no token."""
 
 from fastapi import APIRouter
 
@@ -11,11 +11,11 @@ def router(services: Services) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["health"])
 
-    @routes.get("/healthz", summary="Tell whether the process lives")
+    @routes.get("/healthz", summary="Liveness: the process runs")
     async def healthz() -> shapes.Health:
         return shapes.Health(status="ok", version=services.version)
 
-    @routes.get("/readyz", summary="Tell whether requests are served")
+    @routes.get("/readyz", summary="Readiness: requests are served")
     def readyz() -> shapes.Health:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import field_validator
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from ....vocabulary import faults
 from ....vocabulary.faults import Severity
@@ -14,6 +14,7 @@ from ...services import Services
 from ...store.incidents import Filter
 from ...store.store import Store
 from .. import shapes_incident
+from ..answers import Answers
 from ..auth import Guard, Principal
 from ..parameters import Cursor, Limit, Moment, Parameters
 from ..problems import ProblemError
@@ -52,30 +53,34 @@ def finding(store: Store) -> Find:
     return find
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
     """Return the routes. Documents are answered as they are kept, unchecked: old ones too."""
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     find = finding(services.store)
 
     @routes.get("/incidents", summary="List incidents", response_model=shapes_incident.Incidents)
-    def incidents(principal: reader, query: Annotated[IncidentsQuery, Query()]) -> JSONResponse:
+    def incidents(principal: reader, query: Annotated[IncidentsQuery, Query()]) -> Response:
         wanted = Filter(query.status, query.job, query.severity, query.fault, query.since)
-        try:
-            page = services.store.incidents(
-                wanted, limit=query.limit, cursor=query.cursor, permits=principal.permits
-            )
-        except ValueError as error:
-            raise ProblemError(400, f"cursor: {error}", parameter="cursor") from error
-        return JSONResponse({"items": page.items, "next_cursor": page.next_cursor})
+
+        def page() -> dict[str, Any]:
+            try:
+                found = services.store.incidents(
+                    wanted, limit=query.limit, cursor=query.cursor, permits=principal.permits
+                )
+            except ValueError as error:
+                raise ProblemError(400, f"cursor: {error}", parameter="cursor") from error
+            return {"items": found.items, "next_cursor": found.next_cursor}
+
+        return answers.get((wanted, query.limit, query.cursor, principal.jobs), page)
 
     @routes.get(
         "/incidents/{incident:encoded}",
         summary="Get an incident",
         response_model=shapes_incident.Incident,
     )
-    def incident(incident: str, principal: reader) -> JSONResponse:
-        return JSONResponse(find(incident, principal))
+    def incident(incident: str, principal: reader) -> Response:
+        return answers.get((incident, principal.jobs), lambda: find(incident, principal))
 
     @routes.get(
         "/incidents/{incident:encoded}/root-cause",

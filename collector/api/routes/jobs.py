@@ -1,7 +1,6 @@
 """/jobs: what is watched, its ranks, and their series."""
 
-import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
@@ -10,16 +9,19 @@ from ....vocabulary import metrics
 from ....vocabulary.incidents import shown
 from ....vocabulary.times import parse, rfc3339
 from ...services import Services
-from ...windows.summaries import JobSummary
+from ...windows import queries
+from ...windows.queries import JobSummary
 from .. import shapes
 from ..auth import Guard, Principal
-from ..goodput import Goodput
+from ..goodput import goodput
+from ..ledger import Ledger
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
+from ..watched import Watched
 
 MOST_POINTS = 200_000
 """Points of one answer: more than any plot shows, and still under 10 MB."""
-_STRETCH_SECONDS = 600.0
+_RANGE_SECONDS = 600.0
 
 
 class SeriesQuery(Parameters):
@@ -31,24 +33,16 @@ class SeriesQuery(Parameters):
     to: Moment | None = None
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
-    def watched() -> dict[str, JobSummary]:
-        return {row.job: row for row in services.stages.read(lambda line: line.windows.jobs())}
-
     def found(principal: Principal) -> dict[str, shapes.Job]:
-        costs = services.store.costs()
-        goodput = Goodput(costs)
-        active: dict[str, int] = {}
-        for cost in costs:
-            for job in cost.jobs:
-                active[job] = active.get(job, 0) + (cost.status != "resolved")
-        now = watched()
+        active = ledger.active()
+        now: dict[str, JobSummary] = {row.job: row for row in watched.jobs()}
         return {
-            job: _job(job, now.get(job), goodput, active.get(job, 0))
+            job: _job(job, now.get(job), ledger, active.get(job, 0))
             for job in sorted(now.keys() | active.keys())
             if principal.permits([job])
         }
@@ -71,7 +65,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
     def ranks(job: str, principal: reader) -> shapes.Ranks:
         known(principal, job)
-        rows = services.stages.read(lambda line: line.windows.ranks(job))
+        rows = services.stages.read(lambda line: queries.ranks(line.windows, job))
         return shapes.Ranks(
             items=[
                 shapes.Rank(
@@ -100,18 +94,13 @@ def router(services: Services, guard: Guard) -> APIRouter:
             raise ProblemError(400, f"metric: there is no metric {name!r}", parameter="metric")
         last = services.clock.now() if one.last_at is None else parse(one.last_at)
         end = query.to if query.to is not None else last
-        start = query.from_ if query.from_ is not None else end - _STRETCH_SECONDS
+        start = query.from_ if query.from_ is not None else end - _RANGE_SECONDS
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
         found = services.stages.read(
-            lambda line: line.windows.series(job, query.metric, query.rank, start, end)
+            lambda line: queries.series(line.windows, job, query.metric, query.rank, start, end)
         )
-        # In windows NaN is what nobody reported; a NaN that somebody reported is kept as Inf.
-        rows = [
-            (rank, [(at, value) for at, value in points if not math.isnan(value)])
-            for rank, points in found
-        ]
-        every = -(-sum(len(points) for _, points in rows) // MOST_POINTS) or 1
+        every = -(-sum(len(row.at) for row in found) // MOST_POINTS) or 1
         # Written by hand: models would check each of many points one by one.
         return JSONResponse(
             {
@@ -119,11 +108,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
                 "unit": metrics.catalogue()[name].unit,
                 "series": [
                     {
-                        "rank": rank,
-                        "points": [[rfc3339(at), shown(value)] for at, value in points[::every]],
+                        "rank": row.rank,
+                        "attributes": dict(row.attributes),
+                        "points": _points(row, every),
                     }
-                    for rank, points in rows
-                    if points
+                    for row in found
                 ],
                 "every": every,
             }
@@ -132,7 +121,12 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _job(name: str, row: JobSummary | None, goodput: Goodput, active: int) -> shapes.Job:
+def _points(row: queries.SeriesRow, every: int) -> list[list[Any]]:
+    pairs = zip(row.at[::every].tolist(), row.value[::every].tolist(), strict=True)
+    return [[rfc3339(at), shown(value)] for at, value in pairs]
+
+
+def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int) -> shapes.Job:
     if row is None:
         return shapes.Job(
             job=name,
@@ -159,6 +153,6 @@ def _job(name: str, row: JobSummary | None, goodput: Goodput, active: int) -> sh
         ranks=row.ranks,
         last_step=row.last_step,
         step_seconds=row.step_seconds,
-        goodput=goodput.of(row),
+        goodput=goodput(row, ledger),
         incidents=active,
     )

@@ -13,12 +13,12 @@ from ...store import mutes
 from ...store.mutes import Mute
 from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..stretches import Line, Pattern, Stretch
+from ..time_ranges import Line, Pattern, TimeRange
 
 Patterns = Annotated[list[Pattern], Field(max_length=1000)]
 
 
-class NewMaintenance(Stretch):
+class NewMaintenance(TimeRange):
     """A window to be: for incidents that touch one of the hosts and one of the jobs.
 
     Left out means any; one of both is needed, `*` stands for everything.

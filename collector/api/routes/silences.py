@@ -13,7 +13,7 @@ from ...store import mutes
 from ...store.mutes import Mute
 from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..stretches import Line, Pattern, Stretch
+from ..time_ranges import Line, Pattern, TimeRange
 
 
 class NewMatcher(BaseModel):
@@ -33,8 +33,8 @@ class NewMatcher(BaseModel):
         return name
 
 
-class NewSilence(Stretch):
-    """A silence to be. It needs a matcher: nobody silences everything by leaving one out."""
+class NewSilence(TimeRange):
+    """A new silence. A matcher is required, so that leaving it out does not silence everything."""
 
     matchers: Annotated[list[NewMatcher], Field(min_length=1, max_length=50)]
     author: Line = ""

@@ -10,8 +10,10 @@ from ...services import Services
 from ...store.costs import Costs
 from .. import shapes
 from ..auth import Guard, Principal
-from ..goodput import Goodput
+from ..goodput import goodput
+from ..ledger import Ledger
 from ..parameters import Moment, Parameters
+from ..watched import Watched
 
 
 class StatsQuery(Parameters):
@@ -20,17 +22,16 @@ class StatsQuery(Parameters):
     since: Moment | None = None
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
     """Return the route."""
     routes = APIRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     @routes.get("/stats", summary="Get times and costs")
     def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> shapes.Stats:
-        jobs = services.stages.read(lambda line: line.windows.jobs())
-        seen = [row for row in services.store.costs() if principal.permits(row.jobs)]
+        jobs = watched.jobs()
+        seen = [row for row in ledger.rows(services.clock.now()) if principal.permits(row.jobs)]
         costs = [row for row in seen if query.since is None or row.opened_at >= query.since]
-        goodput = Goodput(seen)
         return shapes.Stats(
             since=None if query.since is None else rfc3339(query.since),
             incidents={
@@ -48,7 +49,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
                 row.resolved_at - row.opened_at for row in costs if row.resolved_at is not None
             ),
             goodput=[
-                shapes.JobGoodput(job=row.job, ratio=goodput.of(row))
+                shapes.JobGoodput(job=row.job, ratio=goodput(row, ledger))
                 for row in jobs
                 if principal.permits([row.job])
             ],

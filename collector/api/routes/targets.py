@@ -5,12 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from ...services import Services
+from ...windows import queries
 from .. import shapes
 from ..auth import Guard, Principal
+from ..watched import Watched
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the route. A list without an envelope: Prometheus says what it looks like."""
+def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:
+    """Return the route. A list without an envelope: http_sd prescribes its form."""
     routes = APIRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     port = services.settings.api.agent_port
@@ -18,11 +20,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/targets", summary="List agents for Prometheus")
     def targets(principal: reader) -> list[shapes.Target]:
         if principal.limited:
-            jobs = services.stages.read(lambda line: line.windows.jobs())
-            mine = [row.hosts for row in jobs if principal.permits([row.job])]
+            mine = [row.hosts for row in watched.jobs() if principal.permits([row.job])]
             hosts = sorted({host for hosts in mine for host in hosts})
         else:
-            hosts = services.stages.read(lambda line: line.windows.hosts())
+            hosts = services.stages.read(lambda line: queries.hosts(line.windows))
         return [
             shapes.Target(targets=[_address(host, port)], labels={"host_name": host})
             for host in hosts

@@ -1,4 +1,4 @@
-"""/topology: what a job runs on."""
+"""/topology: the placement of a job."""
 
 from typing import Annotated
 
@@ -6,10 +6,12 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ...services import Services
+from ...windows import queries
 from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Parameters
 from ..problems import ProblemError
+from ..topology_graph import drawn
 
 
 class TopologyQuery(Parameters):
@@ -23,12 +25,12 @@ def router(services: Services, guard: Guard) -> APIRouter:
     routes = APIRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
-    @routes.get("/topology", summary="Get what a job runs on", response_model=shapes.Topology)
+    @routes.get("/topology", summary="Get the topology of a job", response_model=shapes.Topology)
     def topology(principal: reader, query: Annotated[TopologyQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
-        known = services.stages.read(lambda line: {row.job for row in line.windows.jobs()})
-        if query.job not in known:
+        found = services.stages.read(lambda line: queries.topology(line.windows, query.job))
+        if found is None:
             raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        return JSONResponse(services.stages.read(lambda line: line.windows.topology(query.job)))
+        return JSONResponse(drawn(found))
 
     return routes

@@ -20,7 +20,7 @@ from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Limit, Moment, Parameters
 from ..problems import ProblemError
-from ..stretches import Pattern
+from ..time_ranges import Pattern
 
 
 class NewWebhook(BaseModel):
@@ -53,7 +53,7 @@ class NewWebhook(BaseModel):
 
     @field_validator("format")
     @classmethod
-    def _spoken(cls, name: str) -> str:
+    def _available(cls, name: str) -> str:
         if why := notify.refusal(name):
             raise ValueError(why)
         return name

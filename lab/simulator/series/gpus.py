@@ -16,10 +16,9 @@ from .resources import of_job, of_node
 
 Array = NDArray[np.float64]
 Reading = tuple[str, Array, dict[str, Scalar]]
-NOMINAL, IDLE, STEP = 1_980e6, 345e6, 15e6
-"""Clocks of a large training device in Hz; they move in steps."""
+IDLE, STEP = 345e6, 15e6
+"""Clock of an idle device in Hz; clocks move in steps."""
 LIMIT = 80 * 2.0**30
-POWER = 700.0
 
 
 class Devices:
@@ -53,13 +52,14 @@ class Devices:
         clock = np.array([state.clock[slot] for state in states])
         heat = np.array([state.heat[slot] for state in states])
         thermal = np.array([state.thermal[slot] for state in states])
+        nominal, limit = self._cluster.model(host)
         idle = kernel < 0.02
-        frequency = np.where(idle, IDLE, NOMINAL * clock * (1 - np.abs(noise(len(at))) * 0.006))
+        frequency = np.where(idle, IDLE, nominal * clock * (1 - np.abs(noise(len(at))) * 0.006))
         # Power goes with the arithmetic and about the square of the clock; a spinning collective
         # kernel keeps a device "utilised" at a fraction of it.
-        power = 75 + 90 * kernel + (POWER - 165) * math * clock**2 * (1 + 0.02 * noise(len(at)))
-        capped = (power > 0.93 * POWER) & (random.random(len(at)) < 0.5)
-        temperature = 31 + 38 * power / POWER + heat + 0.5 * noise(len(at)) + slot % 5
+        power = 75 + 90 * kernel + (limit - 165) * math * clock**2 * (1 + 0.02 * noise(len(at)))
+        capped = (power > 0.93 * limit) & (random.random(len(at)) < 0.5)
+        temperature = 31 + 38 * power / limit + heat + 0.5 * noise(len(at)) + slot % 5
         held = np.where(there, 61 * 2.0**30, 0.6 * 2.0**30)
         readings: list[Reading] = [
             ("hw.gpu.utilization", np.minimum(kernel * 1.02, 1).round(2), {}),
@@ -67,8 +67,8 @@ class Devices:
             ("hw.gpu.tensor.activity", np.clip(0.45 * math * clock, 0, 1), {}),
             ("hw.gpu.memory.usage", held, {}),
             ("hw.gpu.memory.limit", np.full(len(at), LIMIT), {}),
-            ("hw.power", np.minimum(power, POWER).round(1), {}),
-            ("hw.power.limit", np.full(len(at), POWER), {}),
+            ("hw.power", np.minimum(power, limit).round(1), {}),
+            ("hw.power.limit", np.full(len(at), limit), {}),
             ("hw.temperature", np.round(temperature), {"hw.sensor": "gpu"}),
             ("hw.frequency", np.round(frequency / STEP) * STEP, {"domain": "sm"}),
             ("hw.gpu.throttle", thermal.astype(float), {"reason": "thermal_hw"}),

@@ -44,6 +44,10 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
             np.array([row.bad_reduced for row in values])[:, None], shape
         ),
     }
+    if job.loss_scale:
+        everywhere["training.loss_scale", ()] = np.broadcast_to(
+            np.array([row.loss_scale for row in values])[:, None], shape
+        )
     held = 18e9 * (1 + 0.002 * random.standard_normal(shape))
     everywhere["training.memory.allocated", ()] = np.round(held)
     everywhere["training.memory.reserved", ()] = np.full(shape, 24 * 2.0**30)

@@ -1,11 +1,13 @@
-"""Which places become candidates: what evidence touches, as the types a fault may point at."""
+"""Which topology become candidates: what evidence touches, as the types a fault may point at."""
 
 import pytest
 
+from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import parse
-from rankscope.alerts.causes.engine import explain
 from rankscope.vocabulary import entities
+from rankscope.vocabulary import findings as kinds
 
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 WEIGHTS = """
 version = "test"
 [weights]
@@ -18,6 +20,10 @@ early = 0.3
 late = -0.7
 late_seconds = 20.0
 """
+
+
+def explain(findings, topology, **more):
+    return engine.explain(findings, topology, observed=EVERYTHING, **more)
 
 
 def knowing(fault, *predicts, covers=()):
@@ -42,65 +48,71 @@ checks = []
 
 
 @pytest.fixture
-def candidates(places, found):
+def candidates(topology, found):
     """Return a function that reports the candidates of a fault that one finding touches."""
 
-    def tell(fault, kind, entity, at="self", layout=places):
+    def tell(fault, kind, entity, at="self"):
         knowledge = knowing(fault, (kind, at, False))
-        findings = [found("job.slow", layout.job), found(kind, entity)]
-        cause = explain(findings, layout, knowledge=knowledge)
+        findings = [found("job.slow", topology.job_entity), found(kind, entity)]
+        cause = explain(findings, topology, knowledge=knowledge)
         return [(row.entity.type, row.entity.id) for row in cause.hypotheses if row.fault == fault]
 
     return tell
 
 
-def test_a_rank_leads_to_its_host_and_its_device(candidates, places):
-    rank = places.rank_entity(2)
+def test_a_rank_leads_to_its_host_and_its_device(candidates, topology):
+    rank = topology.rank_entity(2)
     assert [("host", "host-b")] == candidates("host.lost", "rank.waits_least", rank, "ranks")
     assert [("gpu", "GPU-2")] == candidates("gpu.slow", "rank.waits_least", rank, "ranks")
     assert [("rank", "2")] == candidates("software.crash", "rank.waits_least", rank)
     assert [("job", "run-1")] == candidates("numerics.plateau", "rank.waits_least", rank, "job")
 
 
-def test_a_device_and_a_process_lead_to_their_ranks(candidates, places):
-    device, process = places.devices[2], entities.process("host-b", 1002, (2,))
+def test_a_device_and_a_process_lead_to_their_ranks(candidates, topology):
+    device, process = topology.gpu_entity(2), entities.process("host-b", 1002, (2,))
     assert [("rank", "2")] == candidates("software.crash", "gpu.throttled", device, "ranks")
     assert [("gpu", "GPU-2")] == candidates("gpu.slow", "gpu.throttled", process, "ranks")
 
 
-def test_a_host_does_not_lead_to_one_of_its_devices(candidates, places):
-    assert [] == candidates("gpu.slow", "host.cpu_busy", places.hosts["host-b"])
+def test_a_host_does_not_lead_to_one_of_its_devices(candidates, topology):
+    assert [] == candidates("gpu.slow", "host.cpu_busy", topology.host_entity("host-b"))
 
 
-def test_a_host_that_runs_none_of_the_jobs_ranks_still_is_itself(candidates, places):
+def test_a_host_that_runs_none_of_the_jobs_ranks_still_is_itself(candidates, topology):
     stranger = entities.host("elsewhere")
     assert [("host", "elsewhere")] == candidates("host.lost", "host.cpu_busy", stranger)
 
 
-def test_a_cause_without_one_of_its_essential_findings_is_no_candidate(places, found):
+def test_a_cause_without_one_of_its_essential_findings_is_no_candidate(topology, found):
     knowledge = knowing(
         "gpu.slow", ("rank.slow_compute", "ranks", True), ("gpu.throttled", "self", True)
     )
-    slow = [found("job.slow", places.job), found("rank.slow_compute", places.rank_entity(2))]
-    assert ["unknown"] == [h.fault for h in explain(slow, places, knowledge=knowledge).hypotheses]
-    both = [*slow, found("gpu.throttled", places.devices[2])]
-    assert "gpu.slow" in {h.fault for h in explain(both, places, knowledge=knowledge).hypotheses}
+    slow = [
+        found("job.slow", topology.job_entity),
+        found("rank.slow_compute", topology.rank_entity(2)),
+    ]
+    assert ["unknown"] == [h.fault for h in explain(slow, topology, knowledge=knowledge).hypotheses]
+    both = [*slow, found("gpu.throttled", topology.gpu_entity(2))]
+    assert "gpu.slow" in {h.fault for h in explain(both, topology, knowledge=knowledge).hypotheses}
 
 
-def test_a_candidate_that_nothing_supports_has_no_time_to_speak_for_it(places, found):
+def test_a_candidate_that_nothing_supports_has_no_time_to_speak_for_it(topology, found):
     """The finding touches the host, but the prediction asks for it on the host itself."""
     knowledge = knowing("host.lost", ("rank.waits_least", "self", False))
-    findings = [found("job.slow", places.job), found("rank.waits_least", places.rank_entity(2))]
-    cause = explain(findings, places, knowledge=knowledge)
+    findings = [
+        found("job.slow", topology.job_entity),
+        found("rank.waits_least", topology.rank_entity(2)),
+    ]
+    cause = explain(findings, topology, knowledge=knowledge)
     host = next(h for h in cause.hypotheses if h.fault == "host.lost")
     assert ["prior"] == [term.family for term in host.evidence]
 
 
-def test_a_place_with_half_of_the_affected_ranks_is_worse_than_the_one_with_all(places, found):
+def test_a_place_with_half_of_the_affected_ranks_is_worse_than_the_one_with_all(topology, found):
     knowledge = knowing(
         "host.lost", ("rank.slow_compute", "ranks", False), covers=("rank.slow_compute",)
     )
-    slow = [found("rank.slow_compute", places.rank_entity(rank)) for rank in (1, 2, 3)]
-    cause = explain([found("job.slow", places.job), *slow], places, knowledge=knowledge)
+    slow = [found("rank.slow_compute", topology.rank_entity(rank)) for rank in (1, 2, 3)]
+    cause = explain([found("job.slow", topology.job_entity), *slow], topology, knowledge=knowledge)
     hosts = {h.entity.id: h.score for h in cause.hypotheses if h.fault == "host.lost"}
     assert hosts["host-b"] > hosts["host-a"]

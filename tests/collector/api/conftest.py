@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
+from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
@@ -113,8 +114,8 @@ def new_services(
 def new_client(new_services) -> Callable[..., Client]:
     """Return a function that gives a client of an application with these settings."""
 
-    def make(**settings: Any) -> Client:
-        return Client(create_app(new_services(**settings)))
+    def make(*, sleep: Sleep = asyncio.sleep, **settings: Any) -> Client:
+        return Client(create_app(new_services(**settings), sleep=sleep))
 
     return make
 

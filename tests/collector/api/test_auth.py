@@ -126,3 +126,18 @@ def test_pages_of_other_sites_get_nothing_out_of_an_open_collector(new_client, h
 def test_with_tokens_any_name_will_do(client, bearer):
     headers = {"host": "rankscope.example", "sec-fetch-site": "cross-site", **bearer("read")}
     assert client.get("/api/v1/jobs", headers=headers).status_code == 200
+
+
+def test_the_session_says_what_a_token_may_do(client, bearer):
+    assert 401 == client.get("/api/v1/session").status_code
+    assert {"role": "read", "name": "read-bot", "jobs": [], "token_required": True} == client.get(
+        "/api/v1/session", headers=bearer("read")
+    ).json()
+    limited = client.get("/api/v1/session", headers=bearer("run-1")).json()
+    assert ("admin", ["run-*"]) == (limited["role"], limited["jobs"])
+
+
+def test_without_tokens_everybody_on_this_machine_is_admin(new_client):
+    assert {"role": "admin", "name": "", "jobs": [], "token_required": False} == (
+        new_client().get("/api/v1/session").json()
+    )

@@ -96,7 +96,7 @@ def test_silence_is_filled_with_heartbeats():
         stream = Feed().follow(None, permits=_everybody, heartbeat_seconds=0.01)
         texts = await _take(stream, 3)
         await stream.aclose()
-        assert texts[1:] == [": still here\n\n"] * 2
+        assert texts[1:] == [": keep-alive\n\n"] * 2
 
     asyncio.run(run())
 

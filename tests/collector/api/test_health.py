@@ -3,6 +3,8 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from rankscope.collector.api.routes import metrics
+from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.store.errors import UnusableError
 
 
@@ -77,10 +79,57 @@ def test_a_job_id_of_any_letters_makes_valid_metrics(client, opened):
     assert names
 
 
-def test_ranks_that_stand_out_are_bounded_and_told_once(client, new_services, monkeypatch):
-    from rankscope.collector.api.routes import metrics  # noqa: PLC0415
-    from rankscope.collector.pipeline import Pipeline  # noqa: PLC0415
+def test_a_scrape_does_not_read_every_incident_again(client, opened, store, monkeypatch):
+    """With a year of incidents in the store a scrape costs what changed since the last one."""
+    first = opened(identity="a", lost=50.0)
+    _samples(client)
 
+    def fail():
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(store, "costs", fail)
+    opened(identity="b", lost=30.0, fault="gpu.slow")
+    client.post(f"/api/v1/incidents/{first}/ack")
+    samples = _samples(client)
+    assert samples["rankscope_gpu_seconds_lost_total", "host.cpu_contention", "run-1"] == 50
+    assert samples["rankscope_gpu_seconds_lost_total", "gpu.slow", "run-1"] == 30
+    statuses = [key for key in samples if key[0] == "rankscope_incidents"]
+    assert [1, 1] == [sum(word in key for key in statuses) for word in ("acknowledged", "open")]
+
+
+def test_a_first_cause_that_changes_moves_its_costs(client, opened, clock):
+    opened(identity="a", lost=50.0)
+    _samples(client)
+    opened("updated", identity="a", lost=60.0, fault="gpu.slow", updated_at=clock.at + 9)
+    lost = {key: value for key, value in _samples(client).items() if "seconds_lost" in key[0]}
+    assert lost == {("rankscope_gpu_seconds_lost_total", "gpu.slow", "run-1"): 60}
+
+
+def test_resolved_incidents_leave_the_store_and_the_statistics_when_their_time_is_over(
+    client, store, opened, clock
+):
+    old = opened("resolved", identity="a", status="resolved")
+    active = opened(identity="b")
+    assert sum(client.get("/api/v1/stats").json()["incidents"].values()) == 2
+    clock.at += 366 * 86400
+    assert store.trim_incidents(before=clock.at - 365 * 86400) == 1
+    assert client.get("/api/v1/stats").json()["incidents"] == {
+        "open": 1, "acknowledged": 0, "resolved": 0,
+    }  # fmt: skip
+    assert client.get(f"/api/v1/incidents/{old}").status_code == 404
+    assert client.get(f"/api/v1/incidents/{active}").status_code == 200
+
+
+def test_scores_of_a_job_that_no_longer_reports_are_gone(client, send_steps, clock, monkeypatch):
+    monkeypatch.setattr(Pipeline, "scores", lambda _self: [("run-1", "stragglers", 1, 4.0)])
+    send_steps(client)
+    assert [4.0] == [v for k, v in _samples(client).items() if "detector_score" in k[0]]
+    clock.at += 301
+    assert [] == [v for k, v in _samples(client).items() if "detector_score" in k[0]]
+
+
+def test_ranks_that_stand_out_are_bounded_and_listed_once(client, send_steps, monkeypatch):
+    send_steps(client)
     rows = [("run-1", "stragglers", rank % 5, float(rank)) for rank in range(10)]
     monkeypatch.setattr(Pipeline, "scores", lambda _self: rows)
     monkeypatch.setattr(metrics, "MOST_SERIES", 3)

@@ -145,3 +145,40 @@ def test_statistics_are_means_of_what_happened_and_null_before(client, opened, c
     ]
     later = client.get("/api/v1/stats?since=2024-01-01T00:00:00Z").json()
     assert (later["mttd_seconds"], later["gpu_hours_lost"]) == (None, 0.0)
+
+
+@pytest.fixture
+def reads(store, monkeypatch):
+    """Return a list with an entry for each time that documents are read from the store."""
+    seen = []
+    for name in ("incident", "incidents"):
+        really = getattr(store, name)
+
+        def read(*given, _really=really, _name=name, **more):
+            seen.append(_name)
+            return _really(*given, **more)
+
+        monkeypatch.setattr(store, name, read)
+    return seen
+
+
+def test_documents_are_made_again_only_after_an_incident_changed(client, opened, reads, clock):
+    first = opened(identity="a")
+    pages = ("/api/v1/incidents", f"/api/v1/incidents/{first}")
+    before = [client.get(page).json() for page in pages]
+    assert ["incidents", "incident"] == reads
+    assert before == [client.get(page).json() for page in pages]
+    assert ["incidents", "incident"] == reads
+    opened("updated", identity="a", lost=500.0, updated_at=clock.at + 9)
+    after = [client.get(page).json() for page in pages]
+    assert 500.0 == after[1]["impact"]["gpu_seconds_lost"]
+    assert [after[1]] == after[0]["items"]
+
+
+def test_an_answer_to_one_token_is_not_given_to_another(new_client, protected, bearer, opened):
+    client = new_client(**protected)
+    hidden = opened(identity="b", jobs=("prod-1",))
+    assert 1 == len(client.get("/api/v1/incidents", headers=bearer("read")).json()["items"])
+    assert [] == client.get("/api/v1/incidents", headers=bearer("run-1")).json()["items"]
+    assert 200 == client.get(f"/api/v1/incidents/{hidden}", headers=bearer("read")).status_code
+    assert 404 == client.get(f"/api/v1/incidents/{hidden}", headers=bearer("run-1")).status_code

@@ -1,10 +1,12 @@
-"""Jobs, ranks, series and topology, from telemetry that came in by the front door."""
+"""Jobs, ranks, series and topology, from telemetry that was sent over HTTP."""
 
 import json
 import math
 from urllib.parse import quote
 
 import pytest
+
+from rankscope.collector.windows import queries
 
 ODD = ["team/a b", "50%", "a%2Fb", "\u00fc\U0001f525", "a?b#c", "..", "+", "'\"\\"]
 
@@ -100,7 +102,31 @@ def test_numbers_that_json_does_not_have_come_as_words(client, send_steps):
         raise AssertionError(f"{word} is no JSON")
 
     (series,) = json.loads(text, parse_constant=refuse)["series"]
-    assert [value for _, value in series["points"]] == ["Inf", "Inf", 0.5]
+    assert [value for _, value in series["points"]] == ["NaN", "Inf", 0.5]
+
+
+def test_each_series_names_what_tells_it_apart(client, send_steps):
+    send_steps(client)
+    answer = client.get("/api/v1/jobs/run-1/series?metric=training.step.duration").json()
+    assert [{}, {}] == [row["attributes"] for row in answer["series"]]
+
+
+def test_a_job_is_summed_up_again_only_after_it_reported(client, send_steps, monkeypatch):
+    send_steps(client)
+    summed = []
+    really = queries.summary
+
+    def summary(attempt):
+        summed.append(attempt.job)
+        return really(attempt)
+
+    monkeypatch.setattr(queries, "summary", summary)
+    first = client.get("/api/v1/jobs").json()
+    assert first == client.get("/api/v1/jobs").json()
+    assert [] == summed
+    send_steps(client, "run-2")
+    client.get("/api/v1/jobs")
+    assert {"run-2"} == set(summed)
 
 
 def test_a_long_answer_is_thinned_and_says_so(client, send_steps, monkeypatch):
@@ -139,4 +165,4 @@ def test_a_quiet_stretch_is_explained_by_nothing(client, send_steps):
     answer = client.get("/api/v1/root-cause?job=run-1&from=1&to=1700000000")
     assert answer.status_code == 200
     assert answer.json()["hypotheses"] == []
-    assert answer.json()["unknown"]["reasons"] == ["nothing was found wrong in this stretch"]
+    assert answer.json()["unknown"]["reasons"] == ["nothing was found wrong in this time range"]

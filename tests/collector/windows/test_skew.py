@@ -14,7 +14,7 @@ def hear(clock, *offsets, start=1000.0, every=5.0):
     """Let a host speak every few seconds with its event times so far from now."""
     for number, offset in enumerate(offsets):
         now = start + every * number
-        valid = clock.hear(now + offset, now)
+        valid = clock.update(now + offset, now)
     assert valid == clock.offset
     return valid
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankscope.collector.windows import columns as columns_of
 from rankscope.collector.windows import steps as grid_of
-from rankscope.collector.windows.steps import STEP_INDEX_TIMEOUT_SECONDS, StepGrid
+from rankscope.collector.windows.steps import REPORTED_NAN, STEP_INDEX_TIMEOUT_SECONDS, StepGrid
 
 START = 1_000.0
 LOSS = "training.loss|local"
@@ -21,7 +22,8 @@ class Told:
 
     def batch(self, *points, now=None):
         planes = np.array([self.grid.plane(name) for name, *_ in points])
-        rows = np.array([self.grid.row(rank) for _, rank, *_ in points])
+        rows = np.array([rank for _, rank, *_ in points])
+        self.grid.add(int(rows.max()) + 1)
         at = np.array([START + second for *_, second, _ in points], float)
         value = np.array([value for *_, value in points], float)
         self.grid.append(planes, rows, at, value, at.max() if now is None else START + now)
@@ -34,7 +36,9 @@ class Told:
 
     def matrix(self, name=LOSS):
         view = self.grid.view()
-        return view.index.tolist(), view.plane(name).tolist()
+        # Values are float32: as short as they were written.
+        values = [[float(str(np.float32(one))) for one in row] for row in view.plane(name)]
+        return view.index.tolist(), values
 
 
 @pytest.fixture
@@ -67,10 +71,11 @@ def test_the_step_index_itself_is_no_plane(valid):
     assert [LOSS] == list(valid.grid.view().planes)
 
 
-def test_a_nan_that_was_told_is_kept_apart_from_one_that_was_not(valid):
+def test_a_reported_nan_a_reported_infinity_and_nothing_reported_are_three_things(valid):
     valid.step(0, 0, at=1, loss=np.nan)
-    valid.step(0, 1, at=2)
-    np.testing.assert_array_equal([[np.inf, np.nan]], valid.matrix()[1])
+    valid.step(0, 1, at=2, loss=np.inf)
+    valid.step(0, 2, at=3)
+    np.testing.assert_array_equal([[REPORTED_NAN, np.inf, np.nan]], valid.matrix()[1])
 
 
 def test_a_point_that_comes_before_its_step_waits_for_it(valid):
@@ -117,7 +122,7 @@ def test_steps_that_come_late_open_their_columns(valid):
 
 
 def test_steps_that_were_forgotten_are_not_opened_again_by_late_ones(valid, monkeypatch):
-    monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
+    monkeypatch.setattr(columns_of, "MOST_COLUMNS", 300)
     for index in range(0, 800, 2):
         valid.step(0, index, at=index)
     valid.step(1, 201, at=201)
@@ -191,15 +196,21 @@ def test_planes_may_join_later(valid):
 
 
 def test_the_source_that_the_contract_names_first_wins_whichever_is_heard_first(valid):
-    plane, row = valid.grid.plane(LOSS), valid.grid.row(0)
-    assert (True, -1) == valid.grid.claim(plane, row, 1, 10)
-    assert (True, 10) == valid.grid.claim(plane, row, 0, 11), "series 10 must stop"
-    assert (False, -1) == valid.grid.claim(plane, row, 1, 12)
-    assert (True, -1) == valid.grid.claim(plane, row, 0, 13), "equals write both"
-    assert (True, -1) == valid.grid.claim(plane, valid.grid.row(1), 5, 14)
-    for rank in range(2, 12):
-        valid.grid.row(rank)
-    assert (True, 14) == valid.grid.claim(plane, 1, 2, 15), "also after the table grew"
+    plane = valid.grid.plane(LOSS)
+    valid.grid.add(2)
+
+    def claim(row, source, series):
+        rows, sources = np.array([row]), np.array([source], np.int8)
+        may, worse = valid.grid.claim(plane, rows, sources, np.array([series], np.int32))
+        return bool(may[0]), worse.tolist()
+
+    assert (True, []) == claim(0, 1, 10)
+    assert (True, [10]) == claim(0, 0, 11), "series 10 must stop"
+    assert (False, []) == claim(0, 1, 12)
+    assert (True, []) == claim(0, 0, 13), "equals write both"
+    assert (True, []) == claim(1, 5, 14)
+    valid.grid.add(12)
+    assert (True, [14]) == claim(1, 2, 15), "also after the table grew"
 
 
 def test_where_nobody_tells_steps_the_times_of_each_rank_are_counted(valid):
@@ -253,7 +264,7 @@ def test_an_empty_batch_is_none(valid):
 
 
 def test_the_oldest_steps_are_forgotten_when_the_grid_is_full(valid, monkeypatch):
-    monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
+    monkeypatch.setattr(columns_of, "MOST_COLUMNS", 300)
     for index in range(1_000):
         valid.step(0, index, at=index, loss=index)
     index, loss = valid.matrix()
@@ -265,15 +276,14 @@ def test_the_oldest_steps_are_forgotten_when_the_grid_is_full(valid, monkeypatch
 
 
 def test_a_batch_longer_than_the_grid_leaves_its_newest_steps(valid, monkeypatch):
-    monkeypatch.setattr(grid_of, "MOST_COLUMNS", 300)
+    monkeypatch.setattr(columns_of, "MOST_COLUMNS", 300)
     valid.batch(*((STEP, 0, index, index) for index in range(1_000)))
     assert list(range(700, 1_000)) == valid.grid.view().index.tolist()
 
 
 def test_more_ranks_mean_fewer_columns_within_the_same_memory(valid, monkeypatch):
-    monkeypatch.setattr(grid_of, "CELLS", 4 * 300)
-    for rank in range(4):
-        valid.grid.row(rank)
+    monkeypatch.setattr(columns_of, "CELLS", 4 * 300)
+    valid.grid.add(4)
     for index in range(400):
         valid.step(0, index, at=index)
     assert 300 == valid.grid.used
@@ -294,8 +304,7 @@ RANKS, STEPS = 3, 6
 @settings(max_examples=80, deadline=None)
 def test_the_order_of_batches_does_not_change_the_grid(order):
     valid = Told()
-    for rank in range(RANKS):
-        valid.grid.row(rank)
+    valid.grid.add(RANKS)
     for rank, step in order:
         valid.step(rank, step, at=step + rank / 10, loss=10 * rank + step, now=STEPS)
     index, loss = valid.matrix()
@@ -312,7 +321,7 @@ def test_the_order_of_batches_does_not_change_the_grid(order):
 @settings(max_examples=60, deadline=None)
 def test_values_may_travel_apart_from_their_steps(order, split):
     valid = Told()
-    valid.grid.row(0), valid.grid.row(1)
+    valid.grid.add(2)
     later = []
     for (rank, step), apart in zip(order, split, strict=True):
         valid.step(rank, step, at=step, loss=None if apart else 10 * rank + step, now=5)

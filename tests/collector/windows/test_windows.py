@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.collector.windows import queries
 from rankscope.collector.windows.windows import FORGET_SECONDS, FUTURE_SECONDS
 from rankscope.formats.otlp.columns import FULL, Columns, MetricsBatch
 
@@ -137,7 +138,7 @@ def test_two_jobs_on_one_node_keep_their_own(valid):
     for job, loss in (("run-1", 1.0), ("run-2", 2.0)):
         window = valid.window(job)
         assert loss == window.steps.plane(LOSS)[0, 0] == window.of_ranks(AGE).value[0, 0]
-    assert ["run-1", "run-2"] == [summary.job for summary in valid.windows.jobs()]
+    assert ["run-1", "run-2"] == [summary.job for summary in queries.jobs(valid.windows)]
 
 
 @pytest.mark.parametrize("job", ["a/b c", "日本語", "x; rm -rf /", "../../etc", "a\0b", " "])
@@ -145,7 +146,7 @@ def test_a_job_id_with_odd_characters_is_a_job_id(valid, job):
     valid.info(0, job=job)
     valid.step(0, 1, 1.0, job=job)
     assert job == valid.window(job).job
-    assert [0] == [summary.rank for summary in valid.windows.ranks(job)]
+    assert [0] == [summary.rank for summary in queries.ranks(valid.windows, job)]
 
 
 def test_ranks_may_move_to_other_hosts_with_a_new_attempt(two_by_two):
@@ -240,7 +241,7 @@ def test_metrics_that_nobody_knows_are_counted_and_passed_over(two_by_two):
 def test_points_that_the_series_table_had_no_room_for_are_passed_over(valid):
     columns = Columns(np.array([FULL], np.int32), np.array([1.0]), np.array([1.0]))
     valid.windows.metrics(MetricsBatch(columns, 0, ""), 1.0)
-    assert [] == valid.windows.jobs()
+    assert [] == queries.jobs(valid.windows)
 
 
 @pytest.mark.parametrize("at", [-1.7e9 - 5, 1e15, FUTURE_SECONDS + 10])
@@ -383,13 +384,13 @@ def test_attempts_beyond_the_newest_three_are_forgotten(valid, after):
 
 
 def test_a_job_that_was_silent_for_half_a_day_is_forgotten(two_by_two, after):
-    rows = two_by_two.windows.rings.rows
+    live = two_by_two.windows.table.live
     two_by_two.windows.forget(after(FORGET_SECONDS - 10))
-    assert 1 == len(two_by_two.windows.jobs())
+    assert 1 == len(queries.jobs(two_by_two.windows))
     two_by_two.windows.forget(after(FORGET_SECONDS + 10))
-    assert [] == two_by_two.windows.jobs()
+    assert [] == queries.jobs(two_by_two.windows)
     two_by_two.info(0, FORGET_SECONDS + 20, job="run-2")
-    assert rows == two_by_two.windows.rings.rows, "its rows are used again"
+    assert (1, live) == (two_by_two.windows.table.live, two_by_two.windows.expired)
 
 
 def test_a_forgotten_job_that_speaks_again_is_known_again(two_by_two, after):

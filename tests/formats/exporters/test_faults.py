@@ -6,7 +6,7 @@ from rankscope.formats import exporters
 
 
 @pytest.fixture
-def told():
+def reader():
     """Read page after page of a vendor; give the (code, count) of each event."""
 
     def start(vendor, state=None):
@@ -40,8 +40,8 @@ COUNT = 'DCGM_EXP_XID_ERRORS_TOTAL{gpu="0",UUID="GPU-1",xid="%s"} %d'
 WINDOW = 'DCGM_EXP_XID_ERRORS_COUNT{gpu="0",UUID="GPU-1",xid="%s",window_size_in_ms="300000"} %d'
 
 
-def test_an_xid_is_told_when_the_gauge_turns_to_it_and_not_again_while_it_stays(told):
-    page, _ = told("nvidia")
+def test_an_xid_is_reported_when_the_gauge_turns_to_it_and_not_again_while_it_stays(reader):
+    page, _ = reader("nvidia")
     assert page(XID % 0) == []
     assert page(XID % 79) == [("79", 1)]
     assert page(XID % 79) == []
@@ -49,15 +49,15 @@ def test_an_xid_is_told_when_the_gauge_turns_to_it_and_not_again_while_it_stays(
     assert page(XID % 79) == [("79", 1)]
 
 
-def test_what_stood_there_when_we_came_is_no_news(told):
-    page, _ = told("nvidia")
+def test_what_the_first_page_holds_is_no_event(reader):
+    page, _ = reader("nvidia")
     assert page(XID % 13, COUNT % ("13", 5)) == []
     assert page(XID % 13, COUNT % ("13", 5)) == []
     assert page(XID % 13, COUNT % ("13", 7)) == [("13", 2)]
 
 
-def test_a_counter_tells_every_repeat(told):
-    page, _ = told("nvidia")
+def test_a_counter_reports_every_repeat(reader):
+    page, _ = reader("nvidia")
     assert page(TEMP) == []
     assert page(COUNT % ("94", 2)) == [("94", 2)]
     assert page(COUNT % ("94", 3)) == [("94", 1)]
@@ -65,41 +65,41 @@ def test_a_counter_tells_every_repeat(told):
     assert page(COUNT % ("94", 1)) == [("94", 1)]
 
 
-def test_an_exporter_that_was_started_anew_is_heard_again(told):
-    page, _ = told("nvidia")
+def test_an_exporter_that_was_restarted_is_reported_again(reader):
+    page, _ = reader("nvidia")
     assert page(TEMP, COUNT % ("94", 5)) == []
     assert page(TEMP) == []  # started anew: it shows codes only once they come up
     assert page(TEMP, COUNT % ("94", 2)) == [("94", 2)]
 
 
-def test_a_window_that_slides_on_tells_nothing(told):
-    page, _ = told("nvidia")
+def test_a_window_that_slides_on_reports_nothing(reader):
+    page, _ = reader("nvidia")
     assert page(TEMP) == []
     assert page(TEMP, WINDOW % ("94", 3)) == [("94", 3)]
     assert page(TEMP, WINDOW % ("94", 1)) == []
 
 
-def test_one_fault_told_by_gauge_window_and_counter_is_one(told):
-    page, _ = told("nvidia")
+def test_one_fault_reported_by_gauge_window_and_counter_is_one(reader):
+    page, _ = reader("nvidia")
     assert page(XID % 13, WINDOW % ("13", 1), COUNT % ("13", 2)) == []
     assert page(XID % 79, WINDOW % ("79", 1), COUNT % ("79", 1)) == [("79", 1)]
     assert page(XID % 79, WINDOW % ("79", 1), COUNT % ("79", 1)) == []
 
 
-def test_dcgms_own_verdict_is_a_fault_by_its_code(told):
+def test_dcgms_own_health_check_is_a_fault_by_its_code(reader):
     health = (
         'DCGM_EXP_GPU_HEALTH_STATUS{gpu="0",UUID="G",health_watch="PCIE",health_error_code="%s"} %d'
     )
-    page, _ = told("nvidia")
+    page, _ = reader("nvidia")
     assert page(health % ("", 0)) == []
     found = page(health % ("DCGM_FR_PCI_REPLAY_RATE", 10))
     assert found == [("dcgm.DCGM_FR_PCI_REPLAY_RATE", 1)]
 
 
-def test_codes_of_what_is_wrong_now_are_told_at_once_and_again_after_they_were_gone(told):
+def test_codes_of_what_is_wrong_now_are_reported_at_once_and_again_after_they_were_gone(reader):
     first = 'npu_chip_info_error_code{id="0",vdie_id="V"} %d'
     second = 'npu_chip_info_error_code_1{id="0",vdie_id="V"} %d'
-    page, _ = told("ascend")
+    page, _ = reader("ascend")
     both = [("ascend.80e3a201", 1), ("ascend.80e18402", 1)]
     assert page(first % 0x80E3A201, second % 0x80E18402) == both
     assert page(first % 0x80E18402, second % 0x80E3A201) == []  # they moved up
@@ -110,41 +110,41 @@ def test_codes_of_what_is_wrong_now_are_told_at_once_and_again_after_they_were_g
     assert page(first % 0x80E3A201, second % 0) == [("ascend.80e3a201", 1)]
 
 
-def test_a_code_is_not_over_while_its_device_says_nothing(told):
+def test_a_code_is_not_over_while_its_device_reports_nothing(reader):
     line = 'npu_chip_info_error_code{id="0",vdie_id="V"} 5'
-    page, _ = told("ascend")
+    page, _ = reader("ascend")
     assert page(line) == [("ascend.5", 1)]
     for _ in range(5):
         assert page("machine_npu_nums 1") == []
     assert page(line) == []
 
 
-def test_numbers_of_a_vendor_have_one_spelling(told):
-    page, _ = told("cambricon")
+def test_numbers_of_a_vendor_have_one_spelling(reader):
+    page, _ = reader("cambricon")
     assert page('mlu_health{mlu="0"} 1') == []
     assert page('mlu_last_xid_error{mlu="0"} 31') == [("cambricon.0x1f", 1)]
     assert page('mlu_xid_error_count{mlu="0",xid="0x1F"} 1') == []
-    assert told("metax")[0]('mx_driver_eid_errors{deviceId="0"} 4353') == []
+    assert reader("metax")[0]('mx_driver_eid_errors{deviceId="0"} 4353') == []
 
 
-def test_the_list_of_amds_codes_is_a_list(told):
+def test_the_list_of_amds_codes_is_a_list(reader):
     line = 'gpu_afid_errors{gpu_id="0",afid_index="%d"} %d'
-    page, _ = told("amd")
+    page, _ = reader("amd")
     assert page(line % (0, 0)) == []
     assert page(line % (0, 24), line % (1, 30)) == [("amd.24", 1), ("amd.30", 1)]
     assert page(line % (0, 24), line % (1, 30)) == []
 
 
-def test_what_was_known_outlives_the_agent(told):
-    page, watch = told("nvidia")
+def test_what_was_reported_outlives_the_agent(reader):
+    page, watch = reader("nvidia")
     page(XID % 13, COUNT % ("13", 5))
     state = json.loads(json.dumps(watch.state()))
-    page, _ = told("nvidia", state)
+    page, _ = reader("nvidia", state)
     assert page(XID % 13, COUNT % ("13", 5)) == []
-    page, _ = told("nvidia", state)
+    page, _ = reader("nvidia", state)
     assert page(XID % 79, COUNT % ("13", 6)) == [("79", 1), ("13", 1)]
 
 
 @pytest.mark.parametrize("state", [{}, {"counts": 3}, {"counts": [[1], "x"], "standing": [[]]}])
-def test_a_state_that_does_not_fit_is_left_out(told, state):
-    assert told("nvidia", state)[0](XID % 13) == []
+def test_a_state_that_does_not_fit_is_left_out(reader, state):
+    assert reader("nvidia", state)[0](XID % 13) == []

@@ -127,8 +127,8 @@ def test_a_value_becomes_the_contracts_unit(case, values):
     name, _, own = series.rstrip("}").partition("{")
     labels = ",".join(part for part in (LABELS[vendor], own) if part)
     found = values(vendor, f"{name}{{{labels}}} {written}\n")
-    told = [value for (one, _), value in found.items() if one == metric]
-    assert told == [pytest.approx(float(expected), rel=1e-9)]
+    values = [value for (one, _), value in found.items() if one == metric]
+    assert values == [pytest.approx(float(expected), rel=1e-9)]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ def read() -> Callable[..., list[Told]]:
     def feed(*lines: str, apart: float = 0.1) -> list[Told]:
         parser = Parser()
         return [
-            told
+            found
             for number, line in enumerate(lines)
             if relevant(line.encode())
-            for told in parser.feed(line, 1000.0 + number * apart)
+            for found in parser.feed(line, 1000.0 + number * apart)
         ]
 
     return feed

@@ -129,12 +129,12 @@ def test_an_sxid_is_read_with_its_switch_and_link(read, text, code, pci, fault_c
 
 def test_lines_that_only_continue_an_sxid_are_none_of_their_own(read):
     head = "nvidia-nvswitch2: SXid (PCI:0000:c4:00.0): 22013, "
-    told = read(
+    found = read(
         head + "Non-fatal, Link 53 Minion Link NA interrupt",
         head + "Severity 0 Engine instance 53 Sub-engine instance 00",
         head + "Data {0x00000001, 0x00000002}",
     )
-    assert ["sxid.22013"] == [one.code for one in told]
+    assert ["sxid.22013"] == [one.code for one in found]
 
 
 def test_fallen_off_the_bus_without_a_code_is_an_xid_79(read):
@@ -164,11 +164,11 @@ def test_a_fall_told_with_and_without_its_code_is_told_once(read, turned):
 
 
 def test_two_devices_that_fall_are_two_faults(read):
-    told = read(
+    found = read(
         "NVRM: GPU 0000:05:00.0: GPU has fallen off the bus.",
         "NVRM: GPU 0000:06:00.0: GPU has fallen off the bus.",
     )
-    assert ["0000:05:00.0", "0000:06:00.0"] == [one.pci for one in told]
+    assert ["0000:05:00.0", "0000:06:00.0"] == [one.pci for one in found]
 
 
 def test_the_drivers_line_about_a_uuid_names_the_device_of_later_faults(read):

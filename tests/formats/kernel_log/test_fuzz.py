@@ -1,5 +1,4 @@
-import time
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,16 +27,16 @@ def test_any_bytes_are_a_record_or_none_and_a_line_in_any_case(data):
 
 
 @given(st.lists(LINES, max_size=20))
-def test_no_line_upsets_the_parser_and_what_it_tells_is_bounded(lines):
+def test_no_line_upsets_the_parser_and_what_it_returns_is_bounded(lines):
     parser = Parser()
     for number, line in enumerate(lines):
-        for told in parser.feed(line, float(number)):
-            assert len(told.text) <= 300
-            if isinstance(told, DeviceFault):
-                assert told.code
-                assert told.pid is None or 0 <= told.pid < 10**9
-            if isinstance(told, OomKill):
-                assert 0 <= told.pid < 10**9
+        for found in parser.feed(line, float(number)):
+            assert len(found.text) <= 300
+            if isinstance(found, DeviceFault):
+                assert found.code
+                assert found.pid is None or 0 <= found.pid < 10**9
+            if isinstance(found, OomKill):
+                assert 0 <= found.pid < 10**9
 
 
 @given(LINES)
@@ -61,14 +60,16 @@ def test_every_xid_that_can_be_written_is_read_back(domain, bus, slot, code, pid
     )
 
 
-def test_long_hostile_lines_cost_no_more_than_a_moment():
-    parser = Parser()
-    started = time.process_time()
-    for needle in (
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "needle",
+    [
         "ilesystem", "Port module event", "AER: ", "PCIe Bus Error", "segfault at ", "NVRM: Xid (",
         "INFO: task blocked for more than", "oom-kill:constraint=", "nvme nvme0: I/O ",
-    ):  # fmt: skip
-        parser.feed(needle * 20_000, 0.0)
-        parser.feed("(" * 100_000 + needle, 0.0)
-        parser.feed(needle + "a" * 100_000, 0.0)
-    assert time.process_time() - started < 5.0
+    ],
+)  # fmt: skip
+def test_long_hostile_lines_are_read_in_time_that_grows_with_their_length(needle):
+    """A pattern that tries every pair of positions would take hours here: the test would hang."""
+    parser = Parser()
+    for line in (needle * 20_000, "(" * 100_000 + needle, needle + "a" * 100_000):
+        assert all(len(found.text) <= 300 for found in parser.feed(line, 0.0))

@@ -56,14 +56,14 @@ def test_a_group_that_is_killed_together_is_told_process_by_process(read):
 
 def test_the_same_pid_killed_much_later_is_another_kill():
     parser = Parser()
-    told = [
+    counts = [
         len(parser.feed(line, at))
         for line, at in ((CONSTRAINT, 0.0), (KILLED, 0.1), (KILLED, 3600.0))
     ]
-    assert [1, 0, 1] == told
+    assert [1, 0, 1] == counts
 
 
-def test_lines_that_only_speak_of_killing_tell_nothing(read):
+def test_lines_that_only_mention_killing_report_nothing(read):
     assert [] == read(
         "oom_reaper: reaped process 4711 (python3), now anon-rss:0kB",
         "oom-kill:constraint=CONSTRAINT_MEMCG,pid=none",

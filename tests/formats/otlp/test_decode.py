@@ -255,8 +255,8 @@ def test_json_of_another_shape_is_refused_with_the_place(body, complaint):
 def test_a_point_of_another_shape_is_refused_with_the_place(broken, complaint):
     with pytest.raises(UndecodableError) as caught:
         read(request(gauge(point(), {**point(), **broken})))
-    place = "resourceMetrics[0].scopeMetrics[0].metrics[0].gauge.dataPoints[1]."
-    assert str(caught.value).startswith(place)
+    path = "resourceMetrics[0].scopeMetrics[0].metrics[0].gauge.dataPoints[1]."
+    assert str(caught.value).startswith(path)
     assert complaint in str(caught.value)
 
 
@@ -328,5 +328,5 @@ def test_a_log_record_of_another_shape_is_refused_with_the_place():
     body = '{"resourceLogs": [{"scopeLogs": [{"logRecords": [{"eventName": 3}]}]}]}'
     with pytest.raises(UndecodableError) as caught:
         logs_json(body)
-    place = "resourceLogs[0].scopeLogs[0].logRecords[0].eventName: text is needed"
-    assert str(caught.value) == place
+    path = "resourceLogs[0].scopeLogs[0].logRecords[0].eventName: text is needed"
+    assert str(caught.value) == path

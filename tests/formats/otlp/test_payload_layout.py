@@ -127,7 +127,7 @@ def changed(request, step):
 
 
 class Pair:
-    """One decoder as it is and one that knows only the general path, on tables of their own."""
+    """One decoder as it is and one that has only the general path, on tables of their own."""
 
     def __init__(self):
         self.tables = SeriesTable(), SeriesTable()

@@ -104,7 +104,7 @@ def test_both_encodings_say_the_same(groups):
     assert [bits(value) for value in ours.value] == [bits(value) for value in theirs.value]
 
 
-def spoken(groups):
+def in_order(groups):
     """Return the events with their resources, in the order in which a request holds them."""
     of_resource = defaultdict(list)
     for resource, events in groups:
@@ -131,7 +131,7 @@ def test_events_come_back(groups, write, read):
     assert (batch.rejected, batch.reason) == (0, "")
     assert [
         repr((event.resource, event.name, event.at, event.attributes)) for event in batch.events
-    ] == spoken(groups)
+    ] == in_order(groups)
 
 
 @given(st.floats(min_value=1e9, max_value=4e9))

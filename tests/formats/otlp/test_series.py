@@ -91,7 +91,7 @@ def test_a_layout_whose_series_were_released_is_read_again():
 
 def test_a_table_is_pickled_with_everything_it_holds(table):
     table.intern(HOST, "a", rank(1))
-    again = pickle.loads(pickle.dumps(table, 5))
+    again = pickle.loads(pickle.dumps(table, 5))  # noqa: S301  our own bytes
     assert (0, 1) == (again.intern(HOST, "a", rank(1)), again.intern(HOST, "a", rank(2)))
 
 

@@ -1,4 +1,4 @@
-"""Metrics whose attributes count up are accepted and take no place in the table."""
+"""Metrics whose attributes count up are accepted and take no row of the table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A stock NVML client in a process of its own, reported what to call."""
+"""A stock NVML client in a process of its own, which makes the calls a test names."""
 
 import itertools
 import json
@@ -39,7 +39,7 @@ for line in sys.stdin:
 
 
 class Client:
-    """A program that loads libnvidia-ml.so.1 and calls it as it is reported."""
+    """A program that loads libnvidia-ml.so.1 and makes the calls that a test names."""
 
     def __init__(self, environment):
         self.process = subprocess.Popen(
@@ -99,7 +99,7 @@ def until():
 
 @pytest.fixture
 def settle():
-    """Return a wait after which any new call knows the scenario as it was written before."""
+    """Return a wait after which any new call sees the scenario as it was written before."""
     return lambda: time.sleep(2 * SEEN_AFTER)
 
 

@@ -189,17 +189,17 @@ def test_an_xid_of_before_the_registration_is_not_told(scenario, client, until):
     assert client("n.nvmlEventSetWait_v2(s, 50)") == TIMEOUT
 
 
-def test_a_wait_fails_once_a_member_is_lost_but_tells_what_happened_first(scenario, watch):
+def test_a_wait_fails_once_a_member_is_lost_but_returns_earlier_events_first(scenario, watch):
     with scenario.together():
         scenario.xid(2, 79)
         scenario.lose(2)
-    # The lost device cannot be asked for its index any more: its handle reports which it was.
+    # The lost device cannot be asked for its index any more: its handle identifies it.
     handle = "ctypes.cast({}, ctypes.c_void_p).value"
-    valid = watch(
+    seen = watch(
         f"(lambda e: (e.eventData, {handle.format('e.device')} == {handle.format('d[2]')}))"
         "(n.nvmlEventSetWait_v2(s, 20000))"
     )
-    assert valid == [79, True]
+    assert seen == [79, True]
     assert watch("n.nvmlEventSetWait_v2(s, 20000)") == LOST
 
 

@@ -146,7 +146,7 @@ def test_fields_agree_with_the_functions_that_read_the_same(scenario, client, un
         (0, -2),  # a temperature limit below zero
         (0, 18),
     ]
-    assert values(client, [215]) == [(3, 0)], "an H100 does not tell recoveries this way"
+    assert values(client, [215]) == [(3, 0)], "an H100 does not report recoveries this way"
 
 
 def test_a_field_without_a_scope_is_that_of_the_first_link(scenario, client, until):

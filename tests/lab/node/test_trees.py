@@ -33,15 +33,15 @@ def test_gpus_are_where_the_driver_says_they_are(node):
 
 
 def test_a_gpu_and_its_card_share_a_switch_and_rails_share_nothing(node):
-    def place(path):
+    def ancestors(path):
         return (node.files.sys / path).resolve().parts
 
     def shared(one, other):
         pairs = zip(one, other, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    gpus = [place(f"bus/pci/devices/{address}") for address in node.gpus]
-    cards = [place(f"class/infiniband/{name}/device") for name in node.nics]
+    gpus = [ancestors(f"bus/pci/devices/{address}") for address in node.gpus]
+    cards = [ancestors(f"class/infiniband/{name}/device") for name in node.nics]
     for rail, card in enumerate(cards):
         path = [shared(card, gpu) for gpu in gpus]
         assert path[rail] == max(path)

@@ -14,7 +14,7 @@ import torch
 from rankscope import probe
 from rankscope.probe import attaching, devices
 from rankscope.probe.devices import BATCH_LOSS, ROWS, SLOTS, DeviceReader
-from rankscope.probe.hooks import Seat
+from rankscope.probe.hooks import HookContext
 from rankscope.probe.step_record import StepRecord
 
 PROBE = Path(__file__).parents[3] / "probe"
@@ -126,7 +126,7 @@ def test_while_a_graph_is_captured_nothing_is_marked_asked_or_timed(device, read
     step = reader.close()
     device.catch_up()
     reader.poll()
-    assert filled(step).compute is None
+    assert not filled(step).own_known
 
 
 def test_more_values_than_slots_are_left_out(device, reader, tensor):
@@ -145,7 +145,7 @@ def test_a_largest_gradient_that_is_not_finite_is_one_element_at_least(device, r
         step = reader.close()
         device.catch_up()
         reader.poll()
-        said = filled(step).said
+        said = filled(step).values
         assert (("training.nonfinite", "grad_local") in said) == (value != 3.0)
 
 
@@ -159,16 +159,16 @@ def on_meta(listener, device, monkeypatch):
     """Return a watch that takes torch's meta device for the double's."""
     reader = DeviceReader(device.torch(), types.SimpleNamespace(index=0))
 
-    def found(seat, tensor):
+    def found(context, tensor):
         if tensor.device.type != "meta":
             return None
-        seat.device = reader
+        context.device = reader
         return reader
 
     def waits(*_args, **_kwargs):
         raise AssertionError("waits for the device")
 
-    monkeypatch.setattr(Seat, "reader", found)
+    monkeypatch.setattr(HookContext, "reader", found)
     monkeypatch.setattr(torch.cuda, "synchronize", waits)
     monkeypatch.setattr(devices, "memory", lambda _torch, _index: (1.0, 2.0, 3.0))
     monkeypatch.setattr(devices, "hardware_id", lambda _torch, _index: "GPU-x")
@@ -181,9 +181,9 @@ def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(on_meta, l
     """Forward, backward, clipping, a scaler's scale and records, all without one value read."""
     model = torch.nn.Linear(8, 1, device="meta")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
-    assert attaching._here is not None
-    seat = attaching._here[2].seat
-    assert seat is not None
+    assert attaching._attached is not None
+    context = attaching._attached[2].context
+    assert context is not None
     for step in range(4):
         optimizer.zero_grad()
         device.work(0.3)
@@ -192,13 +192,13 @@ def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(on_meta, l
         if step % 2:
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         on_meta.record(grad_norm=loss if step == 3 else None, tokens=16)
-        seat.local_budget.insist(1)
+        context.local_budget.insist(1)
         optimizer.step()
         device.catch_up()
     model(torch.ones(2, 8, device="meta")).mean().backward()  # passes by, and polls
     on_meta.detach()
-    listener.hear()
-    assert (0, 0) == (seat.failures, on_meta.failures)
+    listener.wait()
+    assert (0, 0) == (context.failures, on_meta.failures)
     assert [0, 1, 2, 3] == listener.values("training.step")
     assert [0.5] * 4 == listener.values("training.loss", scope="local")
     assert [0.5] * 3 == listener.values("training.grad_norm", scope="local")[:3]

@@ -1,4 +1,4 @@
-"""Three groups over two ranks, one of them of a single rank; then silence for a pulse or two."""
+"""Three groups over two ranks, one of them of a single rank; then a pause of a heartbeat or two."""
 
 import time
 

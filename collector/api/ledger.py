@@ -1,0 +1,152 @@
+"""What incidents cost, in memory: read from the store once, then kept up by its changes.
+
+A scrape of /metrics or a page of jobs costs the incidents that changed since, not all that were
+ever kept.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.times import parse
+from ..store.costs import Costs
+from ..store.incidents import Recorded
+from ..store.store import Store
+
+_DAY_SECONDS = 86_400.0
+
+
+@dataclass(slots=True)
+class JobTotals:
+    """What one job's incidents add up to.
+
+    incidents: number by (fault, severity, status). lost: GPU seconds by fault. updated_at: the
+    newest change (s since the epoch). active: incidents not resolved.
+    held: the incidents themselves, by id.
+    """
+
+    incidents: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    lost: dict[str, float] = field(default_factory=dict)
+    updated_at: float = 0.0
+    active: int = 0
+    held: dict[str, Costs] = field(default_factory=dict)
+
+    def add(self, row: Costs, sign: int) -> None:
+        """Count an incident in (sign 1) or out (-1)."""
+        if sign > 0:
+            self.held[row.id] = row
+        else:
+            self.held.pop(row.id, None)
+        key = (row.fault, row.severity, row.status)
+        self.incidents[key] += sign
+        if not self.incidents[key]:
+            del self.incidents[key]
+        self.lost[row.fault] = self.lost.get(row.fault, 0.0) + sign * row.gpu_seconds_lost
+        if not any(fault == row.fault for fault, _, _ in self.incidents):
+            del self.lost[row.fault]  # what is left is a rounding of nothing
+        self.active += sign * (row.status != "resolved")
+        self.updated_at = max(self.updated_at, row.updated_at)
+
+
+class Ledger:
+    """The costs of every incident that is kept. Safe to ask from any thread."""
+
+    def __init__(self, store: Store, *, keep_days: float) -> None:
+        self._store = store
+        self._keep_seconds = keep_days * _DAY_SECONDS
+        self._rows: dict[str, Costs] | None = None
+        self._totals: dict[str | None, JobTotals] = {}
+        self._lock = threading.Lock()
+        store.subscribe(self._changed)
+
+    def rows(self, now: float) -> list[Costs]:
+        """Return a row for each incident; those whose time in the store is over are left out."""
+        with self._lock:
+            rows = self._loaded()
+            over = [
+                identity
+                for identity, row in rows.items()
+                if row.status == "resolved" and row.updated_at < now - self._keep_seconds
+            ]
+            for identity in over:
+                self._totals[rows[identity].job].add(rows.pop(identity), -1)
+            return list(rows.values())
+
+    def lost(self, job: str, *, since: float) -> float:
+        """Return the GPU seconds lost to a job's incidents with an onset at or after `since`.
+
+        An incident of several jobs is charged to its first: counted once.
+        """
+        with self._lock:
+            self._loaded()
+            totals = self._totals.get(job)
+            held = () if totals is None else totals.held.values()
+            return sum(row.gpu_seconds_lost for row in held if row.opened_at >= since)
+
+    def active(self) -> dict[str, int]:
+        """Return how many incidents each job has that are not resolved; 0: it had some."""
+        with self._lock:
+            self._loaded()
+            found: dict[str, int] = {}
+            for row in self._totals.values():
+                for incident in row.held.values():
+                    for job in incident.jobs:
+                        found[job] = found.get(job, 0) + (incident.status != "resolved")
+            return found
+
+    def totals(self, *, since: float) -> dict[str | None, JobTotals]:
+        """Return the totals of each job with a change since then or an incident not resolved."""
+        with self._lock:
+            self._loaded()
+            return {
+                job: replace(row, incidents=Counter(row.incidents), lost=dict(row.lost), held={})
+                for job, row in self._totals.items()
+                if row.incidents and (row.active or row.updated_at >= since)
+            }
+
+    def _loaded(self) -> dict[str, Costs]:
+        if self._rows is None:
+            self._rows = {}
+            for row in self._store.costs():
+                self._put(row.id, row)
+        return self._rows
+
+    def _changed(self, news: Sequence[Recorded]) -> None:
+        """Take changes, in the thread that wrote them."""
+        with self._lock:
+            if self._rows is None:
+                return  # nobody has asked yet: reading the store will find them
+            for change in news:
+                self._put(str(change.document["id"]), _costs(change.document))
+
+    def _put(self, identity: str, row: Costs) -> None:
+        assert self._rows is not None  # noqa: S101  loaded by the callers
+        before = self._rows.get(identity)
+        if before is not None:
+            if before.updated_at > row.updated_at:
+                return  # two threads wrote, and the later one reported first
+            self._totals[before.job].add(before, -1)
+        self._rows[identity] = row
+        self._totals.setdefault(row.job, JobTotals()).add(row, 1)
+
+
+def _costs(document: Mapping[str, Any]) -> Costs:
+    causes = document["root_cause"]["hypotheses"]
+    acknowledged = document["handling"]["acknowledged"]
+    return Costs(
+        job=document["job"],
+        jobs=tuple(document["jobs"]),
+        fault=causes[0]["fault"] if causes else UNKNOWN,
+        severity=document["severity"],
+        status=document["status"],
+        opened_at=parse(document["opened_at"]),
+        detected_at=parse(document["detected_at"]),
+        updated_at=parse(document["updated_at"]),
+        acknowledged_at=None if acknowledged is None else parse(acknowledged["at"]),
+        resolved_at=None if document["resolved_at"] is None else parse(document["resolved_at"]),
+        gpu_seconds_lost=document["impact"]["gpu_seconds_lost"] or 0.0,
+        id=document["id"],
+    )

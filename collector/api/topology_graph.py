@@ -1,0 +1,67 @@
+"""A topology as nodes and edges: what /topology answers with.
+
+Relations: a rank is `member-of` its job and groups, `runs-on` a host and `uses` a device; devices
+and ports are `attached-to` their host; a host has its leaf switch as `uplink` and `mounts` storage.
+"""
+
+from typing import Any
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.ranks import Ranks
+from ...vocabulary.topology import Topology
+
+
+class _Graph:
+    """Nodes by type and id, each once, and the edges between them."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple[str, str], dict[str, Any]] = {}
+        self.edges: list[dict[str, Any]] = []
+
+    def add(self, entity: Entity) -> dict[str, str]:
+        """Add an entity; return how edges name it."""
+        if (entity.type, entity.id) not in self.nodes:
+            self.nodes[entity.type, entity.id] = entity.document()
+        return {"type": entity.type, "id": entity.id}
+
+    def join(self, start: dict[str, str], relation: str, end: dict[str, str]) -> None:
+        """Add an edge."""
+        self.edges.append({"from": start, "to": end, "relation": relation})
+
+
+def drawn(topology: Topology) -> dict[str, Any]:
+    """Return {"nodes": [entity...], "edges": [{from, to, relation}]}."""
+    graph = _Graph()
+    job = graph.add(topology.job_entity)
+    hosts = {host: graph.add(topology.host_entity(host)) for host in topology.hosts}
+    for host, switch in sorted(topology.switches.items()):
+        if host in hosts:
+            graph.join(hosts[host], "uplink", graph.add(topology.switch_entity(switch)))
+    ranks = {}
+    for rank in sorted(topology.ranks):
+        ranks[rank] = graph.add(topology.rank_entity(rank))
+        graph.join(ranks[rank], "member-of", job)
+        home = topology.host(rank)
+        if home is not None:
+            graph.join(ranks[rank], "runs-on", hosts[home])
+        device = topology.gpu_entity(rank)
+        if device is not None:
+            gpu = graph.add(device)
+            graph.join(ranks[rank], "uses", gpu)
+            if home is not None:
+                graph.join(gpu, "attached-to", hosts[home])
+    for nic in topology.nics:
+        if nic.host in hosts:
+            graph.join(graph.add(topology.nic_entity(nic)), "attached-to", hosts[nic.host])
+    for group in topology.groups:
+        node = graph.add(Entity("group", group.name, None, group.ranks))
+        for rank in group.ranks:
+            if rank in ranks:
+                graph.join(ranks[rank], "member-of", node)
+    for mount, places in sorted(topology.mounts.items()):
+        members = [host for host in places if host in hosts]
+        on_it = Ranks(rank for host in members for rank in topology.ranks_of_host(host))
+        storage = graph.add(Entity("storage", mount, None, on_it))
+        for host in members:
+            graph.join(hosts[host], "mounts", storage)
+    return {"nodes": list(graph.nodes.values()), "edges": graph.edges}

@@ -1,0 +1,111 @@
+"""What is known of hosts: when each last reported, how often it does, its clock, its labels."""
+
+from collections import deque
+
+import numpy as np
+
+from ...detectors.window import Flags, Floats, Ints
+from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.topology import Nic
+from .skew import HostClock
+
+LONGEST_INTERVAL_SECONDS = 60.0
+"""A host that was away for longer was away, and does not report that rarely."""
+
+GAPS_NEEDED = 3
+"""Reporting intervals that are seen before a host's interval counts as known."""
+
+MOST_EVENTS = 1_000
+"""Events of one host that are kept."""
+
+
+class Hosts:
+    """Hosts by number, in order of appearance; arrays are [hosts]."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.names: list[str] = []
+        self.last_received: Floats = np.zeros(0)
+        self.interval: Floats = np.zeros(0)
+        """Seconds between reports; NaN until it is known."""
+        self.announced: Flags = np.zeros(0, np.bool_)
+        """Hosts whose agent announced that it stops."""
+        self.offset: Floats = np.zeros(0)
+        self.clocks: list[HostClock] = []
+        self.labels: dict[str, dict[str, Scalar]] = {}
+        self.nics: dict[str, dict[str, Nic]] = {}
+        self.events: dict[str, deque[tuple[Event, float]]] = {}
+        self.event_counts: Ints = np.zeros(0, np.int64)
+        self.version = 0
+        """Moves when a label or a port changes."""
+        self._longest: Floats = np.zeros(0)
+        self._gaps: Ints = np.zeros(0, np.int64)
+
+    def number(self, host: str) -> int:
+        """Return the number of a host, a new one if needed."""
+        found = self.numbers.get(host)
+        if found is None:
+            found = self.numbers[host] = len(self.names)
+            self.names.append(host)
+            self.clocks.append(HostClock())
+            if found >= len(self.last_received):
+                size = max(64, 2 * found)
+                self.last_received = _longer(self.last_received, size, -np.inf)
+                self.interval = _longer(self.interval, size, np.nan)
+                self._longest = _longer(self._longest, size, np.nan)
+                self.offset = _longer(self.offset, size, 0.0)
+                self.announced = np.concatenate(
+                    (self.announced, np.zeros(size - len(self.announced), np.bool_))
+                )
+                more = np.zeros(size - len(self._gaps), np.int64)
+                self._gaps = np.concatenate((self._gaps, more))
+                self.event_counts = np.concatenate((self.event_counts, more))
+        return found
+
+    def label(self, host: str, name: str, value: Scalar) -> bool:
+        """Note an attribute of a host's resource; return whether it changed."""
+        labels = self.labels.setdefault(host, {})
+        changed = labels.get(name) != value
+        labels[name] = value
+        self.version += changed
+        return changed
+
+    def event(self, host: str, event: Event, now: float) -> None:
+        """Keep an event of a host that belongs to no job."""
+        self.events.setdefault(host, deque(maxlen=MOST_EVENTS)).append((event, now))
+        self.event_counts[self.number(host)] += 1
+
+    def received(self, number: int, now: float) -> None:
+        """Note that a host reported."""
+        gap = now - float(self.last_received[number])
+        if 0.25 < gap < np.inf:
+            # Quick to learn a longer interval, slow to unlearn it, so that sources with different
+            # intervals on one host count as the slowest of them.
+            gap = min(gap, LONGEST_INTERVAL_SECONDS)
+            held = float(self._longest[number])
+            self._longest[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
+            self._gaps[number] += 1
+            if self._gaps[number] >= GAPS_NEEDED:
+                self.interval[number] = max(self._longest[number], self._said(number))
+        self.last_received[number] = max(self.last_received[number], now)
+
+    def lifecycle(self, number: int, event: Event) -> None:
+        """Take what an agent said of its own start or stop."""
+        phase = event.attributes.get("phase")
+        if phase == "shutdown":
+            self.announced[number] = True
+        elif phase == "start":
+            self.announced[number] = False
+            seconds = event.attributes.get("interval_seconds")
+            if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_INTERVAL_SECONDS:
+                self.interval[number] = float(seconds)
+
+    def _said(self, number: int) -> float:
+        held = float(self.interval[number])
+        return held if held >= 0 and self._gaps[number] == GAPS_NEEDED else 0.0
+
+
+def _longer(old: Floats, count: int, fill: float) -> Floats:
+    new = np.full(count, fill)
+    new[: len(old)] = old
+    return new

@@ -1,0 +1,340 @@
+"""Periodic readings as planes: one matrix [slots, rows] a metric, a slot an interval of its ring.
+
+Float32 values and the time within the slot in one byte: five bytes a reading, for as long as the
+fine tier lasts, and means over longer slots beyond it. Counters are kept as differences to what a
+row began with, so that a large counter's growth is not rounded away.
+"""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detectors.window import Floats, Ints
+
+FINE_SECONDS = 900.0
+"""How far back single readings are kept."""
+
+THIN_SECONDS, THIN_SLOTS = 900.0, 48
+"""Beyond that: twelve hours of means over a quarter of an hour (a counter's last value)."""
+
+FEWEST_SLOTS = 32
+INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
+"""How long a slot may be, in seconds: the longest that does not exceed the reporting interval."""
+
+FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
+"""Until the reporting interval is known."""
+
+GAPS_NEEDED = 4
+"""Reporting intervals that are seen before one is believed to be usual."""
+
+REBASE_SECONDS = 86_400.0
+PARTS = 250
+"""Parts that a slot's time is told apart in: 20 ms of 5 s."""
+
+NOBODY = 127
+"""The source of a row that nobody reports; see attributes.SOURCES for the others."""
+
+
+class Plane:
+    """One metric of many rows. Row numbers are those of the plane set."""
+
+    def __init__(self, name: str, *, counter: bool, tracked: bool = False) -> None:
+        self.name = name
+        self.counter = counter
+        self.interval = FIRST_INTERVAL
+        self.newest = -1
+        self.value = np.zeros((FIRST_SLOTS, 0), np.float32)
+        self.part = np.zeros((FIRST_SLOTS, 0), np.uint8)
+        self.used = np.zeros(FIRST_SLOTS, np.bool_)
+        self.thin = np.zeros((THIN_SLOTS, 0), np.float32)
+        self.thin_at = np.full(THIN_SLOTS, np.nan)
+        self.last_at = np.zeros(0)
+        self.last_value = np.zeros(0)
+        self.changed_at = np.zeros(0) if tracked else None
+        self.base = np.zeros(0) if counter else None
+        self.source = np.zeros(0, np.int8)
+        self.writer = np.zeros(0, np.int32)
+        self.late = 0
+        self._based_at = -math.inf
+        self._gaps: list[float] = []
+        self._learnt = False
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes it takes once every slot was written to."""
+        parts: list[NDArray[Any] | None] = [
+            *(self.value, self.part, self.thin, self.last_at, self.last_value, self.source),
+            *(self.writer, self.changed_at, self.base),
+        ]
+        return sum(int(part.nbytes) for part in parts if part is not None)
+
+    def fit(self, rows: int) -> None:
+        """Make room for so many rows."""
+        old = len(self.last_at)
+        if rows <= old:
+            return
+        rows = max(rows, 2 * old, 16)
+        self.value, self.part = self._wider(self.value, rows), self._wider(self.part, rows)
+        thin = np.zeros((THIN_SLOTS, rows), np.float32)
+        for slot in np.flatnonzero(np.isfinite(self.thin_at)):
+            thin[slot, :old], thin[slot, old:] = self.thin[slot], np.nan
+        self.thin = thin
+        self.last_at = _longer(self.last_at, rows, -np.inf)
+        self.last_value = _longer(self.last_value, rows, np.nan)
+        self.source = _longer(self.source, rows, NOBODY)
+        self.writer = _longer(self.writer, rows, -1)
+        if self.changed_at is not None:
+            self.changed_at = _longer(self.changed_at, rows, -np.inf)
+        if self.base is not None:
+            self.base = _longer(self.base, rows, np.nan)
+
+    def clear(self, rows: Ints) -> None:
+        """Empty rows that others will use."""
+        rows = rows[rows < len(self.last_at)]
+        for slot in np.flatnonzero(self.used):
+            self.part[slot, rows] = 0
+        for slot in np.flatnonzero(np.isfinite(self.thin_at)):
+            self.thin[slot, rows] = np.nan
+        self.last_at[rows], self.last_value[rows] = -np.inf, np.nan
+        self.source[rows], self.writer[rows] = NOBODY, -1
+        if self.changed_at is not None:
+            self.changed_at[rows] = -np.inf
+        if self.base is not None:
+            self.base[rows] = np.nan
+
+    def write(self, rows: Ints, at: Floats, value: Floats) -> None:
+        """Write readings, all [points], in any order; of two in one slot the newer stays."""
+        first, last = float(at.min()), float(at.max())
+        if first != last and (at[1:] < at[:-1]).any():
+            order = np.argsort(at, kind="stable")
+            rows, at, value = rows[order], at[order], value[order]
+        self._learn(float(at[0]) - float(self.last_at[rows[0]]))
+        ticks = np.floor(at / self.interval).astype(np.int64)
+        newest = int(ticks[-1])
+        if newest > self.newest:
+            self._advance(newest)
+        within = ticks > self.newest - len(self.used)
+        kept = value
+        if self.base is not None:
+            fresh = np.isnan(self.base[rows])
+            if fresh.any():
+                self.base[rows[fresh]] = np.where(np.isfinite(value), value, 0.0)[fresh]
+            kept = value - self.base[rows]
+        if within.all():
+            self._put(rows, ticks, at, kept)
+        else:
+            self.late += int((~within).sum())
+            self._put(rows[within], ticks[within], at[within], kept[within])
+        newer = at >= self.last_at[rows]
+        if not newer.all():
+            rows, at, value = rows[newer], at[newer], value[newer]
+        if self.changed_at is not None:
+            many = first != last and len(np.unique(rows)) < len(rows)
+            cuts = [slice(n, n + 1) for n in range(len(rows))] if many else [slice(None)]
+            for part in cuts:
+                moved = value[part] != self.last_value[rows[part]]
+                self.changed_at[rows[part][moved]] = at[part][moved]
+                self.last_value[rows[part]] = value[part]
+        self.last_at[rows], self.last_value[rows] = at, value
+
+    def slots(self, start: float, end: float) -> tuple[Ints, Ints]:
+        """Return (slots, ticks) that may hold readings of [start, end], oldest first."""
+        if self.newest < 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        oldest = self.newest - len(self.used) + 1
+        first = oldest if start == -np.inf else max(oldest, math.floor(start / self.interval))
+        last = self.newest if end == np.inf else min(self.newest, math.floor(end / self.interval))
+        ticks = np.arange(first, last + 1)
+        slots = ticks % len(self.used)
+        taken = self.used[slots]
+        return slots[taken], ticks[taken]
+
+    def read(self, rows: Ints | slice, start: float, end: float) -> tuple[Floats, Floats]:
+        """Return (at, value), each [rows, readings], oldest first, of readings in [start, end]."""
+        slots, ticks = self.slots(start, end)
+        if isinstance(rows, slice):
+            part, value = self.part[slots][:, rows], self.value[slots][:, rows]
+        else:
+            part, value = self.part[slots[:, None], rows], self.value[slots[:, None], rows]
+        at = ticks[:, None] * self.interval + (part - 1.0) * (self.interval / PARTS)
+        valid = (part > 0) & (at >= start) & (at <= end)
+        at = np.where(valid, at, np.nan)
+        values = np.where(valid, value, np.nan).astype(np.float64)
+        if self.base is not None:
+            values += self.base[rows]
+        return at.T, values.T
+
+    def history(self, rows: Ints) -> tuple[Floats, Floats]:
+        """Return (at [slots], value [rows, slots]) of the thinned tier, oldest first."""
+        order = np.argsort(self.thin_at)[: int(np.isfinite(self.thin_at).sum())]
+        values = self.thin[order[:, None], rows].astype(np.float64)
+        if self.base is not None:
+            values += self.base[rows]
+        return self.thin_at[order], values.T
+
+    def _put(self, rows: Ints, ticks: Ints, at: Floats, value: Floats) -> None:
+        slots = ticks % len(self.used)
+        part = np.rint((at / self.interval - ticks) * PARTS).astype(np.uint8) + np.uint8(1)
+        if len(ticks) and ticks[0] == ticks[-1]:
+            slot = int(slots[0])
+            self.value[slot, rows], self.part[slot, rows] = value, part
+            self.used[slot] = True
+            return
+        self.value[slots, rows], self.part[slots, rows] = value, part
+        self.used[slots] = True
+
+    def _advance(self, tick: int) -> None:
+        """Begin the slots up to `tick`, forgetting what they held."""
+        at, before = tick * self.interval, self.newest * self.interval
+        if self.newest >= 0 and at // THIN_SECONDS != before // THIN_SECONDS:
+            self._thin(before // THIN_SECONDS)
+        if at - self._based_at > REBASE_SECONDS:
+            self._rebase(at)
+        count = len(self.used)
+        gone = np.arange(max(self.newest + 1, tick - count + 1), tick + 1) % count
+        self.part[gone[self.used[gone]]] = 0
+        self.used[gone] = False
+        self.newest = tick
+
+    def _thin(self, quarter: float) -> None:
+        begin = quarter * THIN_SECONDS
+        total = np.zeros(len(self.last_at))
+        count = np.zeros(len(self.last_at), np.int32)
+        for slot in self.slots(begin, begin + THIN_SECONDS - self.interval)[0]:
+            valid = (self.part[slot] > 0) & np.isfinite(self.value[slot])
+            if self.counter:
+                total[valid], count[valid] = self.value[slot][valid], 1
+            else:
+                total[valid] += self.value[slot][valid]
+                count += valid
+        slot = int(quarter) % THIN_SLOTS
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.thin[slot] = np.where(count > 0, total / count, np.nan)
+        self.thin_at[slot] = begin + THIN_SECONDS
+
+    def _rebase(self, at: float) -> None:
+        if self.base is not None and math.isfinite(self._based_at):
+            moved = np.where(np.isfinite(self.last_value), self.last_value - self.base, 0.0)
+            moved = np.where(np.isfinite(moved), moved, 0.0)
+            self.base += moved
+            for slot in np.flatnonzero(self.used):
+                self.value[slot] -= moved
+            for slot in np.flatnonzero(np.isfinite(self.thin_at)):
+                self.thin[slot] -= moved
+        self._based_at = at
+
+    def _learn(self, gap: float) -> None:
+        """Adapt the slots to the reporting interval."""
+        if not 0.1 < gap < 600.0 or (self._learnt and gap > 0.6 * self.interval):
+            if self._learnt and self._gaps:
+                self._gaps.pop()
+            return
+        if self._learnt and self.interval == INTERVALS[0]:
+            return
+        self._gaps.append(gap)
+        if len(self._gaps) < GAPS_NEEDED * (2 if self._learnt else 1):
+            return
+        usual = min(self._gaps) if not self._learnt else float(np.median(self._gaps))
+        interval = max((one for one in INTERVALS if one <= 1.1 * usual), default=INTERVALS[0])
+        self._learnt = True
+        self._gaps.clear()
+        self._resize(interval, max(FEWEST_SLOTS, math.ceil(FINE_SECONDS / interval) + 6))
+
+    def _resize(self, interval: float, count: int) -> None:
+        rows = len(self.last_at)
+        at, value = self.read(slice(None), -np.inf, np.inf)
+        if self.base is not None:
+            value -= self.base[:, None]
+        self.interval = interval
+        self.value, self.part = (
+            np.zeros((count, rows), np.float32),
+            np.zeros((count, rows), np.uint8),
+        )
+        self.used = np.zeros(count, np.bool_)
+        valid = np.isfinite(at)
+        newest = float(at[valid].max()) if valid.any() else -1.0
+        self.newest = math.floor(newest / interval) if newest >= 0 else -1
+        for column in range(at.shape[1]):
+            here = np.flatnonzero(valid[:, column])
+            ticks = np.floor(at[here, column] / interval).astype(np.int64)
+            here, ticks = here[ticks > self.newest - count], ticks[ticks > self.newest - count]
+            if len(here):
+                order = np.argsort(ticks, kind="stable")
+                here, ticks = here[order], ticks[order]
+                self._put(here, ticks, at[here, column], value[here, column])
+
+    def _wider(self, old: NDArray[Any], rows: int) -> NDArray[Any]:
+        new = np.zeros((len(old), rows), old.dtype)
+        for slot in np.flatnonzero(self.used):
+            new[slot, : old.shape[1]] = old[slot]
+        return new
+
+
+class PlaneSet:
+    """Planes over the same rows. `version` moves when a plane gets a row."""
+
+    def __init__(self) -> None:
+        self.planes: list[Plane] = []
+        self.numbers: dict[str, int] = {}
+        self.rows = 0
+        self.version = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the planes take."""
+        return sum(plane.nbytes for plane in self.planes)
+
+    def plane(self, name: str, *, counter: bool, tracked: bool = False) -> int:
+        """Return the number of a plane, adding it when it is new."""
+        found = self.numbers.get(name)
+        if found is None:
+            found = self.numbers[name] = len(self.planes)
+            self.planes.append(Plane(name, counter=counter, tracked=tracked))
+        return found
+
+    def claim(
+        self, number: int, rows: Ints, sources: NDArray[np.int8], series: NDArray[np.int32]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+        """Return ([points] may this series write its row, the series that must stop).
+
+        The first source in the contract's order wins, whichever was received first; of equal
+        sources the newest, as a process that took another's place.
+        """
+        plane = self.planes[number]
+        self.rows = max(self.rows, int(rows.max()) + 1)
+        plane.fit(self.rows)
+        self.version += 1
+        may = sources <= plane.source[rows]
+        held = plane.writer[rows[may]]
+        plane.writer[rows[may]] = series[may]
+        plane.source[rows[may]] = sources[may]
+        # Two new ones for one row: the last stays.
+        lost = may.copy()
+        lost[may] = plane.writer[rows[may]] != series[may]
+        return may & ~lost, held[held >= 0]
+
+    def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats) -> None:
+        """Write readings, all [points]."""
+        if (planes[1:] < planes[:-1]).any():
+            # 16 bits make it a radix sort.
+            order = np.argsort(planes.astype(np.int16), kind="stable")
+            planes, rows, at, value = planes[order], rows[order], at[order], value[order]
+        edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
+        for begin, end in pairwise(edges):
+            part = slice(begin, end)
+            self.planes[planes[begin]].write(rows[part], at[part], value[part])
+
+    def clear(self, rows: Ints) -> None:
+        """Empty rows that others will use."""
+        for plane in self.planes:
+            plane.clear(rows)
+        self.version += 1
+
+
+def _longer(old: NDArray[Any], count: int, fill: float) -> NDArray[Any]:
+    new = np.full(count, fill, old.dtype)
+    new[: len(old)] = old
+    return new

@@ -1,0 +1,265 @@
+"""What people and programs ask of the windows: jobs, ranks, series, topology.
+
+Functions over what detectors see too (`Windows.current`, `Windows.window`): they change nothing,
+and their answers hold nothing that the pipeline goes on changing.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...detectors.window import Floats, JobWindow
+from ...vocabulary import metrics
+from ...vocabulary.ids import Job
+from ...vocabulary.topology import Topology
+from .attempt import Attempt
+from .steps import REPORTED_NAN
+from .windows import Windows
+
+RECENT_STEPS = 20
+STEP = "training.step"
+
+_PLACEMENT = frozenset(
+    {
+        "rank", "local_rank", "world_size", "pid", "container.pid", "hw.id", "gpu", "framework",
+        "dp", "tp", "pp", "ep", "group", "source", "quality", "hw.vendor", "cgroup",
+    }
+)  # fmt: skip
+"""Attributes that say where a series comes from; the others tell apart those of one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary:
+    """One job, its newest attempt. `step_seconds` is the recent median, None before two steps.
+
+    first_at, last_at: event times of its samples; last_received: by the collector's clock.
+    """
+
+    job: Job
+    attempt: int
+    cluster: str | None
+    first_at: float
+    last_at: float
+    last_received: float
+    world_size: int
+    hosts: tuple[str, ...]
+    ranks: int
+    last_step: int | None
+    step_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RankSummary:
+    """One rank of a job's newest attempt."""
+
+    rank: int
+    local_rank: int | None
+    host: str | None
+    pid: int | None
+    hw_id: str | None
+    last_step: int | None
+    progress_age: float | None
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRow:
+    """One series: `rank` is None for a host's. at, value: [points], oldest first.
+
+    `attributes` tell it from the other series of its metric on the same rank or host; a host's
+    series carries `host.name`.
+    """
+
+    rank: int | None
+    at: Floats
+    value: Floats
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+def jobs(windows: Windows) -> list[JobSummary]:
+    """Return every job that is remembered, by id."""
+    return [summary(attempt, windows.topology(attempt).hosts) for attempt in windows.current()]
+
+
+def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
+    """Return what is known of one attempt, whose ranks run on `hosts`, as a whole."""
+    steps = attempt.grid.view()
+    seconds = None
+    if len(steps.index) > 1:
+        ends = np.nanmax(steps.last(RECENT_STEPS + 1).at, axis=0)
+        seconds = float(np.median(np.diff(ends)))
+    return JobSummary(
+        job=attempt.job,
+        attempt=attempt.number,
+        cluster=attempt.cluster,
+        first_at=attempt.first_at,
+        last_at=attempt.last_at,
+        last_received=attempt.last_received,
+        world_size=max(attempt.world_size, len(attempt.placements)),
+        hosts=hosts,
+        ranks=len(attempt.placements),
+        last_step=int(steps.index[-1]) if len(steps.index) else None,
+        step_seconds=seconds,
+    )
+
+
+def names(windows: Windows) -> set[str]:
+    """Return the ids of every job that is remembered."""
+    return {attempt.job for attempt in windows.current()}
+
+
+def hosts(windows: Windows) -> list[str]:
+    """Return every host that ever reported, sorted."""
+    return sorted(host for host in windows.host_names if host)
+
+
+def ranks(windows: Windows, job: str) -> list[RankSummary]:
+    """Return the ranks of a job's newest attempt, by number; empty for an unknown job."""
+    window = _window(windows, job)
+    if window is None:
+        return []
+    local_ranks = window.topology.local_ranks
+    age, _ = window.of_ranks("training.progress.age").latest()
+    last = _last_steps(window)
+    found = []
+    for row in np.argsort(window.ranks).tolist():
+        rank = int(window.ranks[row])
+        pid = int(window.pids[row])
+        host = int(window.host_of[row])
+        found.append(
+            RankSummary(
+                rank=rank,
+                local_rank=local_ranks[row] if local_ranks[row] >= 0 else None,
+                host=window.hosts[host] if host >= 0 else None,
+                pid=pid if pid >= 0 else None,
+                hw_id=window.hw_ids[row],
+                last_step=last[row],
+                progress_age=float(age[row]) if np.isfinite(age[row]) else None,
+                attempt=window.attempt,
+            )
+        )
+    return found
+
+
+def series(
+    windows: Windows,
+    job: str,
+    metric: str,
+    ranks: Collection[int] | None,
+    start: float,
+    end: float,
+) -> list[SeriesRow]:
+    """Return the series of a metric with points in [start, end], by rank, hosts last.
+
+    A metric without a variant asks for all of them, each a series of its own; a name may carry one
+    (`training.loss|local`, `hw.frequency|sm`).
+    """
+    window = _window(windows, job)
+    if window is None:
+        return []
+    steps = window.steps
+    planes: Mapping[str, Floats] = steps.planes
+    if metric == STEP:  # the index of the columns is no plane
+        planes = {STEP: np.broadcast_to(steps.index.astype(np.float64), steps.at.shape)}
+    found: list[SeriesRow] = []
+    for name in _variants(planes, metric):
+        for row, rank in _rows(window, ranks):
+            found += _cut(rank, steps.at[row], planes[name][row], start, end, variant(name))
+    found = [_with_nan(row) for row in found]  # readings keep no NaN
+    for name in _variants(window.rank_readings, metric):
+        readings = window.rank_readings[name]
+        for row, rank in _rows(window, ranks):
+            found += _cut(rank, readings.at[row], readings.value[row], start, end, variant(name))
+    if found:
+        return sorted(found, key=_order)
+    for name in _variants(window.host_readings, metric):
+        readings = window.host_readings[name]
+        for row, host in enumerate(window.hosts):
+            pairs = {"host.name": host, **variant(name)}
+            found += _cut(None, readings.at[row], readings.value[row], start, end, pairs)
+    return sorted(found, key=_order)
+
+
+def variant(name: str) -> dict[str, str]:
+    """Return the attributes behind a variant's name: `hw.frequency|sm` -> {"domain": "sm"}.
+
+    Names list the values in the order of their attributes' names. Values that the catalogue does
+    not explain come under "variant", joined.
+    """
+    metric, *values = name.split("|")
+    if not values:
+        return {}
+    known = metrics.catalogue().get(metric)
+    keys = sorted({*known.attributes, *known.optional} - _PLACEMENT) if known else []
+    found = _assigned(keys, values, known.values if known else {})
+    return {"variant": "|".join(values)} if found is None else found
+
+
+def topology(windows: Windows, job: str) -> Topology | None:
+    """Return the topology of a job's newest attempt, None for an unknown job."""
+    attempt = windows.attempt(job)
+    return None if attempt is None else windows.topology(attempt)
+
+
+def _window(windows: Windows, job: str) -> JobWindow | None:
+    attempt = windows.attempt(job)
+    return None if attempt is None else windows.window(attempt, attempt.last_received)
+
+
+def _last_steps(window: JobWindow) -> list[int | None]:
+    """Return [ranks] the index of the newest step that each has ended, None before the first."""
+    steps = window.steps
+    if not len(steps.index):
+        return [None] * len(window.ranks)
+    ended = np.isfinite(steps.at)
+    newest = steps.index[len(steps.index) - 1 - np.argmax(ended[:, ::-1], axis=1)].tolist()
+    return [
+        last if some else None
+        for last, some in zip(newest, np.any(ended, axis=1).tolist(), strict=True)
+    ]
+
+
+def _variants(held: Collection[str], metric: str) -> list[str]:
+    return sorted(name for name in held if name == metric or name.startswith(f"{metric}|"))
+
+
+def _rows(window: JobWindow, wanted: Collection[int] | None) -> Iterator[tuple[int, int]]:
+    for row, rank in enumerate(window.ranks.tolist()):
+        if wanted is None or rank in wanted:
+            yield row, rank
+
+
+def _cut(
+    rank: int | None, at: Floats, value: Floats, start: float, end: float, pairs: dict[str, str]
+) -> list[SeriesRow]:
+    """Return the series with its points in [start, end]; nothing where it has none."""
+    inside = (at >= start) & (at <= end) & ~np.isnan(value)  # NaN: nobody reported
+    if not inside.any():
+        return []
+    order = np.argsort(at[inside], kind="stable")
+    return [SeriesRow(rank, at[inside][order], value[inside][order], pairs)]
+
+
+def _with_nan(row: SeriesRow) -> SeriesRow:
+    """Return a series from a plane with NaN in the place of what stands for it there."""
+    values = np.where(row.value == REPORTED_NAN, np.nan, row.value)
+    return SeriesRow(row.rank, row.at, values, row.attributes)
+
+
+def _order(row: SeriesRow) -> tuple[bool, int, list[tuple[str, str]]]:
+    return row.rank is None, row.rank or 0, sorted(row.attributes.items())
+
+
+def _assigned(
+    keys: list[str], values: list[str], closed: Mapping[str, tuple[str, ...]]
+) -> dict[str, str] | None:
+    """Return values under keys in their order, some keys left out; None where nothing fits."""
+    if not values:
+        return {}
+    for position, key in enumerate(keys):
+        if key not in closed or values[0] in closed[key]:
+            rest = _assigned(keys[position + 1 :], values[1:], closed)
+            if rest is not None:
+                return {key: values[0], **rest}
+    return None

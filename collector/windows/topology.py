@@ -1,0 +1,103 @@
+"""The topology of an attempt from what was reported: made anew when something of it changed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...detectors.window import Ints
+from ...vocabulary.topology import UNKNOWN, Columns, CommunicationGroup, Topology
+from .attempt import Attempt
+from .hosts import Hosts
+
+_FIELDS = ("local_ranks", "pids", "dp", "tp", "pp", "ep")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A topology, and what windows take of it as arrays.
+
+    ranks, host_of, role_of, pids: [rows]; host_ids: [hosts], numbers of Hosts.
+    """
+
+    versions: tuple[int, ...]
+    topology: Topology
+    ranks: Ints
+    host_of: Ints
+    role_of: Ints
+    pids: Ints
+    host_ids: Ints
+
+
+def layout(attempt: Attempt, hosts: Hosts) -> Layout:
+    """Return the layout of an attempt, that of last time where nothing changed."""
+    versions = (attempt.placements.version, attempt.version, hosts.version)
+    held = attempt.layout
+    if held is not None and held.versions == versions:
+        return held
+    made = _made(attempt, hosts, versions, held)
+    attempt.layout = made
+    return made
+
+
+def _made(attempt: Attempt, hosts: Hosts, versions: tuple[int, ...], held: Layout | None) -> Layout:
+    placements = attempt.placements
+    count = len(placements)
+    numbers = attempt.host_numbers()
+    names = [hosts.names[number] for number in numbers.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    position = np.full(len(hosts.names) + 1, UNKNOWN, np.int64)
+    position[numbers[order]] = np.arange(len(order))
+    host_of = position[placements.hosts[:count]]  # -1, the last one, where there is no host
+    sorted_names = [names[index] for index in order]
+    switches = {
+        name: str(labels["network.switch"])
+        for name in sorted_names
+        if (labels := hosts.labels.get(name)) and labels.get("network.switch")
+    }
+    nics = [nic for name in sorted_names for nic in hosts.nics.get(name, {}).values()]
+    columns = {name: placements.column(name) for name in _FIELDS}
+    ranks = np.array(placements.ranks, np.int64)
+    topology = Topology(
+        attempt.job,
+        attempt=attempt.number,
+        cluster=attempt.cluster,
+        version=0 if held is None else held.topology.version + 1,
+        world_size=attempt.world_size,
+        hosts=sorted_names,
+        switches=switches,
+        nics=sorted({nic.id: nic for nic in (*nics, *attempt.nics.values())}.values(), key=_id),
+        groups=[
+            CommunicationGroup(name, info.kind, info.ranks, info.description)
+            for name, info in sorted(attempt.groups.items())
+        ],
+    ).place(
+        Columns(
+            ranks=placements.column_of(ranks),
+            host_of=placements.column_of(host_of),
+            hw_ids=tuple(placements.hw_ids),
+            **columns,
+        )
+    )
+    return Layout(
+        versions=versions,
+        topology=topology,
+        ranks=ranks,
+        host_of=host_of,
+        role_of=_roles(placements.pp[:count], placements.tp[:count]),
+        pids=placements.pids[:count].copy(),
+        host_ids=numbers[order],
+    )
+
+
+def _roles(pp: Ints, tp: Ints) -> Ints:
+    """Return [rows] numbers, equal for ranks of one stage and tensor index: they do equal work."""
+    both = pp * (1 << 32) + tp
+    _, first, which = np.unique(both, return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(len(first))
+    roles: Ints = number[which]
+    return roles
+
+
+def _id(nic: object) -> str:
+    return str(getattr(nic, "id", ""))

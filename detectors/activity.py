@@ -1,0 +1,82 @@
+"""Who works while no step ends: devices that calculate, processes that run their own code.
+
+A rank that waits in a collective may look busy (its kernel spins and so may its process), so
+utilization says nothing. Arithmetic does: tensor and SM activity, and power, fall to a fraction
+when everybody waits. A process counts as busy between the idle of a sleeping waiter and the full
+CPU of a spinning one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .window import Floats, JobWindow, Readings
+
+CPU = "process.cpu.utilization"
+
+_DEVICE = (
+    ("hw.gpu.tensor.activity", 0.3, 0.02),
+    ("hw.gpu.sm.activity", 0.5, 0.05),
+    ("hw.power", 0.75, 1.0),
+)
+"""Metric, the share of its value in steps from which on a device works, the least usual value."""
+
+_PAST_SECONDS = 180.0
+
+BUSY = (0.15, 0.85)
+"""CPU of a process that runs its own code: between a sleeping and a spinning waiter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What the ranks do since the job's last step; all [ranks].
+
+    device: 1 calculates, 0 does not, NaN unknown. cpu: CPUs in use, NaN unknown. pending: the
+    rank's process is reported, but no reading lies wholly after the last step yet.
+    """
+
+    device: Floats
+    cpu: Floats
+    pending: np.ndarray
+
+    @property
+    def busy(self) -> np.ndarray:
+        """Return [ranks], whose process runs its own code, neither sleeping nor spinning."""
+        cpu = np.nan_to_num(self.cpu)
+        return (cpu >= BUSY[0]) & (cpu <= BUSY[1])
+
+    @property
+    def works(self) -> np.ndarray:
+        """Return [ranks], whose device calculates."""
+        return np.nan_to_num(self.device) > 0
+
+
+def since(window: JobWindow, last: float) -> Activity:
+    """Return what the ranks have done after `last`, the end of the job's last step."""
+    device = np.full(len(window.ranks), np.nan)
+    for metric, share, least in _DEVICE:
+        found = window.rank_readings.get(metric)
+        if found is None or not found.at.shape[1]:
+            continue
+        usual = found.mean(last - _PAST_SECONDS, last)
+        now = found.mean(last + _period(found), np.inf)
+        with np.errstate(invalid="ignore"):
+            calculates = np.where(usual >= least, now >= share * usual, np.nan)
+        calculates = np.where(np.isfinite(now), calculates, np.nan)
+        device = np.where(np.isfinite(device), device, calculates)
+    processes = window.rank_readings.get(CPU)
+    if processes is None or not processes.at.shape[1]:
+        return Activity(device, np.full(len(window.ranks), np.nan), np.zeros(len(device), bool))
+    period = _period(processes)
+    cpu = processes.mean(last + period, np.inf)
+    reported = np.isfinite(processes.at).any(axis=1)
+    late = window.now - last > 3 * period + 5.0
+    return Activity(device, cpu, reported & ~np.isfinite(cpu) & (not late))
+
+
+def _period(found: Readings) -> float:
+    """Return how often readings come, in seconds; each covers the time since the one before."""
+    rows = found.at[: min(len(found.at), 16)]
+    gaps = np.diff(np.sort(rows, axis=1), axis=1)
+    gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+    return float(np.median(gaps)) if len(gaps) else 5.0

@@ -1,0 +1,186 @@
+"""A part of the step that only some ranks spend: what they need more than their peers, and lasting.
+
+Used by the detectors of waiting for data and of extra work. Durations are means and not medians:
+a loader that stalls at every eighth batch costs the job as much as one that is late each time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import onsets, own_time
+from .window import Flags, Floats, Ints, JobWindow, Steps
+
+SECONDS, FEWEST, WARM_UP, HABIT = 10.0, 5, 5, 100
+"""How much of the newest past is looked at, in time and steps; steps at the start of an attempt
+that say nothing about anybody; steps after them that a rank's habit is learnt from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Ranks that stand out in one part of the step.
+
+    rows: those that do. seconds, peers: [ranks], the part's mean in the newest steps, and what
+    peers of the same role need. effect: [ranks], seconds a step beyond peers and habit. first: the
+    column where the first of them began. step: usual step time now (s). recent: the newest steps.
+    """
+
+    rows: Ints
+    seconds: Floats
+    peers: Floats
+    effect: Floats
+    first: int
+    step: float
+    recent: Steps
+    steps: Steps
+
+    @property
+    def lost(self) -> float:
+        """Return the seconds a step that the job would gain without the excess."""
+        return min(float(self.effect[self.rows].max()), 0.95 * self.step)
+
+    def seen(self) -> tuple[float, float]:
+        """Return the time range of the newest steps."""
+        at = self.recent.at[np.isfinite(self.recent.at)]
+        return float(at.min()), float(at.max())
+
+    def onset(self) -> tuple[float, float]:
+        """Return the ends of the last usual step and of the first step that stands out."""
+        ends = own_time.step_ends(self.steps)
+        at = float(ends[self.first])
+        before = float(ends[max(self.first - 1, 0)])
+        return (min(before, at), at)
+
+
+def steps_to_compare(window: JobWindow) -> Steps | None:
+    """Return the completed steps, None where there are too few or they are too old."""
+    steps = own_time.complete(window.steps)
+    if len(window.ranks) < 2 or len(steps.index) < FEWEST + WARM_UP:
+        return None
+    return None if own_time.stale(window, steps) else steps
+
+
+def newest(window: JobWindow, steps: Steps) -> int:
+    """Return how many of the newest steps are looked at."""
+    count = own_time.recent_count(window, seconds=SECONDS, fewest=FEWEST)
+    return min(count, len(steps.index) - WARM_UP)
+
+
+def step_seconds(steps: Steps) -> float:
+    """Return the median step time; NaN where nobody reports it."""
+    ends = own_time.step_ends(steps)
+    gaps = np.diff(ends[np.isfinite(ends)])
+    if len(gaps):
+        return float(np.median(gaps))
+    valid = steps.plane(own_time.STEP)
+    valid = valid[np.isfinite(valid)]
+    return float(np.median(valid)) if len(valid) else float("nan")
+
+
+def mean(values: Floats) -> Floats:
+    """Return [ranks], the mean of the newest steps without each rank's largest one; NaN: none."""
+    known = np.isfinite(values)
+    count = known.sum(axis=1)
+    largest = np.max(np.where(known, values, 0.0), axis=1, initial=0.0)
+    total = np.where(known, values, 0.0).sum(axis=1) - largest
+    return np.where(count > 1, total / np.maximum(count - 1, 1), np.nan)
+
+
+def excess(
+    window: JobWindow,
+    steps: Steps,
+    part: Floats,
+    *,
+    least: float,
+    least_from_start: float,
+    persistence: float = 0.3,
+) -> Excess | None:
+    """Return the few ranks that spend more on a part of the step than their peers and than before.
+
+    part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
+    habit is known and where it is not. Nobody stands out when a third of the role's ranks do.
+    """
+    part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
+    count = newest(window, steps)
+    recent = steps.last(count)
+    step = step_seconds(recent)
+    if not step > 0:
+        return None
+    seconds = mean(part[:, -count:])
+    peers, below = _peers(part, seconds, window.role_of, count)
+    early = part[:, WARM_UP:-count][:, :HABIT]
+    known = np.isfinite(early).sum(axis=1) >= 2 * FEWEST
+    usual = np.zeros(len(seconds))
+    if early.shape[1]:
+        habit = habit_of(early, count)
+        usual = np.where(known, np.nan_to_num(habit - _middle(habit, window)), 0.0)
+    effect = seconds - peers - np.maximum(usual, 0.0)
+    with np.errstate(invalid="ignore"):
+        often = (part[:, -count:] - below > effect[:, None] / 3).mean(axis=1)
+        odd = effect >= np.where(known, least, least_from_start) * step
+        # One that was so all along, and is still far beyond its peers, stands out as well.
+        odd |= seconds - peers >= 1.6 * least_from_start * step
+        odd &= often >= persistence
+    effect = np.where(effect >= least * step, effect, seconds - peers)
+    rows = np.flatnonzero(odd & np.isfinite(effect))
+    if not len(rows) or len(rows) > max(1, len(seconds) / 3) or not _waited_for(recent, rows, step):
+        return None
+    first = min(_first(part[row], float(peers[row] + effect[row] / 2), count) for row in rows)
+    return Excess(rows, seconds, peers, effect, first, step, recent, steps)
+
+
+def habit_of(early: Floats, count: int) -> Floats:
+    """Return [ranks], the median of the means of blocks of steps.
+
+    Blocks of `count` steps hold bursts as the newest steps do; the median leaves out what began
+    late in the range.
+    """
+    blocks = max(early.shape[1] // max(count, 1), 1)
+    size = early.shape[1] // blocks
+    means = [mean(early[:, number * size : (number + 1) * size]) for number in range(blocks)]
+    return own_time.median(np.stack(means, axis=1), axis=1)
+
+
+def _peers(part: Floats, seconds: Floats, role_of: Ints, count: int) -> tuple[Floats, Floats]:
+    """Return what peers of a rank's role need: [ranks] on average, [ranks, count] by step."""
+    peers = np.full(len(seconds), np.nan)
+    below = np.full((len(seconds), count), np.nan)
+    for role in np.unique(role_of):
+        rows = np.flatnonzero((role_of == role) & np.isfinite(seconds))
+        if len(rows) < 2:
+            continue
+        peers[rows] = np.quantile(seconds[rows], own_time.HEALTHY_QUANTILE, method="lower")
+        below[rows] = own_time.low_quantile(part[rows, -count:])
+    return peers, below
+
+
+def _middle(values: Floats, window: JobWindow) -> Floats:
+    """Return [ranks], the median of each rank's role."""
+    middle = np.zeros(len(values))
+    for role in np.unique(window.role_of):
+        rows = np.flatnonzero((window.role_of == role) & np.isfinite(values))
+        if len(rows):
+            middle[rows] = float(np.median(values[rows]))
+    return middle
+
+
+def _waited_for(recent: Steps, rows: Ints, step: float) -> bool:
+    """Tell whether the others wait in collectives, and longer than these; True if nobody reports.
+
+    A rank that merely has time to spare keeps nobody waiting.
+    """
+    wait = mean(recent.plane(own_time.COMM))
+    others = np.setdiff1d(np.flatnonzero(np.isfinite(wait)), rows)
+    mine = wait[rows][np.isfinite(wait[rows])]
+    if not len(others) or not len(mine):
+        return True
+    return bool(np.median(wait[others]) - mine.min() >= 0.03 * step)
+
+
+def _first(values: Floats, limit: float, count: int) -> int:
+    """Return the first column of the newest run above a limit; bursts are joined."""
+    with np.errstate(invalid="ignore"):
+        odd: Flags = values > limit
+    if not odd.any():
+        return len(values) - count
+    return onsets.newest_run(odd, ends_after=max(onsets.ENDS_AFTER, count))

@@ -1,0 +1,30 @@
+"""Events of a node that belong to this attempt, and not to whoever had the node before."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..vocabulary.samples import Event
+from .window import JobWindow
+
+_OF_NODES = ("gpu.fault", "host.oom_kill", "log.fault")
+
+
+def own_events(window: JobWindow) -> Iterator[Event]:
+    """Return the window's events without those of a node's earlier tenant, oldest first.
+
+    A node's event is an earlier tenant's when it is from before this attempt's processes started,
+    or when it names a process that is none of this attempt's and is from before its first step.
+    Events that carry the job's id are its own.
+    """
+    first_step = np.inf
+    if window.steps.at.size and np.isfinite(window.steps.at).any():
+        first_step = float(np.nanmin(window.steps.at))
+    pids = {int(pid) for pid in window.pids if pid > 0}
+    for event in window.events:
+        if event.name in _OF_NODES and event.resource.job != window.job:
+            pid = event.attributes.get("pid")
+            foreign = isinstance(pid, int) and pid > 0 and bool(pids) and pid not in pids
+            if event.at < window.attempt_started_at or (foreign and event.at < first_step):
+                continue
+        yield event

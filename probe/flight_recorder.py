@@ -1,0 +1,104 @@
+"""torch's Flight Recorder, read for every group: last collective enqueued, started, completed.
+
+Asked every five seconds from the sender's thread, for the counters only (some 40 us); the list of
+operations, which maps torch's local group numbers to groups, only when an unknown number
+appears. A torch without the recorder, or with its buffer switched off, yields nothing.
+"""
+
+import json
+import math
+import sys
+from typing import Any
+
+from ..vocabulary.samples import Sample, Scalar, attributes
+from .groups import Group, Infos
+
+_SOON_SECONDS, _LATEST_SECONDS = 4.0, 60.0
+"""Between two readings of the whole list while a group stays unknown: doubling from the first."""
+
+COUNTERS = (
+    ("collective.enqueued", "last_enqueued_collective"),
+    ("collective.started", "last_started_collective"),
+    ("collective.completed", "last_completed_collective"),
+)
+_DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
+
+
+class FlightRecorder:
+    """Reads the recorder of the torch that the job imported."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self._map_due = -math.inf
+        self._map_pause = _SOON_SECONDS
+        self._infos = Infos()
+
+    def samples(self, at: float, rank: int) -> list[Sample]:
+        """Return the counters of every known group, and the groups themselves when due."""
+        dist = sys.modules.get("torch.distributed")
+        if dist is None or not getattr(dist, "is_initialized", bool)():
+            return []
+        found: list[Sample] = []
+        for name in _DUMPS:
+            dump = getattr(sys.modules.get("torch._C._distributed_c10d"), name, None)
+            if dump is None:
+                continue
+            status = json.loads(dump(includeCollectives=False)).get("pg_status") or {}
+            if not status:
+                continue
+            self._learn(dist, dump, status, at)
+            found += self._counters(status, at, rank)
+        return found + self._infos.due(self._groups.values(), at, rank)
+
+    def _counters(self, status: dict[str, Any], at: float, rank: int) -> list[Sample]:
+        found: list[Sample] = []
+        for number, counts in status.items():
+            group = self._groups.get(number)
+            if group is None:
+                continue
+            pairs: dict[str, Scalar] = {
+                "rank": rank,
+                "group": group.name,
+                "source": "flight_recorder",
+            }
+            labels = attributes(pairs)
+            for metric, key in COUNTERS:
+                value = int(counts.get(key, -1))
+                if value >= 0:
+                    found.append(Sample(metric, float(value), at, labels))
+        return found
+
+    def _learn(self, dist: Any, dump: Any, status: dict[str, Any], at: float) -> None:
+        if all(number in self._groups for number in status):
+            return
+        if 0 <= self._map_due - at <= _LATEST_SECONDS:
+            return
+        known = len(self._groups)
+        members = _members(dist)
+        for entry in json.loads(dump(includeCollectives=True)).get("entries") or ():
+            number = str(entry.get("pg_id"))
+            name = str((*entry.get("process_group", ()), "")[0])
+            if number not in self._groups and name in members:
+                self._groups[number] = members[name]
+        if len(self._groups) > known:
+            self._map_pause = _SOON_SECONDS
+        self._map_due = at + self._map_pause
+        self._map_pause = min(2 * self._map_pause, _LATEST_SECONDS)
+
+
+def _members(dist: Any) -> dict[str, Group]:
+    """Return each group this process is in, by torch's local name.
+
+    Of several groups with the same members and description the second is called `...#2`: torch
+    makes groups in the same order on every member.
+    """
+    found: dict[str, Group] = {}
+    world = dist.distributed_c10d._world  # noqa: SLF001  no public list of groups exists
+    for made, name in tuple(world.pg_names.items()):
+        desc = str(getattr(made, "group_desc", "") or "")
+        ranks = tuple(sorted(dist.get_process_group_ranks(made)))
+        alike = sum(
+            each.ranks == ranks and each.desc.split("#")[0] == desc for each in found.values()
+        )
+        found[str(name)] = Group(f"{desc}#{alike + 1}" if alike else desc, ranks)
+    return found

@@ -1,0 +1,264 @@
+"""One explanation for each root cause and scope: what is explained is neither accused nor lost."""
+
+import random
+from functools import partial
+
+import pytest
+
+from rankscope.alerts.causes import candidates, engine, explaining_away
+from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.entities import Entity
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import Placement, Topology
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.fixture
+def wide(lay_out):
+    """Return a job of two ranks on each of eight hosts."""
+    return lay_out(hosts=[f"host-{letter}" for letter in "abcdefgh"])
+
+
+@pytest.fixture
+def roots(wide):
+    """Return a function that names the roots of what was found: (fault, entity, its symptoms)."""
+
+    def name(*findings, topology=wide):
+        return [
+            (
+                row.cause.hypotheses[0].fault,
+                row.cause.hypotheses[0].entity.id,
+                sorted(symptom.kind for symptom in row.symptoms),
+            )
+            for row in engine.explanations(findings, topology, observed=EVERYTHING)
+        ]
+
+    return name
+
+
+@pytest.fixture
+def contended(wide, found):
+    """Return a function for what is found on a host whose ranks do not get their CPU time."""
+
+    def make(host, onset=40.0):
+        ranks = wide.ranks_of_host(host)
+        return [
+            *(found("rank.slow_compute", wide.rank_entity(rank), onset) for rank in ranks),
+            found("host.cpu_wait", wide.host_entity(host), onset),
+        ]
+
+    return make
+
+
+@pytest.fixture
+def hot(wide, found):
+    """Return a function for what is found of a rank whose device is throttled."""
+
+    def make(rank, onset=40.0):
+        return [
+            found("rank.slow_compute", wide.rank_entity(rank), onset),
+            found("gpu.throttled", wide.gpu_entity(rank), onset),
+        ]
+
+    return make
+
+
+@pytest.fixture
+def slow(wide, found):
+    return found("job.slow", wide.job_entity)
+
+
+def test_nothing_found_has_no_root(roots):
+    assert [] == roots()
+
+
+def test_evidence_without_a_symptom_has_no_root(roots, hot):
+    assert [] == roots(*hot(5))
+
+
+def test_two_simultaneous_faults_of_one_job_are_two_roots(roots, slow, contended, hot):
+    assert {
+        ("host.cpu_contention", "host-b", ("job.slow",)),
+        ("gpu.thermal_throttle", "GPU-9", ("job.slow",)),
+    } == {
+        (fault, entity, tuple(s)) for fault, entity, s in roots(slow, *contended("host-b"), *hot(9))
+    }
+
+
+def test_two_hosts_with_the_same_fault_are_two_roots(roots, slow, contended):
+    found = roots(slow, *contended("host-b"), *contended("host-e"))
+    assert ["host-b", "host-e"] == sorted(entity for _, entity, _ in found)
+
+
+def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended):
+    rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
+    assert 1 == len(roots(slow, *rows))
+
+
+def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
+    roots, slow, contended, wide, found
+):
+    more = found("rank.waits_least", wide.rank_entity(2))
+    assert ["host.cpu_contention"] == [f for f, *_ in roots(slow, *contended("host-b"), more)]
+
+
+def test_a_job_stops_only_once(roots, wide, found):
+    """Ranks that are behind because they wait for one that is stuck are no second root."""
+    behind = [
+        found("rank.behind_enqueued", wide.rank_entity(rank), score=score)
+        for rank, score in ((2, 3.0), (5, 1.0), (6, 1.0))
+    ]
+    outside = found("rank.outside_collective", wide.rank_entity(2))
+    stalled = found("job.stalled", wide.job_entity)
+    assert [("software.stuck_process", "2", ["job.stalled"])] == roots(stalled, *behind, outside)
+
+
+def test_a_lost_host_explains_that_its_job_stands_still(roots, wide, found):
+    rows = [
+        found("host.silent", wide.host_entity("host-c"), 40.0),
+        found("job.stalled", wide.job_entity, 38.0),
+    ]
+    assert [("host.lost", "host-c", ["host.silent", "job.stalled"])] == roots(*rows)
+
+
+def test_two_lost_hosts_are_two_roots(roots, wide, found):
+    rows = [found("host.silent", wide.host_entity(host)) for host in ("host-c", "host-f")]
+    assert ["host-c", "host-f"] == sorted(entity for _, entity, _ in roots(*rows))
+
+
+def test_a_crash_soon_after_a_nan_follows_from_it(roots, wide, found):
+    rows = [
+        found("job.nonfinite", wide.job_entity, 40.0),
+        found("rank.first_nonfinite", wide.rank_entity(1), 40.0),
+        found("job.crashed", wide.job_entity, 42.0),
+        found("rank.first_exit", wide.rank_entity(1), 42.0),
+    ]
+    assert [("numerics.nan_rank", "1", ["job.crashed", "job.nonfinite"])] == roots(*rows)
+
+
+def test_a_slow_host_and_a_nan_elsewhere_are_two_roots(roots, slow, contended, wide, found):
+    nan = [
+        found("job.nonfinite", wide.job_entity, 60.0),
+        found("rank.first_nonfinite", wide.rank_entity(9), 60.0),
+    ]
+    assert [
+        ("host.cpu_contention", "host-b", ["job.slow"]),
+        ("numerics.nan_rank", "9", ["job.nonfinite"]),
+    ] == sorted(roots(slow, *contended("host-b"), *nan))
+
+
+def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slow, wide, found):
+    nan = [
+        found("job.nonfinite", wide.job_entity, 60.0),
+        found("rank.first_nonfinite", wide.rank_entity(9), 60.0),
+    ]
+    assert [("numerics.nan_rank", "9", ["job.nonfinite", "job.slow"])] == roots(slow, *nan)
+
+
+def test_symptoms_of_unknown_cause_far_apart_are_two_unknowns(roots, slow, wide, found):
+    nan = found("job.nonfinite", wide.job_entity, 290.0)
+    assert [("unknown", ["job.slow"]), ("unknown", ["job.nonfinite"])] == [
+        (fault, symptoms) for fault, _, symptoms in roots(slow, nan)
+    ]
+
+
+def test_every_symptom_has_a_root(wide, found, slow, contended, hot):
+    everything = [
+        slow,
+        found("job.stalled", wide.job_entity, 45.0),
+        found("job.crashed", wide.job_entity, 400.0),
+        found("job.nonfinite", wide.job_entity, 800.0),
+        found("host.silent", wide.host_entity("host-h"), 44.0),
+        *contended("host-b"),
+        *hot(9),
+    ]
+    rows = engine.explanations(everything, wide, observed=EVERYTHING)
+    shown = {symptom.kind for row in rows for symptom in row.symptoms}
+    assert {kind.kind for kind in kinds.catalogue().values() if kind.symptom} == shown
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_of_findings_changes_no_root(seed, wide, slow, contended, hot):
+    rows = [slow, *contended("host-b"), *contended("host-e"), *hot(9)]
+    shuffled = random.Random(seed).sample(rows, len(rows))
+    explain = partial(engine.explanations, topology=wide, observed=EVERYTHING)
+    assert explain(rows) == explain(shuffled)
+
+
+class TestUnknownNamesWhoStandsOut:
+    """What is known is said although no cause is named."""
+
+    @pytest.fixture
+    def first(self, wide):
+        def name(*findings):
+            (row,) = engine.explanations(findings, wide, observed=EVERYTHING)
+            assert "unknown" == row.cause.hypotheses[0].fault
+            return row.cause.hypotheses[0]
+
+        return name
+
+    def test_the_rank_that_a_symptom_names(self, first, wide, found):
+        hypothesis = first(found("job.slow", wide.job_entity, ranks=(5,)))
+        assert wide.rank_entity(5) == hypothesis.entity
+        assert "Look at rank 5 on host-c first" in hypothesis.actions[0].text
+
+    def test_the_rank_whose_evidence_stands_out(self, first, wide, found, slow):
+        waits = found("rank.waits_least", wide.rank_entity(5), text="rank 5 waits 0.1 s")
+        hypothesis = first(slow, waits)
+        assert wide.rank_entity(5) == hypothesis.entity
+        assert "rank 5 waits 0.1 s" in [row.text for row in hypothesis.evidence]
+
+    def test_a_few_ranks_of_the_job(self, first, wide, found):
+        hypothesis = first(found("job.slow", wide.job_entity, ranks=(5, 9)))
+        assert ("job", [5, 9]) == (hypothesis.entity.type, list(hypothesis.entity.ranks))
+
+    def test_nobody_where_everybody_does(self, first, wide, found):
+        hypothesis = first(found("job.slow", wide.job_entity, ranks=range(12)))
+        assert wide.job_entity == hypothesis.entity
+
+
+class TestSpeed:
+    """1,024 slow ranks among 16,384, in counts: what is scored does not grow with the job."""
+
+    @pytest.fixture
+    def large(self):
+        return Topology(
+            Job("run-1"),
+            placements=[
+                Placement(rank, f"host-{rank // 8:04}", hw_id=f"GPU-{rank}")
+                for rank in range(16_384)
+            ],
+        )
+
+    @pytest.fixture
+    def thousand(self, large, found):
+        ranks = [large.rank_entity(rank) for rank in range(0, 16_384, 16)]
+        return [
+            found("job.slow", large.job_entity),
+            *(found("rank.slow_compute", rank) for rank in ranks),
+            *(found("rank.waits_least", rank) for rank in ranks),
+        ]
+
+    def test_the_number_of_scored_candidates_is_bounded(self, large, thousand, monkeypatch):
+        scored: list[Entity] = []
+        real = engine.ranking.__globals__["scoring"].terms
+
+        def counted(cause, entity, **more):
+            scored.append(entity)
+            return real(cause, entity, **more)
+
+        monkeypatch.setattr(engine.ranking.__globals__["scoring"], "terms", counted)
+        engine.explanations(thousand, large, observed=EVERYTHING)
+        rounds = explaining_away.MOST_ROOTS + 2
+        causes = 3  # of slowness in the catalogue
+        assert 0 < len(scored) <= rounds * causes * candidates.MOST_CANDIDATES
+
+    def test_those_with_most_support_are_scored(self, large, thousand, found):
+        culprit = [
+            found("rank.slow_compute", large.rank_entity(9001), score=9.0),
+            found("gpu.throttled", large.gpu_entity(9001), score=9.0),
+        ]
+        row, *_ = engine.explanations([*thousand, *culprit], large, observed=EVERYTHING)
+        named = [h for h in row.cause.hypotheses if h.fault != "unknown"]
+        assert ("gpu.thermal_throttle", "GPU-9001") == (named[0].fault, named[0].entity.id)
