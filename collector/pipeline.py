@@ -53,7 +53,9 @@ class _Evaluated:
     at: float
     due: float
     findings: dict[str, tuple[float, tuple[Finding, ...]]] = field(default_factory=dict)
-    """By detector: when it was last asked, and what it said."""
+    """By detector with a cadence: when it was last asked, and what it said."""
+    postponed: float = math.inf
+    """When the first of those that were not asked this time is to be asked."""
 
 
 class Pipeline:
@@ -170,18 +172,23 @@ class Pipeline:
             _job_health(window, attempt),
             now,
         )
-        last.due = self._due_after(window, attempt, now)
+        last.due = self._due_after(window, attempt, last, now)
         return changes
 
-    def _due_after(self, window: JobWindow, attempt: Attempt, now: float) -> float:
+    def _due_after(
+        self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float
+    ) -> float:
         """Return when time alone could change what is said about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
-        asked = [getattr(row, "next_due", None) for row in self._detectors]
-        if not any(asked):
-            return now + 1.0
-        due = min(float(next_due(window)) for next_due in asked if next_due is not None)
-        return max(now + 1.0, min(due, self.tracker.next_due(attempt.job, now)))
+        due = min(last.postponed, self.tracker.next_due(attempt.job, now))
+        for detector in self._detectors:
+            try:
+                due = min(due, detector.next_due(window))
+            except Exception as error:  # noqa: BLE001  the edge of one detector
+                self._failed(detector, window, error)
+                due = min(due, now + 1.0)
+        return max(now + 1.0, due)
 
     def _forget(self, now: float) -> None:
         self._forgot_at = now
@@ -194,24 +201,32 @@ class Pipeline:
     def _found(self, window: JobWindow, last: _Evaluated | None = None) -> tuple[Finding, ...]:
         """Return what detectors find; those with a cadence are asked as rarely as it says."""
         findings: list[Finding] = []
+        if last is not None:
+            last.postponed = math.inf
         for detector in self._detectors:
             asked = None if last is None else last.findings.get(detector.name)
-            cadence = getattr(detector, "cadence_seconds", 0.0)
-            if asked is not None and window.now - asked[0] < cadence:
-                findings += asked[1]
-                continue
+            if last is not None and asked is not None:
+                again = asked[0] + detector.cadence_seconds
+                if window.now < again:
+                    findings += asked[1]
+                    last.postponed = min(last.postponed, again)
+                    continue
             try:
                 found = tuple(detector.evaluate(window))
-                findings += found
-                if last is not None and cadence:
-                    last.findings[detector.name] = (window.now, found)
-            except Exception:  # noqa: BLE001
-                # The edge of one detector: its defect is counted and reported, the others go on.
-                count = self.detector_failures.get(detector.name, 0)
-                self.detector_failures[detector.name] = count + 1
-                if count == 0:
-                    _log.exception("detector %s failed on job %s", detector.name, window.job)
+            except Exception as error:  # noqa: BLE001  the edge of one detector
+                self._failed(detector, window, error)
+                continue
+            findings += found
+            if last is not None and detector.cadence_seconds:
+                last.findings[detector.name] = (window.now, found)
         return tuple(findings)
+
+    def _failed(self, detector: Detector, window: JobWindow, error: Exception) -> None:
+        """Count a defect of a detector, and log its first; the others go on."""
+        count = self.detector_failures.get(detector.name, 0)
+        self.detector_failures[detector.name] = count + 1
+        if count == 0:
+            _log.error("detector %s failed on job %s", detector.name, window.job, exc_info=error)
 
 
 def _job_health(window: JobWindow, attempt: Attempt) -> JobHealth:

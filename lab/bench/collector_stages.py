@@ -1,7 +1,7 @@
 """The collector's stages in this process: overload, a blocked database, restart, replay.
 
 Each is the real code on a real journal, with the part in question replaced: a detector that takes
-ten times the second it has, a database that answers nobody. What is measured is what a sender and
+three times the second it has, a database that answers nobody. What is measured is what a sender and
 an operator see: how soon requests are acknowledged, how far evaluation is behind, what is lost.
 """
 
@@ -24,6 +24,7 @@ from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
 from ...collector.stages import Stages
 from ...detectors import catalogue
+from ...detectors.contract import Detector
 from ...detectors.window import JobWindow
 from ...formats.otlp import encode
 from ...vocabulary.clock import SlewedClock
@@ -51,8 +52,8 @@ def measure(seconds: float) -> dict[str, Any]:
     }
 
 
-class _Slow:
-    """A detector that takes ten times as long as the time since it was asked last, at most 3 s."""
+class _Slow(Detector):
+    """A detector that takes three seconds, where one may pass."""
 
     name = "slow"
     kinds: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from rankscope.alerts.lifecycle import Change
 from rankscope.collector.pipeline import IDLE_SECONDS, Pipeline
 from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
+from rankscope.detectors.contract import Detector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
@@ -180,9 +181,9 @@ def test_two_jobs_are_judged_apart():
     assert ["torn"] == [incident.job for incident in pipeline.incidents.values()]
 
 
-class Broken:
+class Broken(Detector):
     name = "broken"
-    kinds = ()
+    kinds: tuple[str, ...] = ()
 
     def evaluate(self, window):
         raise ZeroDivisionError(window.job)

@@ -9,15 +9,16 @@ from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay, as_line
 from rankscope.detectors import catalogue
+from rankscope.detectors.contract import Detector
 
 START = 1_772_438_400
 
 
-class Behind:
+class Behind(Detector):
     """A detector that takes ten seconds of the collector's own clock for each evaluation."""
 
     name = "behind"
-    kinds = ()
+    kinds: tuple[str, ...] = ()
 
     def __init__(self, clock):
         self._clock = clock
