@@ -105,7 +105,27 @@ def crash(topology, found):
     ]
 
 
+@pytest.fixture
+def slow_loader(topology, found):
+    return [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.data_wait", topology.rank_entity(2)),
+    ]
+
+
+@pytest.fixture
+def extra_work(topology, found):
+    return [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.extra_work", topology.rank_entity(0)),
+        found("rank.slow_compute", topology.rank_entity(0)),
+        found("rank.waits_least", topology.rank_entity(0)),
+    ]
+
+
 FAULTS = {
+    "slow_loader": ("software.dataloader_slow", "rank", "2"),
+    "extra_work": ("balance.rank0_preprocessing", "rank", "0"),
     "contention": ("host.cpu_contention", "host", "host-b"),
     "stuck": ("software.stuck_process", "rank", "2"),
     "nan": ("numerics.nan_rank", "rank", "1"),
@@ -307,6 +327,15 @@ def lenient():
     """Return the catalogue, with contention a candidate even without a sign of the CPU."""
     whole = catalogue()
     return replace(whole, causes=tuple(replace(c, essential_any=()) for c in whole.causes))
+
+
+def test_extra_work_of_another_rank_is_no_fault_of_rank_0(topology, found):
+    rows = [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.extra_work", topology.rank_entity(2)),
+    ]
+    named_faults = {row.fault for row in explain(rows, topology).hypotheses}
+    assert not {fault for fault in named_faults if fault.startswith("balance.rank0")}
 
 
 def test_contention_without_one_sign_of_the_cpu_is_no_candidate(contention, topology):
