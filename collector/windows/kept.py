@@ -33,11 +33,7 @@ class KeptFeatures:
         dirty = columns.dirty[here]
         if dirty.any():
             plane, fit = own_time.own_plane(steps), self._token_fit(steps)
-            if (
-                plane != self._plane
-                or fit != self._fit
-                or not np.array_equal(role_of, self._roles)
-            ):
+            if plane != self._plane or fit != self._fit or not np.array_equal(role_of, self._roles):
                 self._plane, self._fit, self._roles = plane, fit, role_of
                 dirty[:] = True
             self._compute(grid, steps, np.flatnonzero(dirty), role_of)

@@ -27,6 +27,9 @@ INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
 """Until the reporting interval is known."""
 
+MOST_STRETCHED = 10.0
+"""The longest slot until then: so many hold the fine time."""
+
 GAPS_NEEDED = 4
 """Reporting intervals that are seen before one is believed to be usual."""
 
@@ -112,6 +115,8 @@ class Plane:
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
+        if not self._learnt and self.used.any():
+            self._stretch(float(at[-1]))
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -242,6 +247,15 @@ class Plane:
         self._learnt = True
         self._gaps.clear()
         self._resize(interval, max(FEWEST_SLOTS, math.ceil(FINE_SECONDS / interval) + 6))
+
+    def _stretch(self, at: float) -> None:
+        """Widen the slots where a rare reporter would push its own first readings out."""
+        span = at - self.interval * int(self.slots(-np.inf, np.inf)[1][0])
+        interval = self.interval
+        while span >= interval * (FIRST_SLOTS - 1) and interval < MOST_STRETCHED:
+            interval = min(one for one in INTERVALS if one > interval)
+        if interval != self.interval:
+            self._resize(interval, FIRST_SLOTS)
 
     def _resize(self, interval: float, count: int) -> None:
         rows = len(self.last_at)
