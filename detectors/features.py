@@ -41,7 +41,7 @@ class Kept:
     duration: Floats
     most_tokens: Floats
 
-    def cut(self, first: int, last: int) -> "Kept":
+    def cut(self, first: int, last: int) -> Kept:
         """Return those of the columns [first, last)."""
         return Kept(
             None if self.own is None else self.own[:, first:last],

@@ -20,6 +20,11 @@ FINE_SECONDS = 900.0
 THIN_SECONDS, THIN_SLOTS = 900.0, 48
 """Beyond that: twelve hours of means over a quarter of an hour (a counter's last value)."""
 
+FINE_BYTES = 2 << 30
+"""What the fine tier of one job may take; where it is not enough, the fine time is shorter."""
+
+BYTES_A_READING, PLANES_PLANNED = 5, 36
+
 FEWEST_SLOTS = 32
 INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 """How long a slot may be, in seconds: the longest that does not exceed the reporting interval."""
@@ -79,7 +84,7 @@ class Plane:
         old = len(self.last_at)
         if rows <= old:
             return
-        rows = max(rows, 2 * old, 16)
+        rows = max(rows, old + min(old, old // 4 + 4096), 16)
         self.value, self.part = self._wider(self.value, rows), self._wider(self.part, rows)
         thin = np.zeros((THIN_SLOTS, rows), np.float32)
         for slot in np.flatnonzero(np.isfinite(self.thin_at)):
@@ -115,8 +120,8 @@ class Plane:
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
-        if not self._learnt and self.used.any():
-            self._stretch(float(at[-1]))
+        if not self._learnt:
+            self._stretch(first, last)
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -246,11 +251,14 @@ class Plane:
         interval = max((one for one in INTERVALS if one <= 1.1 * usual), default=INTERVALS[0])
         self._learnt = True
         self._gaps.clear()
-        self._resize(interval, max(FEWEST_SLOTS, math.ceil(FINE_SECONDS / interval) + 6))
+        planned = FINE_BYTES // (BYTES_A_READING * PLANES_PLANNED * max(len(self.last_at), 1))
+        wanted = math.ceil(FINE_SECONDS / interval) + 6
+        self._resize(interval, max(FEWEST_SLOTS, min(wanted, planned)))
 
-    def _stretch(self, at: float) -> None:
+    def _stretch(self, first: float, last: float) -> None:
         """Widen the slots where a rare reporter would push its own first readings out."""
-        span = at - self.interval * int(self.slots(-np.inf, np.inf)[1][0])
+        held = self.slots(-np.inf, np.inf)[1]
+        span = last - min(first, self.interval * int(held[0]) if len(held) else first)
         interval = self.interval
         while span >= interval * (FIRST_SLOTS - 1) and interval < MOST_STRETCHED:
             interval = min(one for one in INTERVALS if one > interval)

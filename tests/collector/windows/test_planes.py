@@ -1,5 +1,7 @@
 """Planes: readings by slots of the reporting interval, a thinned past, exact counters."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,6 +112,7 @@ def test_when_a_counter_last_moved_is_remembered():
     plane.fit(1)
     for at, value in ((0, 1), (5, 2), (10, 2), (15, 2)):
         write(plane, at, value)
+    assert plane.changed_at is not None
     assert START + 5 == plane.changed_at[0]
     plane.write(np.array([0, 0]), START + np.array([20.0, 25.0]), np.array([3.0, 3.0]))
     assert START + 20 == plane.changed_at[0]
@@ -169,7 +172,7 @@ def test_however_readings_are_batched_they_are_read_back(points, cuts):
     plane.fit(2)
     points = sorted(points, key=lambda point: point[1])
     edges = sorted({0, *(min(cut, len(points)) for cut in cuts), len(points)})
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         rows, at, value = zip(*points[begin:end], strict=True)
         plane.write(np.array(rows), START + 5.0 * np.array(at, float), np.array(value, float))
     for row in range(2):
