@@ -6,6 +6,7 @@ incident of the job is open.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,13 +38,15 @@ slow from the first step: that is no habit."""
 
 SIGMAS = 4.0
 
+HEALTHY_QUANTILE = 0.15
+
 
 class Baselines:
     """Arrays are [rows]; NaN and False where nothing is known yet.
 
     habit: a rank's usual ratio to its peers. longest_gap: the longest time between two steps that
-    the job went on after, seconds. healthy_seconds, wander: the healthy step time and how far it
-    moves, None before it is known.
+    the job went on after, seconds. healthy_seconds: the fast side of its step times, NaN before it
+    is known. frozen: an incident of the job is open, and nothing is learnt.
     """
 
     def __init__(self) -> None:
@@ -51,7 +54,7 @@ class Baselines:
         self.known: Flags = np.zeros(0, np.bool_)
         self.data_wait: Floats = np.zeros(0)
         self.longest_gap = 0.0
-        self.healthy: tuple[float, float] | None = None
+        self.healthy_seconds = math.nan
         self.frozen = False
         self._learnt = 0
         self._newest: float = -np.inf
@@ -68,6 +71,10 @@ class Baselines:
             since = gaps[ends[3:] > self._newest]
             self._newest = float(ends[-1])
             self.longest_gap = max(self.longest_gap, float(since.max(initial=0.0)))
+        duration = features.job_duration[WARM_UP:-newest]
+        duration = duration[np.isfinite(duration)]
+        if len(duration) >= FEWEST:
+            self.healthy_seconds = float(np.quantile(duration, HEALTHY_QUANTILE))
         early = min(len(steps.index) - WARM_UP - newest, HABIT_STEPS)
         due = max((count for count in LEARN_AT if count <= early), default=0)
         if due > self._learnt or (due and len(steps.at) > len(self.habit)):

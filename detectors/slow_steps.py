@@ -7,6 +7,7 @@ import numpy as np
 
 from ..vocabulary.findings import Finding
 from . import own_time
+from .baselines import Baselines
 from .contract import Detector
 from .window import Floats, JobWindow
 
@@ -72,7 +73,7 @@ class SlowSteps(Detector):
         duration = window.features.job_duration
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index))  # the newest, untold steps are counted as well
-        found = self._by_history(duration, count)
+        found = self._by_history(duration, count, window.baselines)
         if found is None:
             return []
         healthy, recent, first, noise = found
@@ -102,7 +103,9 @@ class SlowSteps(Detector):
             )
         ]
 
-    def _by_history(self, duration: Floats, count: int) -> tuple[float, float, int, float] | None:
+    def _by_history(
+        self, duration: Floats, count: int, baselines: Baselines
+    ) -> tuple[float, float, int, float] | None:
         """Return (healthy, recent, first slow column, noise) or None."""
         valid = np.flatnonzero(np.isfinite(duration))
         valid = valid[valid >= self.warm_up]
@@ -114,6 +117,9 @@ class SlowSteps(Detector):
         if len(past) < self.blocks * size:
             return None
         healthy, wander = _healthy(duration[past], size)
+        if baselines.frozen and baselines.healthy_seconds < healthy:
+            # While an incident is open its own steps do not become what is healthy.
+            healthy = baselines.healthy_seconds
         spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
         error = 1.2533 * spread / math.sqrt(len(newest))
         noise = math.hypot(error, wander) + 0.003 * healthy

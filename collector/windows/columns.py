@@ -65,7 +65,7 @@ class Columns:
             found = self.plane_ids[name] = len(self.names)
             self.names.append(name)
             plane = np.empty((len(self.index), self._width), np.float32)
-            plane[self.here] = np.nan
+            plane[self.here, : self.height] = np.nan
             self.planes.append(plane)
         return found
 
@@ -75,10 +75,15 @@ class Columns:
 
     def add(self, height: int) -> None:
         """Make room for so many ranks."""
-        self.height = max(self.height, height)
-        if height <= self._width:
+        if height <= self.height:
             return
-        self._width = max(height, 2 * self._width, 4)
+        if height <= self._width:
+            for matrix in (self.at, *self.planes):
+                matrix[self.here, self.height : height] = np.nan
+            self.height = height
+            return
+        self.height = height
+        self._width = max(height, self._width + min(self._width, self._width // 4 + 4096), 4)
         self.at = self._copied(self.at, len(self.index), self.start)
         self.planes = [self._copied(plane, len(self.index), self.start) for plane in self.planes]
 
@@ -147,9 +152,9 @@ class Columns:
         self.index[first:end] = fresh
         self.ended[first:end], self.dirty[first:end] = -np.inf, True
         self.duration[first:end] = self.most_tokens[first:end] = np.nan
-        self.at[first:end] = np.nan
-        for plane in self.planes:
-            plane[first:end] = np.nan
+        # Only as wide as is used: memory that was never written to takes no room.
+        for matrix in (self.at, *self.planes):
+            matrix[first:end, : self.height] = np.nan
         self.used += len(fresh)
 
     def _outdated(self) -> int:
@@ -219,8 +224,9 @@ class Columns:
     def _copied(self, old: NDArray[Any], capacity: int, start: int) -> NDArray[Any]:
         """Return a matrix as wide as is needed now, the columns from `start` on."""
         new = np.empty((capacity, self._width), old.dtype)
-        new[start : start + self.used] = np.nan
-        new[start : start + self.used, : old.shape[1]] = old[self.here]
+        new[start : start + self.used, : self.height] = np.nan
+        kept = min(old.shape[1], self.height)
+        new[start : start + self.used, :kept] = old[self.here, :kept]
         return new
 
     def _limit(self) -> int:

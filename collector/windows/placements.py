@@ -74,14 +74,6 @@ class Placements:
             self.hosts[rows[changed]] = hosts[changed]
             self.version += 1
 
-    def set(self, row: int, name: str, value: int | None) -> None:
-        """Set one column of a row."""
-        column = getattr(self, name)
-        number = UNKNOWN if value is None else value
-        if column[row] != number:
-            column[row] = number
-            self.version += 1
-
     def placement(self, row: int, host_names: list[str]) -> Placement:
         """Return where the rank of a row runs."""
         number = int(self.hosts[row])

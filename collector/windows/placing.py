@@ -17,7 +17,7 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Attributes, Scalar
-from ...vocabulary.topology import Nic
+from ...vocabulary.topology import UNKNOWN, Nic
 from .attempt import Attempt, GroupInfo, NodeRows
 from .attempts import SAME_START_SECONDS, Attempts
 from .attributes import AttributeColumns, plane_name, whole
@@ -26,6 +26,8 @@ from .planes import PlaneSet
 from .steps import StepGrid
 
 IGNORED, PLACED, FORGOTTEN = 0, 1, 2
+
+_COORDINATES = ("dp", "tp", "pp", "ep")
 
 INFO, GROUP_INFO, NIC_INFO = (
     "training.rank.info",
@@ -171,7 +173,7 @@ class Placing:
             rows = attempt.rows(ranks[named])
             attempt.placements.move(rows, self._hosts_of(series[named]))
             if name == INFO:
-                self._infos(attempt, rows, series[named])
+                self._infos(attempt, rows, sets[named])
         if name == GROUP_INFO:
             for one in series.tolist():
                 _take_group(attempt, dict(self._table[one].attributes))
@@ -290,10 +292,14 @@ class Placing:
         self.targets[number] = target
         return number
 
-    def _infos(self, attempt: Attempt, rows: Ints, series: Ints) -> None:
-        for row, one in zip(rows.tolist(), series.tolist(), strict=True):
-            pairs = dict(self._table[one].attributes)
-            _take_info(attempt, row, pairs)
+    def _infos(self, attempt: Attempt, rows: Ints, sets: NDArray[np.int32]) -> None:
+        pairs = self._table.attributes.pairs
+        members, sizes = self._table.attributes.members(sets.astype(np.int64))
+        ends = np.cumsum(sizes).tolist()
+        numbers = members.tolist()
+        for row, begin, end in zip(rows.tolist(), [0, *ends[:-1]], ends, strict=True):
+            _take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
+        attempt.placements.version += 1
         attempt.version += 1
 
 
@@ -320,14 +326,19 @@ def _take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
         attempt.started_at = min(attempt.started_at, float(started))
     elif attempt.derived and 0 <= placements.pids[row] != (pid if pid is not None else -1):
         attempt.new_pids.setdefault(row, attempt.last_at)
-    for name in ("local_rank", "pid", "dp", "tp", "pp", "ep"):
-        column = name if name in ("dp", "tp", "pp", "ep") else f"{name}s"
-        placements.set(row, column, whole(pairs.get(name)))
-    placements.set(row, "started", started)
-    placements.set(row, "pids", pid)
+    placements.local_ranks[row] = _number(pairs.get("local_rank"))
+    placements.pids[row] = UNKNOWN if pid is None else pid
+    placements.started[row] = UNKNOWN if started is None else started
+    if not pairs.keys().isdisjoint(_COORDINATES):
+        for name in _COORDINATES:
+            getattr(placements, name)[row] = _number(pairs.get(name))
     placements.hw_ids[row] = str(hw_id) if hw_id else None
-    placements.version += 1
     attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
+
+
+def _number(value: Scalar | None) -> int:
+    number = whole(value)
+    return UNKNOWN if number is None else number
 
 
 def _take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:

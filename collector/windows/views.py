@@ -67,7 +67,7 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
-        host_announced=hosts.announced[where.host_ids],
+        host_announced=hosts.announced(where.host_ids),
         held_baselines=None if until is not None else attempt.baselines,
     )
     attempt.baselines.frozen = not learn

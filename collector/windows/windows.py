@@ -95,7 +95,7 @@ class Windows:
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
             if event.name == "agent.lifecycle":
-                self.known_hosts.lifecycle(number, event)
+                self.known_hosts.lifecycle(number, event, now)
             if event.resource.job is None:
                 self.known_hosts.event(host, event, now)
                 continue

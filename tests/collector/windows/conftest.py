@@ -24,7 +24,7 @@ class Told:
         *points: tuple[str, float, float, dict[str, Any]],
         host: str = "host-a",
         job: str | None = "run-1",
-        attempt: int = 0,
+        attempt: int | None = 0,
         now: float | None = None,
         **extra: Any,
     ) -> None:
@@ -64,7 +64,7 @@ class Told:
         *,
         host: str = "host-a",
         job: str | None = "run-1",
-        attempt: int = 0,
+        attempt: int | None = 0,
         now: float | None = None,
         **pairs: Any,
     ) -> None:
