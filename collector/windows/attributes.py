@@ -121,7 +121,8 @@ class AttributeColumns:
         ):
             here = kinds == kind
             column[sets[here]] = shown[here]
-        self._number_rests(first, last, sets[kinds == _REST], pairs[kinds == _REST])
+        rest = kinds == _REST
+        self._number_rests(first, last, sets[rest], pairs[rest].astype(np.int64))
         self._count = last
 
     def _number_rests(self, first: int, last: int, sets: Ints, pairs: Ints) -> None:

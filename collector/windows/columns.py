@@ -78,7 +78,7 @@ class Columns:
         if height <= self.height:
             return
         if height <= self._width:
-            for matrix in (self.at, *self.planes):
+            for matrix in self._matrices():
                 matrix[self.here, self.height : height] = np.nan
             self.height = height
             return
@@ -153,9 +153,12 @@ class Columns:
         self.ended[first:end], self.dirty[first:end] = -np.inf, True
         self.duration[first:end] = self.most_tokens[first:end] = np.nan
         # Only as wide as is used: memory that was never written to takes no room.
-        for matrix in (self.at, *self.planes):
+        for matrix in self._matrices():
             matrix[first:end, : self.height] = np.nan
         self.used += len(fresh)
+
+    def _matrices(self) -> list[NDArray[Any]]:
+        return [self.at, *self.planes]
 
     def _outdated(self) -> int:
         """Return how many of the oldest columns are beyond what is kept."""
