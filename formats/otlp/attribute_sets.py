@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
+from .growing import Growing
 from .numbering import NONE, Numbering
 
 _WORD = (1 << 64) - 1
@@ -21,15 +22,16 @@ _ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 class AttributeSets:
     """Numbers for sets of attributes; equal sets have equal numbers.
 
-    True is distinguished from 1 and 0.0 from 0, and NaN is equal to itself.
+    True is distinguished from 1 and 0.0 from 0, and NaN is equal to itself. One thread adds sets;
+    another may ask for the pairs of sets whose numbers it was given.
     """
 
     def __init__(self) -> None:
         self.pairs: list[tuple[str, Scalar]] = []
         self._pair_numbers: dict[object, int] = {}
         self._mixed = array("Q"), array("Q")
-        self._pool = array("i")
-        self._ends = array("q", (0,))
+        self._pool = Growing(np.int32)
+        self._ends = Growing(np.int64, 0)
         self._checks = array("Q")
         self._sets = Numbering()
 
@@ -68,26 +70,24 @@ class AttributeSets:
         number = self._sets.get(key)
         if number == NONE or self._checks[number] != check:
             number = len(self._checks)
-            self._pool.extend(pairs)
+            self._pool.extend(np.array(pairs, np.int32))
             self._ends.append(len(self._pool))
             self._checks.append(check)
             self._sets.put(key, number)
         return number
 
     def __getitem__(self, number: int) -> Attributes:
-        members = self._pool[self._ends[number] : self._ends[number + 1]]
+        begin, end = self._ends.held[number : number + 2].tolist()
+        members = self._pool.held[begin:end].tolist()
         return tuple(sorted((self.pairs[pair] for pair in members), key=_name))
 
     def members(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the pairs of these sets, one set after the other, and the size of each."""
-        if not len(self._pool):
-            return np.zeros(0, np.int32), np.zeros(len(numbers), np.int64)
-        # Views for a moment only: an array that is looked at cannot grow.
-        begins = np.frombuffer(self._ends, np.int64)[numbers]
-        sizes = np.frombuffer(self._ends, np.int64)[numbers + 1] - begins
+        ends = self._ends.held
+        begins = ends[numbers]
+        sizes = ends[numbers + 1] - begins
         skipped = np.repeat(begins - np.cumsum(sizes) + sizes, sizes)
-        picked = np.frombuffer(self._pool, np.int32)[skipped + np.arange(len(skipped))]
-        return picked, sizes
+        return self._pool.held[skipped + np.arange(len(skipped))], sizes
 
     def numbers_of(self, pairs: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of sets given one after the other, new ones where needed."""
@@ -116,8 +116,9 @@ class AttributeSets:
         source = new[first[order]]
         lengths = sizes[source]
         skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
-        self._pool.frombytes(pairs[skipped + np.arange(len(skipped))].astype(np.int32).tobytes())
-        self._ends.frombytes((self._ends[-1] + np.cumsum(lengths)).astype(np.int64).tobytes())
+        end = len(self._pool)
+        self._pool.extend(pairs[skipped + np.arange(len(skipped))])
+        self._ends.extend(end + np.cumsum(lengths))
         self._checks.frombytes(sums[1][source].tobytes())
         self._sets.put_many(keys[source], np.arange(start, start + len(source), dtype=np.int32))
         return found
