@@ -1,19 +1,21 @@
-"""The agent's judging and imitating parts, put together as the settings ask."""
+"""The fault tracker and the dcgm-exporter names, made as the settings ask."""
 
 from pathlib import Path
 
 from ..vocabulary import device_faults
 from . import boots
 from .attribution import Attribution
+from .device_faults import FaultTracker
 from .devices import Devices
 from .imitation import Imitation
 from .settings import AgentSettings
-from .verdicts import Verdicts
 from .ways import StartError
 
 
-def verdicts(settings: AgentSettings, *, devices: Devices, state: Path, now: float) -> Verdicts:
-    """Return the verdicts with what was kept; raises StartError for bad overrides of the site."""
+def fault_tracker(
+    settings: AgentSettings, *, devices: Devices, state: Path, now: float
+) -> FaultTracker:
+    """Return the tracker with what was kept; raises StartError for bad overrides."""
     knowledge = device_faults.catalogue()
     overrides = settings.faults.overrides
     if overrides is not None:
@@ -21,7 +23,7 @@ def verdicts(settings: AgentSettings, *, devices: Devices, state: Path, now: flo
             knowledge = device_faults.overridden(knowledge, overrides)
         except device_faults.OverrideError as error:
             raise StartError(f"faults.overrides: {error}") from error
-    return Verdicts(
+    return FaultTracker(
         boot_id=boots.boot_id(settings.node.proc),
         now=now,
         devices=devices,

@@ -114,7 +114,7 @@ def _bound(path: Path) -> socket.socket:
     opened = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         opened.setblocking(False)
-        # Who speaks is what the kernel says, not what a tenant's process claims.
+        # Who sends is what the kernel says, not what a tenant's process claims.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         opened.bind(str(path))
         path.chmod(0o666)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..vocabulary.samples import Event
 from . import procfs
-from .readers import Reader, Surroundings, catalogue, everything
+from .readers import Reader, ReaderContext, catalogue, everything
 from .readers.gpu_bus import on_the_bus
 from .settings import AgentSettings
 
@@ -20,7 +20,8 @@ State = Literal["yes", "part", "waits", "absent", "profile", "no"]
 """Reports all it could; some of it; nothing yet (it needs something to happen or somebody to run);
 the hardware is not here; it needs the full profile; or a problem."""
 
-_UNSEEN = "nothing of it to be seen now"
+_NOT_GIVEN = "this kernel, driver or device does not give it"
+_IDLE = "works; no training process, fault or change to report at this moment"
 _SETTLE_SECONDS = 2.5
 """Between two readings: rates need two, and a device's first answers take a moment."""
 
@@ -40,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All rows, and the faults that readers told of meanwhile."""
+    """All rows, and the faults that readers reported meanwhile."""
 
     profile: catalogue.Profile
     rows: Sequence[Row]
@@ -56,7 +57,7 @@ def examine(
     settings: AgentSettings,
     *,
     profile: catalogue.Profile | None = None,
-    around: Surroundings | None = None,
+    around: ReaderContext | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> Examination:
     """Try every reader twice. `profile` None: full where the kernel log may be read."""
@@ -64,9 +65,9 @@ def examine(
     # Often enough for what needs several turns, such as GPM's activity.
     hurried = settings.readers.model_copy(update={"period_seconds": 1.0})
     settings = settings.model_copy(update={"readers": hurried})
-    around = around or Surroundings(
+    around = around or ReaderContext(
         settings=settings,
-        tell=events.append,
+        emit=events.append,
         proc=settings.node.proc,
         sys=settings.node.sys,
         dev=settings.node.dev,
@@ -104,7 +105,7 @@ class _Trial:
         except Exception as error:  # noqa: BLE001  a reader's failure is what we are here to tell
             self._failed = f"{type(error).__name__}: {error}"
 
-    def row(self, around: Surroundings, profile: str, off: Sequence[str]) -> Row:
+    def row(self, around: ReaderContext, profile: str, off: Sequence[str]) -> Row:
         """Return the result."""
         entry = catalogue.entries()[self._reader.name]
         reported = {metric: len(series) for metric, series in self._series.items()}
@@ -118,8 +119,8 @@ class _Trial:
             state = "no"
         elif self._supported:
             state = "yes" if not lacking else "part" if reported else "waits"
-            if state == "waits" and why:
-                state, reason = "absent", why
+            if state == "waits":
+                state, reason = ("absent", why) if why else ("waits", reason or _IDLE)
         elif entry.hardware and not present(entry.hardware, around):
             state = "absent"
         elif entry.profile == "full" and profile == "restricted":
@@ -133,7 +134,7 @@ class _Trial:
             profile=entry.profile,
             fix=entry.fix if state in ("no", "profile") else "",
             reported=reported,
-            missing=dict.fromkeys(lacking, why) if self._supported else {},
+            missing=dict.fromkeys(lacking, why or _NOT_GIVEN) if self._supported else {},
         )
 
     def _explained(self, entry: catalogue.Entry) -> str:
@@ -141,13 +142,13 @@ class _Trial:
         notes = getattr(self._reader, "notes", None)
         if notes is None:
             return ""
-        told: Mapping[str, str] = notes()
-        named = [f"{name}: {why}" for name, why in sorted(told.items()) if name in entry.source]
+        reasons: Mapping[str, str] = notes()
+        named = [f"{name}: {why}" for name, why in sorted(reasons.items()) if name in entry.source]
         return "; ".join(named)
 
 
-def present(hardware: str, around: Surroundings) -> bool:
-    """Tell whether a kind of hardware can be seen on this node, by whatever road."""
+def present(hardware: str, around: ReaderContext) -> bool:
+    """Return whether a kind of hardware can be seen on this node, by whatever road."""
     if hardware == "nvidia":
         if (around.dev / "nvidiactl").exists() or (around.proc / "driver/nvidia").exists():
             return True

@@ -19,7 +19,7 @@ from . import procfs
 _INFO = struct.Struct("=QQ11Ii")  # struct pidfd_info, first version: 64 bytes, exit_code last
 _WANT_EXIT = 1 << 3  # PIDFD_INFO_EXIT
 _GET_INFO = (3 << 30) | (_INFO.size << 16) | (0xFF << 8) | 11  # PIDFD_GET_INFO, linux/pidfd.h
-_PATIENCE_SECONDS = 0.5
+_TIMEOUT_SECONDS = 0.5
 """How long the status of a process may keep its parent's attention before we report without it."""
 
 
@@ -74,7 +74,7 @@ class ExitWatch:
         self._may_trace = procfs.may_trace_anyone(proc)
 
     def watch(self, pid: int) -> None:
-        """Watch a process from now on; one that has already ended is told by the next `ended`."""
+        """Watch a process from now on; the next `ended` returns one that has already ended."""
         if pid in self._watched:
             return
         watched = _Watched(pid, procfs.start_ticks(pid, self._proc), None)
@@ -110,7 +110,7 @@ class ExitWatch:
                     self._selector.unregister(watched.fd)
             status = self._status(watched)
             zombie = procfs.state(watched.pid, self._proc) == "Z"
-            if status is None and zombie and now - watched.ended_at < _PATIENCE_SECONDS:
+            if status is None and zombie and now - watched.ended_at < _TIMEOUT_SECONDS:
                 continue
             exits.append(Exit(watched.pid, status))
             watched_fd, watched.fd = watched.fd, None
@@ -121,7 +121,7 @@ class ExitWatch:
 
     @property
     def waiting(self) -> bool:
-        """Tell whether an exit is held back for its status: call `ended` again soon."""
+        """Return whether an exit is held back for its status: call `ended` again soon."""
         return any(watched.ended_at is not None for watched in self._watched.values())
 
     def close(self) -> None:

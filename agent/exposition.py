@@ -1,7 +1,7 @@
 """The Prometheus page: the latest values in the names and labels of the contract.
 
 Labels are a metric's own attributes in the vocabulary, so that no sender can invent one; `pid` and
-what changes with it stay out, and processes that only a pid tells apart are added up.
+what changes with it stay out, and processes that only a pid distinguishes are added up.
 """
 
 import logging
@@ -20,7 +20,7 @@ from .imitation import Imitation
 from .latest import Latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_HIDDEN = frozenset({"pid", "container.pid", "cgroup"})
+_HIDDEN = frozenset({"pid", "container.pid", "cgroup", "process.start_time"})
 _SPARE = 256
 """Prefixes of series that are not shown any more, kept until there are so many of them."""
 _log = logging.getLogger(__name__)
@@ -177,7 +177,10 @@ def _head(name: str) -> str:
     metric = metrics.catalogue()[name]
     text = metric.help.replace("\\", "\\\\").replace("\n", "\\n")
     spelt = metric.prometheus_name
-    return f"# HELP {spelt} {text}\n# TYPE {spelt} {metric.kind}\n"
+    # Prometheus keeps `_count` for histograms and summaries. Names that OpenTelemetry ends so stay
+    # and have no type: promtool then takes them, and Prometheus reads them as it reads a gauge.
+    kind = "untyped" if spelt.endswith("_count") else metric.kind
+    return f"# HELP {spelt} {text}\n# TYPE {spelt} {kind}\n"
 
 
 def _labels(

@@ -26,7 +26,7 @@ class Received:
     """One datagram and who really sent it.
 
     `pid` is the sender as this host sees it, None where the kernel cannot say (UDP, or a process
-    outside our pid namespace); `origin` tells senders apart that have none.
+    outside our pid namespace); `origin` distinguishes senders that have none.
     """
 
     datagram: datagram.Datagram

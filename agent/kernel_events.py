@@ -7,41 +7,41 @@ from ..vocabulary.samples import Event, Scalar
 from .devices import Devices
 
 
-def key(told: Told) -> Hashable | None:
+def key(record: Told) -> Hashable | None:
     """Return what equal faults have in common; None for what is never folded."""
-    if isinstance(told, DeviceFault):
-        return (told.uuid or told.pci, told.code, told.fault_class, told.action)
-    if isinstance(told, LogFault):
-        return (told.signature, told.device, told.pid)
+    if isinstance(record, DeviceFault):
+        return (record.uuid or record.pci, record.code, record.fault_class, record.action)
+    if isinstance(record, LogFault):
+        return (record.signature, record.device, record.pid)
     return None  # each process is killed once
 
 
-def event(told: Told, at: float, *, devices: Devices, count: int = 1) -> Event:
+def event(record: Told, at: float, *, devices: Devices, count: int = 1) -> Event:
     """Return the event, which stands for `count` equal ones."""
     pairs: dict[str, Scalar] = {}
-    if isinstance(told, DeviceFault):
+    if isinstance(record, DeviceFault):
         name = "gpu.fault"
         pairs = {
-            "hw.id": told.uuid or devices.by_pci(told.pci) or f"pci:{told.pci or 'unknown'}",
-            "code": told.code,
+            "hw.id": record.uuid or devices.by_pci(record.pci) or f"pci:{record.pci or 'unknown'}",
+            "code": record.code,
             "vendor": "nvidia",
-            "text": told.text,
+            "text": record.text,
             "source": "kmsg",
         }
-        if told.fault_class:
-            pairs["class"] = told.fault_class
-        if told.action:
-            pairs["action"] = told.action
-    elif isinstance(told, OomKill):
+        if record.fault_class:
+            pairs["class"] = record.fault_class
+        if record.action:
+            pairs["action"] = record.action
+    elif isinstance(record, OomKill):
         name = "host.oom_kill"
-        pairs = {"cgroup": told.cgroup, "text": told.text}
+        pairs = {"cgroup": record.cgroup, "text": record.text}
     else:
         name = "log.fault"
-        pairs = {"signature": told.signature, "role": told.role, "text": told.text}
-        if told.device:
-            pairs["device"] = told.device
-    if told.pid is not None:
-        pairs["pid"] = told.pid
+        pairs = {"signature": record.signature, "role": record.role, "text": record.text}
+        if record.device:
+            pairs["device"] = record.device
+    if record.pid is not None:
+        pairs["pid"] = record.pid
     if count > 1:
         pairs["count"] = count
     return Event(name, at, pairs)

@@ -1,6 +1,6 @@
 """The latest value of every series this node knows, for the page; what is stale is not shown.
 
-A rank's per-step values live as long as the rank speaks, and a value that its next step does not
+A rank's per-step values live as long as the rank reports, and a value that its next step does not
 bring (a checkpoint's duration) goes with that step. Readings live three periods.
 """
 
@@ -22,7 +22,7 @@ Series = tuple[str, Attributes]
 @dataclass(slots=True)
 class _Rank:
     resource: Resource
-    heard_at: float
+    last_received: float
     steps: dict[Series, float] = field(default_factory=dict)
     others: dict[Series, tuple[float, float]] = field(default_factory=dict)  # value, stale at
 
@@ -47,7 +47,7 @@ class Latest:
             name: metric.cadence for name, metric in metrics.catalogue().items()
         }
 
-    def hear(
+    def receive(
         self, sender: Hashable, resource: Resource, samples: Sequence[Sample], now: float
     ) -> None:
         """Note what a rank said."""
@@ -67,7 +67,7 @@ class Latest:
             rank = self._ranks.get(sender)
             if rank is None or rank.resource != resource:
                 rank = self._ranks[sender] = _Rank(resource, now)
-            rank.heard_at = now
+            rank.last_received = now
             if any(metric == "training.step" for metric, _ in steps):
                 rank.steps = steps
             elif len(rank.steps) < _MOST:
@@ -104,8 +104,8 @@ class Latest:
             for reader in [name for name, one in self._readings.items() if one.stale_at <= now]:
                 del self._readings[reader]
             silent = now - PERIODS * self._period
-            ranks = [rank for rank in self._ranks.values() if rank.heard_at > silent]
-            ranks.sort(key=lambda rank: (-(rank.resource.attempt or 0), -rank.heard_at))
+            ranks = [rank for rank in self._ranks.values() if rank.last_received > silent]
+            ranks.sort(key=lambda rank: (-(rank.resource.attempt or 0), -rank.last_received))
             found = [
                 (resource, sample.metric, sample.attributes, sample.value)
                 for reading in self._readings.values()

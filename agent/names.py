@@ -18,17 +18,17 @@ class Names:
 
     def node(self) -> Resource:
         """Return the resource of what belongs to no job."""
-        return self._resource(None, 0)
+        return self._resource(None, None)
 
     def of(self, trainer: Trainer) -> Resource:
         """Return the resource of a job's attempt on this host."""
         return self._resource(trainer.job, trainer.attempt)
 
-    def _resource(self, job: str | None, attempt: int) -> Resource:
+    def _resource(self, job: str | None, attempt: int | None) -> Resource:
         return Resource(
             host=self.host,
             job=job,
-            attempt=attempt,
+            attempt=0 if job is None else attempt,
             cluster=self.cluster,
             service=SERVICE,
             extra=self.extra,

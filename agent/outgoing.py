@@ -28,7 +28,7 @@ _WAITING = 64
 _log = logging.getLogger(__name__)
 
 Groups = list[tuple[Resource, Sequence[Sample]]]
-Said = list[tuple[Resource, Sequence[Event]]]
+EventGroups = list[tuple[Resource, Sequence[Event]]]
 
 
 class Outgoing:
@@ -48,7 +48,7 @@ class Outgoing:
         self._spooled = spooled
         self._samples: dict[Resource, list[Sample]] = {}
         self._count = 0
-        self._queue: queue.Queue[tuple[Groups, Said] | None] = queue.Queue(_WAITING)
+        self._queue: queue.Queue[tuple[Groups, EventGroups] | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._write, name="spooling", daemon=True)
 
     def start(self) -> None:
@@ -64,7 +64,7 @@ class Outgoing:
         self._count += len(added)
         self._samples.setdefault(resource, []).extend(added)
 
-    def tell(self, resource: Resource, events: Sequence[Event]) -> None:
+    def emit(self, resource: Resource, events: Sequence[Event]) -> None:
         """Send events at once."""
         if events:
             self._hand_over([], [(resource, list(events))])
@@ -92,7 +92,7 @@ class Outgoing:
             return
         self._thread.join(timeout)
 
-    def _hand_over(self, groups: Groups, said: Said) -> None:
+    def _hand_over(self, groups: Groups, said: EventGroups) -> None:
         try:
             self._queue.put_nowait((groups, said))
         except queue.Full:

@@ -41,6 +41,23 @@ def start_ticks(pid: int, proc: Path = PROC) -> int | None:
     return int(found[22]) if found else None
 
 
+def started_at(pid: int, proc: Path = PROC) -> float | None:
+    """Return when a process started, in seconds since the epoch, None when it is gone.
+
+    Ticks since boot are exact; the time of the boot is what the kernel says now, which moves with
+    the wall clock when that is set.
+    """
+    ticks, booted = start_ticks(pid, proc), boot_time(proc)
+    return None if ticks is None or booted is None else booted + ticks / TICKS
+
+
+def boot_time(proc: Path = PROC) -> int | None:
+    """Return when the machine was booted, in whole seconds since the epoch (`btime`)."""
+    _, found, rest = (read(f"{proc}/stat") or "").rpartition("btime ")
+    number = rest.split("\n", 1)[0].strip() if found else ""
+    return int(number) if number.isdecimal() else None
+
+
 def state(pid: int, proc: Path = PROC) -> str | None:
     """Return a process's state letter, None when it is gone."""
     found = stat(pid, proc)
@@ -63,7 +80,7 @@ def zombie_status(pid: int, proc: Path = PROC, *, trusted: bool) -> int | None:
 
 
 def may_trace_anyone(proc: Path = PROC) -> bool:
-    """Tell whether this process holds CAP_SYS_PTRACE."""
+    """Return whether this process holds CAP_SYS_PTRACE."""
     effective = status_fields("self", proc).get("CapEff", "0")
     return bool(int(effective, 16) >> _SYS_PTRACE & 1)
 

@@ -184,7 +184,7 @@ class Sender:
             answer = self._post.send(kind, payload)
         except UnreachableError as error:
             self._health.count("push_failures", error.reason)
-            self._say_trouble(str(error))
+            self._log_failure(str(error))
             return self._backoff()
         status = answer.status
         if 200 <= status < 300:
@@ -193,7 +193,7 @@ class Sender:
                 self._health.count("push_partial")
             self._health.happened("push_last_success", self._now())
             self._pause = _FIRST_PAUSE_SECONDS
-            self._say_well()
+            self._log_recovery()
             return None
         self._health.count("push_failures", f"status_{status}")
         if status in _REFUSED or (status == 500 and tries >= _TRIES_OF_500):
@@ -202,7 +202,7 @@ class Sender:
                 self._refusals.add(status)
                 _log.error("the collector refused a batch with %d; it is dropped", status)
             return None
-        self._say_trouble(f"status {status}")
+        self._log_failure(f"status {status}")
         pause = self._backoff()
         return pause if answer.retry_after is None else answer.retry_after + self._jitter()
 
@@ -226,14 +226,18 @@ class Sender:
         with self._wake:
             return not self._wake.wait_for(lambda: self._stopping, pause)
 
-    def _say_trouble(self, text: str) -> None:
+    def _log_failure(self, text: str) -> None:
         if not self._trouble:
-            _log.warning("the collector takes nothing (%s); telemetry is spooled", text)
+            _log.warning(
+                "the collector does not accept telemetry (%s); it is spooled on disk", text
+            )
         self._trouble = text
 
-    def _say_well(self) -> None:
+    def _log_recovery(self) -> None:
         if self._trouble:
-            _log.warning("the collector answers again; %d batches wait", self._spool.records)
+            _log.warning(
+                "the collector accepts telemetry again; %d batches are spooled", self._spool.records
+            )
         self._trouble = ""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..vocabulary.samples import Sample
 from .health import Health
 from .readers import Reader
+from .support_log import SupportLog
 
 _ASK_AGAIN_SECONDS = 600.0
 """How often an unsupported reader is asked again, where it has no `ask_again`: mounts appear."""
@@ -28,7 +29,6 @@ class _Turn:
     due: float
     supported: bool = False
     failing: bool = False
-    said: str | None = None
 
 
 class Reading:
@@ -41,8 +41,10 @@ class Reading:
         health: Health,
         now: Callable[[], float],
         deliver: Callable[[Reader, list[Sample], float], None],
+        support: SupportLog,
         stuck_seconds: float = 10.0,
     ) -> None:
+        self._support = support
         self._health = health
         self._now = now
         self._deliver = deliver
@@ -75,7 +77,7 @@ class Reading:
             self._busy = None
             self._generation += 1
         name = turn.reader.name
-        _log.warning("reader %s hangs; the others go on without it", name)
+        _log.warning("reader %s does not return; it is skipped until it does", name)
         self._health.count("reader_failures", name, "hung")
         self._health.show("reader_up", 0, name)
         self._spawn()
@@ -118,7 +120,7 @@ class Reading:
         try:
             if not turn.supported:
                 turn.supported, reason = reader.supported()
-                self._say(turn, reason)
+                self._support.note(reader.name, supported=turn.supported, reason=reason)
             if not turn.supported:
                 turn.due = started + float(getattr(reader, "ask_again", _ASK_AGAIN_SECONDS))
                 return
@@ -144,9 +146,3 @@ class Reading:
         turn.due = max(turn.due, started - reader.period) + reader.period
         if samples:
             self._deliver(reader, samples, now)
-
-    def _say(self, turn: _Turn, reason: str) -> None:
-        said = reason if turn.supported else f"not supported: {reason}"
-        if said and said != turn.said:
-            _log.info("reader %s: %s", turn.reader.name, said)
-        turn.said = said

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
+from .device_faults import FaultTracker
 from .exits import Exit, ExitWatch
 from .health import Health
 from .imitation import Imitation
@@ -13,13 +14,12 @@ from .names import Names
 from .outgoing import Outgoing
 from .readers import Reader
 from .trainers import Trainer, Trainers
-from .verdicts import Verdicts
 
 _MOST_RANKED = 20_000
 
 
 class Routing:
-    """Takes what was heard, read and seen to end, on the agent's main thread.
+    """Takes what was received, read and seen to end, on the agent's main thread.
 
     Without `outgoing` nothing is pushed and everything else works.
     """
@@ -34,7 +34,7 @@ class Routing:
         outgoing: Outgoing | None,
         health: Health,
         attribution: Attribution,
-        verdicts: Verdicts,
+        fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
     ) -> None:
         self._names = names
@@ -44,14 +44,14 @@ class Routing:
         self._outgoing = outgoing
         self._health = health
         self._attribution = attribution
-        self._verdicts = verdicts
+        self._fault_tracker = fault_tracker
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
 
-    def hear(self, received: Received, now: float) -> None:
+    def receive(self, received: Received, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
-        trainer, forgotten = self._trainers.hear(received, now)
+        trainer, forgotten = self._trainers.receive(received, now)
         if forgotten is not None:
             self._latest.forget(forgotten.key)
             if forgotten.pid is not None and forgotten.key != trainer.key:
@@ -63,22 +63,24 @@ class Routing:
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
-        self._attribution.hear(trainer, samples)
+        if trainer.started_at is not None:
+            samples = [_with_start(sample, trainer.started_at) for sample in samples]
+        self._attribution.receive(trainer, samples)
         resource = self._names.of(trainer)
-        self._latest.hear(trainer.key, resource, samples, now)
+        self._latest.receive(trainer.key, resource, samples, now)
         if self._outgoing:
             self._outgoing.add(resource, samples)
-            self._outgoing.tell(resource, events)
+            self._outgoing.emit(resource, events)
 
-    def place(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
+    def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.
 
         What is about a process that ended while it was being read is nobody's, and left out.
         """
-        self._attribution.see(samples)
+        self._attribution.observe(samples)
         if self._imitation:
-            self._imitation.see(samples)
-        self._verdicts.observe(samples, now, native=reader.name != "exporters")
+            self._imitation.observe(samples)
+        self._fault_tracker.observe(samples, now, native=reader.name != "exporters")
         placed: list[tuple[Resource, Sample]] = []
         ours: list[Sample] = []
         node = self._names.node()
@@ -119,17 +121,28 @@ class Routing:
             self._with_rank[ranked] = pairs
         return Sample(sample.metric, sample.value, sample.at, pairs)
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Take an event of a reader: it leaves at once, with the job of the process it is about."""
         pid = event.attributes.get("pid")
-        owner = self._trainers.owner_of(pid) or self._trainers.ended(pid, event.at)
+        owner = self._trainers.at(pid, event.at)
         if owner is not None and "rank" not in event.attributes:
-            told = {**event.attributes, "rank": owner.rank}
-            event = Event(event.name, event.at, told)
+            pairs = {**event.attributes, "rank": owner.rank}
+            event = Event(event.name, event.at, pairs)
         self._health.count("events", event.name)
         if self._outgoing:
             resource = self._names.of(owner) if owner else self._names.node()
-            self._outgoing.tell(resource, [event])
+            self._outgoing.emit(resource, [event])
+
+    def announce(self, phase: str, now: float, **more: Scalar) -> None:
+        """Send `agent.lifecycle` of this node, after all that was gathered before it.
+
+        Without it a collector could not tell an agent that was stopped from a host that died.
+        """
+        self._health.count("events", "agent.lifecycle")
+        if self._outgoing:
+            self._outgoing.flush()
+            event = Event("agent.lifecycle", now, {"phase": phase, **more})
+            self._outgoing.emit(self._names.node(), [event])
 
     def end(self, ended: Exit, now: float) -> None:
         """Take the end of a process: its last steps and then its exit leave at once."""
@@ -139,7 +152,7 @@ class Routing:
                 self._forget(trainer, now)
 
     def forget_silent(self, *, before: float, now: float) -> None:
-        """Forget senders whose end nobody sees and that were not heard since a time."""
+        """Forget senders whose end nobody sees and that were silent since a time."""
         for trainer in self._trainers.silent_since(before):
             self._forget(trainer, now)
 
@@ -147,15 +160,15 @@ class Routing:
         code = ended.exit_code
         if ended.status is None and trainer.phase == "shutdown":
             code = 0  # nobody could tell, but it had said that it was done
-        told: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
+        pairs: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
         if code is not None:
-            told["exit_code"] = code
+            pairs["exit_code"] = code
         if ended.signal is not None:
-            told["signal"] = ended.signal
+            pairs["signal"] = ended.signal
         self._health.count("exits")
         if self._outgoing:
             self._outgoing.flush()
-            self._outgoing.tell(self._names.of(trainer), [Event("process.exit", now, told)])
+            self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, pairs)])
 
     def _forget(self, trainer: Trainer, now: float) -> None:
         self._trainers.forget(trainer, now)
@@ -170,14 +183,22 @@ def _of_a_rank(sample: Sample) -> bool:
     return {"pid", "rank"} <= {name for name, _ in sample.attributes}
 
 
+def _with_start(sample: Sample, started_at: float) -> Sample:
+    """Put a process's start beside its rank: a restart shows where nobody numbers attempts."""
+    if sample.metric != "training.rank.info":
+        return sample
+    pairs = attributes({**dict(sample.attributes), "process.start_time": int(started_at)})
+    return Sample(sample.metric, sample.value, sample.at, pairs)
+
+
 def _sample_from_host(sample: Sample, trainer: Trainer) -> Sample:
     pairs = tuple((name, _from_host(name, value, trainer)) for name, value in sample.attributes)
     return Sample(sample.metric, sample.value, sample.at, pairs)
 
 
 def _event_from_host(event: Event, trainer: Trainer) -> Event:
-    told = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
-    return Event(event.name, event.at, told)
+    pairs = {name: _from_host(name, value, trainer) for name, value in event.attributes.items()}
+    return Event(event.name, event.at, pairs)
 
 
 def _from_host(name: str, value: Scalar, trainer: Trainer) -> Scalar:

@@ -12,13 +12,13 @@ from . import exposition, listening
 _FRESH_SECONDS = 0.25
 """Scrapes closer together than this share one rendering."""
 _AT_ONCE = 32
-_PATIENCE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 5.0
 
 
 class Scraping:
     """Serves `/metrics`, `/healthz` and `/faults` from a thread of its own until closed.
 
-    `faults` returns the JSON of open and lately cleared verdicts; without it there is no such page.
+    `faults` returns the JSON of open and lately cleared faults; without it there is no such page.
     Raises OSError when the address cannot be had.
     """
 
@@ -32,11 +32,11 @@ class Scraping:
     ) -> None:
         self._rendering = _Rendering(page, now)
         rendering = self._rendering
-        told = staticmethod(faults) if faults else None
+        serve_faults = staticmethod(faults) if faults else None
 
         class Handler(_Handler):
             render = staticmethod(rendering.render)
-            faults = told
+            faults = serve_faults
 
         self._server = _Server(listening.bound(listen, socket.SOCK_STREAM), Handler)
         self.port: int = self._server.server_address[1]
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "rankscope-agent"
     sys_version = ""
-    timeout = _PATIENCE_SECONDS
+    timeout = _TIMEOUT_SECONDS
     # Head and body go in two writes. On a connection that is kept, as Prometheus keeps it, the
     # second would wait for the client's acknowledgement of the first: 40 ms.
     disable_nagle_algorithm = True

@@ -21,6 +21,7 @@ from ..vocabulary.clock import Clock, SystemClock
 from ..vocabulary.samples import Event, Sample, attributes
 from . import assembling, claims, exposition, readers, state, ways
 from .attribution import Attribution
+from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
@@ -30,8 +31,8 @@ from .names import Names
 from .reading import Reading
 from .routing import Routing
 from .settings import AgentSettings
+from .support_log import SupportLog
 from .trainers import Trainers
-from .verdicts import Writer
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -74,7 +75,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -88,10 +89,10 @@ class Agent:
         try:
             self._state = state.opened(settings.node.state, environ)
             self._devices = Devices(self._state)
-            self._verdicts = assembling.verdicts(
+            self._fault_tracker = assembling.fault_tracker(
                 settings, devices=self._devices, state=self._state, now=self._clock.now()
             )
-            self._writer = Writer(self._verdicts, now=self._clock.now)
+            self._writer = Writer(self._fault_tracker, now=self._clock.now)
             self._ways = ways.opened(
                 settings,
                 environ=environ,
@@ -104,15 +105,17 @@ class Agent:
                     max_series=settings.export.max_series,
                     imitation=self._imitation,
                 ),
-                faults=self._verdicts.document,
+                faults=self._fault_tracker.document,
             )
             chosen = self._chosen_readers()
+            self._support = SupportLog()
             self._readings = [
                 Reading(
                     readers=group,
                     health=self._health,
                     now=self._clock.now,
                     deliver=self._delivered,
+                    support=self._support,
                 )
                 for group in (
                     [reader for reader in chosen if reader.period > QUICK_SECONDS],
@@ -132,7 +135,7 @@ class Agent:
             latest=self._latest,
             exits=self._exits,
             outgoing=self._ways.outgoing,
-            verdicts=self._verdicts,
+            fault_tracker=self._fault_tracker,
             health=self._health,
             attribution=self._attribution,
             imitation=self._imitation,
@@ -171,6 +174,9 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.start()
             self._ways.sender.start()
+        self._routing.announce(
+            "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
+        )
         for reading in self._readings:
             reading.start()
         self._log_start()
@@ -201,12 +207,12 @@ class Agent:
             self._finish()
 
     def _survived(self) -> None:
-        """Count an error of the agent's own; tell the first of each minute."""
+        """Count an error of the agent's own; log the first of each minute."""
         self._health.count("internal_errors")
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + 60.0
-            _log.exception("an error of the agent's own; it goes on")
+            _log.exception("internal error; the agent continues")
 
     def close(self) -> None:
         """Give back every socket, file and lock."""
@@ -222,15 +228,15 @@ class Agent:
 
     def _chosen_readers(self) -> Sequence[readers.Reader]:
         every = readers.everything(
-            readers.Surroundings(
+            readers.ReaderContext(
                 settings=self._settings,
                 trainers=self._trainers.everyone,
                 adopt=self._trainers.adopt,
-                tell=self._tell,
+                emit=self._emit,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
-                verdicts=self._verdicts,
+                fault_tracker=self._fault_tracker,
                 closing=self._closing,
                 state=self._state,
                 now=self._clock.now,
@@ -252,7 +258,7 @@ class Agent:
         return [self._claim.socket, *([self._ways.udp] if self._ways.udp else [])]
 
     def _turn(self, wait: float) -> bool:
-        """Wait for something to happen and take it; tell whether a process may have ended."""
+        """Wait for something to happen and take it; return whether a process may have ended."""
         ended = urgent = False
         for key, _ in self._selector.select(wait):
             if isinstance(key.data, socket.socket):
@@ -271,7 +277,7 @@ class Agent:
         self._read_at = time.monotonic() + _READ_SECONDS
         for received in self._inbox.read():
             try:
-                self._routing.hear(received, self._clock.now())
+                self._routing.receive(received, self._clock.now())
             except Exception:  # noqa: BLE001  one datagram must not cost those behind it
                 self._survived()
 
@@ -279,20 +285,20 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         """Take an event over from any thread."""
-        self._told.put(event)
+        self._emitted.put(event)
         self._wake()
 
     def _take_events(self) -> None:
         while True:
             try:
-                event = self._told.get_nowait()
+                event = self._emitted.get_nowait()
             except queue.Empty:
                 return
-            leaving = self._verdicts.take(event, self._clock.now())
+            leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
-                self._routing.tell(leaving)
+                self._routing.emit(leaving)
                 if self._writer:
                     self._writer.wake()
 
@@ -307,7 +313,7 @@ class Agent:
                 reader, samples, now = self._read.get_nowait()
             except queue.Empty:
                 return
-            self._routing.place(reader, samples, now)
+            self._routing.route(reader, samples, now)
 
     def _report_exits(self) -> None:
         # What an ended process said last still waits in the inbox: its phase decides how its end
@@ -322,8 +328,9 @@ class Agent:
     def _tick(self) -> None:
         for reading in self._readings:
             reading.check()
-        for summary in self._verdicts.tick(self._clock.now()):
-            self._routing.tell(summary)
+        self._support.flush()
+        for summary in self._fault_tracker.tick(self._clock.now()):
+            self._routing.emit(summary)
         now = self._clock.now()
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))
@@ -332,12 +339,14 @@ class Agent:
         until = time.monotonic() + _DRAIN_SECONDS
         for reading in self._readings:
             reading.stop()
+        self._support.flush(at_once=True)
         try:
             self._closing.close()  # readers with threads of their own say their last
             self._take_events()
             self._report_exits()  # and what was said until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent
             self._survived()
+        self._routing.announce("shutdown", self._clock.now())
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
@@ -350,7 +359,7 @@ class Agent:
 
     def _log_start(self) -> None:
         _log.info(
-            "agent of %s: probes at %s%s, page %s, pushing %s",
+            "agent of host %s started: probe socket %s%s, /metrics %s, push %s",
             self._names.host,
             self._claim.path,
             f" and UDP {self._settings.probe.udp_listen}" if self._ways.udp else "",

@@ -222,7 +222,7 @@ class Attribution(Section):
 
 
 class KernelLog(Section):
-    """The kernel's log, where devices' faults and OOM kills are told first."""
+    """The kernel's log, where devices' faults and OOM kills are reported first."""
 
     path: Path | None = Field(
         default=None, description="default /dev/kmsg; a FIFO or a file of such lines works too"
@@ -250,10 +250,10 @@ class ExporterTarget(Section):
 
     url: str = Field(description="where its metrics are, such as http://127.0.0.1:9400/metrics")
     vendor: Literal["auto", "nvidia", "amd", "ascend", "hygon", "cambricon", "metax", "kunlun"] = (
-        Field(default="auto", description="whose exporter it is; auto: told by its names")
+        Field(default="auto", description="whose exporter it is; auto: by the names on its page")
     )
     prefix: str | None = Field(
-        default=None, description="what its names begin with, where it was told another prefix"
+        default=None, description="what its names begin with, where it was given another prefix"
     )
     table: Path | None = Field(
         default=None,

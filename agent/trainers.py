@@ -1,30 +1,38 @@
-"""The training processes of this node, known by what they said: who is which rank of which job."""
+"""The training processes of this node: which process is which rank of which job."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..vocabulary.samples import Sample
+from . import procfs
 from .health import Health
 from .inbox import Received
 
 _REMEMBER_SECONDS = 60.0
+_CLOCKS_SECONDS = 2.0
+"""The kernel log's time and a process's start are both counted from the boot, to about a second."""
 
 Key = tuple[str, int]
-"""What tells senders apart: the host's pid; else where words came from, and the pid they claim."""
+"""What distinguishes senders: the host's pid; else the address and the pid that they claim."""
 
 
 @dataclass(slots=True)
 class Trainer:
-    """One rank's process. `pid` is None where only the process itself says what it is."""
+    """One rank's process. `pid` is None where only the process itself says what it is.
+
+    `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
+    where the process cannot be seen.
+    """
 
     key: Key
     job: str
-    attempt: int
+    attempt: int | None
     rank: int
     pid: int | None
     container_pid: int | None
-    heard_at: float
+    last_received: float
+    started_at: float | None = None
     phase: str = ""
     expected: int = 0
     dropped: int = 0
@@ -33,19 +41,26 @@ class Trainer:
 class Trainers:
     """The register of training processes, bounded; readers on other threads see copies."""
 
-    def __init__(self, *, health: Health, capacity: int = 1024) -> None:
+    def __init__(
+        self,
+        *,
+        health: Health,
+        capacity: int = 1024,
+        started_at: Callable[[int], float | None] = procfs.started_at,
+    ) -> None:
         self._health = health
+        self._started_at = started_at
         self._capacity = capacity
         self._lock = threading.Lock()
         self._known: dict[Key, Trainer] = {}
         self._parents: dict[int, int] = {}
         self._gone: dict[int, tuple[Trainer, float]] = {}
 
-    def hear(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
+    def receive(self, received: Received, now: float) -> tuple[Trainer, Trainer | None]:
         """Note a datagram; return its sender, and whom the register forgot for it, if any.
 
         That is the one silent for longest, when the register was full, or the same process as
-        another rank: a probe may learn its rank only after it began to speak.
+        another rank: a probe may learn its rank only after it began to report.
         """
         said = received.datagram
         attempt = said.attempt or 0  # not numbered by the launcher: as the first
@@ -59,7 +74,7 @@ class Trainers:
                 said.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
-                    forgotten = min(self._known.values(), key=lambda one: one.heard_at)
+                    forgotten = min(self._known.values(), key=lambda one: one.last_received)
                     del self._known[forgotten.key]
                 trainer = Trainer(
                     key=key,
@@ -68,7 +83,8 @@ class Trainers:
                     rank=said.rank,
                     pid=received.pid,
                     container_pid=said.pid if received.pid not in (None, said.pid) else None,
-                    heard_at=now,
+                    last_received=now,
+                    started_at=self._started_at(received.pid) if received.pid else None,
                     expected=said.number,
                     dropped=said.dropped,
                     phase=forgotten.phase if forgotten and forgotten.key == key else "",
@@ -83,7 +99,7 @@ class Trainers:
         # A smaller number is a datagram overtaken on its way, except 0: a probe attached anew.
         trainer.expected = max(trainer.expected, said.number + 1) if said.number else 1
         trainer.dropped = said.dropped
-        trainer.heard_at = now
+        trainer.last_received = now
         for event in said.events:
             if event.name == "training.phase":
                 trainer.phase = str(event.attributes.get("phase", ""))
@@ -104,24 +120,37 @@ class Trainers:
             for worker in [pid for pid, parent in self._parents.items() if parent == trainer.pid]:
                 del self._parents[worker]
 
-    def ended(self, pid: object, now: float) -> Trainer | None:
-        """Return the training process that had a pid until a minute ago.
+    def at(self, pid: object, at: float) -> Trainer | None:
+        """Return the training process, or the parent of the worker, that had a pid at a time.
 
-        What is said of a process's end, such as the kernel's log of an OOM kill, may come after it.
+        What is reported of a process's end, such as the kernel's log of an OOM kill, may come up to
+        a minute after it. What happened before a process started was about an earlier tenant of
+        its pid.
         """
+        if not isinstance(pid, int):
+            return None
         with self._lock:
-            trainer, at = self._gone.get(pid, (None, 0.0)) if isinstance(pid, int) else (None, 0.0)
-            return trainer if now - at < _REMEMBER_SECONDS else None
+            living = self._known.get(("", self._parents.get(pid, pid)))
+            if living is not None and _had_started(living, at):
+                return living
+            ended, ended_at = self._gone.get(pid, (None, 0.0))
+            if ended is None or not _had_started(ended, at):
+                return None
+            return ended if at - ended_at < _REMEMBER_SECONDS else None
 
     def silent_since(self, at: float) -> list[Trainer]:
-        """Return those without a pid that were last heard before a time: nobody sees them exit."""
+        """Return those without a pid that are silent since a time: nobody sees them exit."""
         with self._lock:
-            return [one for one in self._known.values() if one.pid is None and one.heard_at < at]
+            return [
+                one for one in self._known.values() if one.pid is None and one.last_received < at
+            ]
 
     def everyone(self) -> list[Trainer]:
         """Return a list of all that are known now, by rank, newest attempts first."""
         with self._lock:
-            return sorted(self._known.values(), key=lambda one: (one.job, one.rank, -one.attempt))
+            return sorted(
+                self._known.values(), key=lambda one: (one.job, one.rank, -(one.attempt or 0))
+            )
 
     def adopt(self, parents: Iterable[tuple[int, int]]) -> None:
         """Note all (worker, trainer) pids of now, so that workers' samples go with their job."""
@@ -142,3 +171,7 @@ class Trainers:
     def __len__(self) -> int:
         """Return how many are known."""
         return len(self._known)
+
+
+def _had_started(trainer: Trainer, at: float) -> bool:
+    return trainer.started_at is None or at >= trainer.started_at - _CLOCKS_SECONDS

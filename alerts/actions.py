@@ -52,7 +52,7 @@ class Action:
         if not (incident is None or isinstance(incident, str)) or not isinstance(detail, Mapping):
             raise ValueError("`incident` is an id or null and `detail` an object")
         return cls(
-            kind=cast("ActionKind", kind),
+            kind=kind,
             incident=None if incident is None else IncidentId(incident),
             at=float(at),
             by=by,

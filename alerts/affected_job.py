@@ -13,9 +13,6 @@ from . import impact
 GONE_SECONDS = 300.0
 """A job of which nothing was received for so long is over; a restart takes less."""
 
-AGAIN_SECONDS = 10.0
-"""A job that ended steps so long after a stop has gone on: the stop is history."""
-
 _SINCE = re.compile(r"\bsince step \d+")
 
 
@@ -72,8 +69,11 @@ class AffectedJob:
 
     def absent(self, health: JobHealth, now: float) -> str | None:
         """Take a second without symptoms; return why they are over for good, None where open."""
-        self.loss.pause(now)
         self.health = health
+        if self.stopped and not health.over:
+            self._charge(now, 1)  # a restart takes time: lost until a step ends
+        else:
+            self.loss.pause(now)
         if health.over:
             ended = now - health.silent_seconds
             self.last_active = max(min(self.last_active, ended), self.opened_at)
@@ -85,7 +85,8 @@ class AffectedJob:
     @property
     def stopped(self) -> bool:
         """Return whether no step ended when the symptoms were last found."""
-        return impact.stops(self.active)
+        last_step_at = self.health.last_step_at
+        return any(impact.stopped(symptom, last_step_at) for symptom in self.active)
 
     @property
     def gpu_seconds_lost(self) -> float:
@@ -93,12 +94,12 @@ class AffectedJob:
         return self.charged
 
     def _charge(self, now: float, sharers: int) -> None:
-        share, onset = impact.lost_share(self.active)
+        share, onset = impact.lost_share(self.active, self.health.last_step_at)
+        # Ranks of a job that stands still are held; of what ended, time after its last data is not
+        # known to be lost.
         end = now if self.stopped else now - self.health.silent_seconds
         begun = max(onset, self.health.last_step_at) if self.stopped else onset
         before = self.loss.seconds
-        if self.stopped and self.loss.until is not None and begun > self.loss.until:
-            self.loss.pause(begun)  # steps ended although the symptom lasted
         self.loss.charge(share, max(begun, self.opened_at), end)
         self.charged += (self.loss.seconds - before) * self.health.ranks / sharers
 
@@ -109,7 +110,7 @@ def is_history(symptom: Finding, health: JobHealth) -> bool:
         kinds.catalogue()[symptom.kind].effect == "stops"
         and symptom.entity.type == "job"
         and symptom.attempt == health.attempt
-        and health.last_step_at > symptom.onset[1] + AGAIN_SECONDS
+        and not impact.stopped(symptom, health.last_step_at)
     )
 
 

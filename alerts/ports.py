@@ -26,7 +26,7 @@ HAPPENINGS: tuple[Happening, ...] = (
 
 
 class IncidentChange(Protocol):
-    """One change that the lifecycle decided on. `notify`: it is worth telling somebody."""
+    """One change that the lifecycle decided on. `notify`: it is worth a notice."""
 
     @property
     def kind(self) -> Happening:
@@ -40,7 +40,7 @@ class IncidentChange(Protocol):
 
     @property
     def notify(self) -> bool:
-        """Return whether receivers hear of it."""
+        """Return whether people are notified of it."""
         ...
 
 
@@ -108,7 +108,7 @@ class Outcome:
 
     @property
     def accepted(self) -> bool:
-        """Tell whether the receiver took it: any 2xx, and nothing else."""
+        """Return whether the receiver took it: any 2xx, and nothing else."""
         return self.status is not None and 200 <= self.status < 300
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..vocabulary import faults
 from ..vocabulary.incidents import Hypothesis, RootCause, Symptom
+from .causes.engine import OTHERS
 
 FEW = 8
 """So many ranks are listed one by one."""
@@ -20,6 +21,9 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
     where = str(first.entity)
     if first.entity.type not in ("rank", "job") and 0 < len(ranks) <= FEW:
         where += f" ({_word(len(ranks))} {', '.join(str(rank) for rank in ranks)})"
+    others = next((row.observed for row in first.evidence if row.family == OTHERS), None)
+    if isinstance(others, float):
+        where += f" and at least {others:.0f} more with the same fault"
     return f"{title}: {where}; {noticed}"
 
 

@@ -111,13 +111,18 @@ def _commanded(text: str, command: str) -> str:
 
 def _impact(row: Document) -> str:
     slow = "training is stopped" if row["slowdown"] is None else f"{row['slowdown']:.2f} x slower"
+    if row["slowdown"] == 1:
+        slow = "steps at their usual pace"
     ranks = _count(row["ranks"], "rank")
     hosts = _count(row["nodes"], "host")
     return f"{ranks} on {hosts}, {slow}, {row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
 
 
 def _symptom(row: Document) -> str:
-    return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}"
+    # Documents of before this key, in the store or in a file, have none.
+    standing_out = row.get("ranks") or []
+    where = f" (ranks that stand out: {ranks(standing_out)})" if standing_out else ""
+    return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}{where}"
 
 
 def _quality(row: Document) -> list[str]:

@@ -87,21 +87,23 @@ class CpuTime(Detector):
 
     def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
         readings, owner = _readings(window, sign)
-        if readings is None or not readings.at.shape[1] or not np.isfinite(readings.at).any():
+        newest = -np.inf if readings is None else readings.newest_at()
+        if readings is None or newest == -np.inf:
             return []
-        newest = float(np.nanmax(readings.at))
         # Slow reporters are given a window that holds at least three of their readings.
-        seconds = max(self.seconds, 3.2 * _period(readings))
+        seconds = max(self.seconds, 3.2 * readings.period())
         seen = _by_host(window, sign, _value(readings, sign, newest - seconds, newest), owner)
         before = newest - seconds
+        candidates = np.flatnonzero(np.nan_to_num(seen) >= sign.least)
+        if not len(candidates):
+            return []  # the past of a healthy job is not even looked at
+        rows = np.flatnonzero(np.isin(owner, candidates))
+        readings, owner = readings.of(rows), owner[rows]
         past = _by_host(window, sign, _value(readings, sign, before - self.past, before), owner)
+        others = _median_of_others(seen)
         findings = []
-        for host, value in enumerate(seen):
-            if not np.isfinite(value) or value < sign.least:
-                continue
-            others = np.delete(seen, host)
-            others = others[np.isfinite(others)]
-            peers = float(np.median(others)) if len(others) else np.nan
+        for host in candidates.tolist():
+            value, peers = float(seen[host]), float(others[host])
             usual = [bar for bar in (peers, float(past[host])) if np.isfinite(bar)]
             above = [value >= max(sign.factor * bar, bar + sign.least / 2) for bar in usual]
             if sign.kind == "host.cpu_busy":
@@ -163,7 +165,7 @@ class CpuTime(Detector):
             since = int(low[-1]) + 1 if len(low) else 0
             if since < len(at):
                 first = min(first, float(at[since]))
-        return first - max(_period(readings), 1.0), first
+        return first - max(readings.period(), 1.0), first
 
 
 def _readings(window: JobWindow, sign: _Sign) -> tuple[Readings | None, np.ndarray]:
@@ -185,15 +187,28 @@ def _by_host(window: JobWindow, sign: _Sign, values: Floats, owner: np.ndarray) 
     One rank with a busy helper thread is no sign for the host; half of them is.
     """
     seen = np.full(len(window.hosts), np.nan)
-    for host in range(len(window.hosts)):
-        mine = values[(owner == host) & np.isfinite(values)]
-        if len(mine):
-            seen[host] = float(np.median(mine)) if sign.per_rank else float(mine.max())
+    rows = np.flatnonzero(np.isfinite(values) & (owner >= 0))
+    rows = rows[np.lexsort((values[rows], owner[rows]))]
+    hosts, first, count = np.unique(owner[rows], return_index=True, return_counts=True)
+    if sign.per_rank:
+        low, high = values[rows[first + (count - 1) // 2]], values[rows[first + count // 2]]
+        seen[hosts] = (low + high) / 2
+    else:
+        seen[hosts] = values[rows[first + count - 1]]
     return seen
 
 
-def _period(readings: Readings) -> float:
-    at = np.sort(readings.at, axis=1)
-    gaps = np.diff(at, axis=1)
-    gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-    return float(np.median(gaps)) if len(gaps) else 5.0
+def _median_of_others(seen: Floats) -> Floats:
+    """Return [hosts], the median over all other hosts; NaN where there is no other."""
+    valid = np.flatnonzero(np.isfinite(seen))
+    others = np.full(len(seen), np.nan)
+    count = len(valid) - 1
+    if count > 0:
+        order = valid[np.argsort(seen[valid], kind="stable")]
+        ascending = seen[order]
+        place = np.arange(count + 1)
+        # What stands at a place when one's own value is taken out.
+        low, high = (count - 1) // 2, count // 2
+        lower, upper = ascending[low + (low >= place)], ascending[high + (high >= place)]
+        others[order] = (lower + upper) / 2
+    return others

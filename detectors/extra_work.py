@@ -139,6 +139,7 @@ class ExtraWork(Detector):
         own = own_time.own_time(steps)
         if used is None or own is None:
             return None
+        own = own_time.per_token(own, steps)
         found = parts.excess(
             window, steps, own, least=self.least, least_from_start=self.least_from_start
         )

@@ -106,7 +106,9 @@ class Nonfinite(Detector):
         bad = _Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
         every = bad.own | bad.shared
         odd = _any_rank(every)
-        ahead = _ahead(window, steps, marks, losses_only=scaled is not None)
+        # Before the first step ended nobody knows whether the loss is scaled.
+        scaling = scaled is not None or not len(steps.index)
+        ahead = _ahead(window, steps, marks, losses_only=scaling)
         if not odd.any() or self._recovered(np.flatnonzero(odd), bad.seen):
             return self._before_any_step(window, ahead)
         first = onsets.newest_run(odd, ends_after=self.recovery)

@@ -8,9 +8,15 @@ References: What-if analysis of stragglers (OSDI'25) for sequence length as the 
 uneven compute; ResiHP (2026) for predicting from tokens before blaming anybody.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from .window import Floats, Ints, JobWindow, Steps
+if TYPE_CHECKING:
+    from .window import Floats, Ints, JobWindow, Steps
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -27,48 +33,85 @@ HEALTHY_QUANTILE = 0.3
 """The peers' healthy reference: below the median, so that half of a small job may be affected."""
 
 
+FIT_POINTS = 65_536
+"""Points that tokens are fitted to; more would say the same."""
+
+
 def own_time(steps: Steps) -> Floats | None:
     """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
+    plane = own_plane(steps)
+    return None if plane is None else own_seconds(steps, plane)
+
+
+def own_plane(steps: Steps) -> str | None:
+    """Return the plane that own time is made of, None when nobody reports one."""
     if steps.has(COMPUTE):
+        return COMPUTE
+    return COMM if steps.has(COMM) and steps.has(STEP) else None
+
+
+def own_seconds(steps: Steps, plane: str) -> Floats:
+    """Return [ranks, steps], own seconds made of compute time or of the wait in collectives."""
+    if plane == COMPUTE:
         return _sane(steps.plane(COMPUTE))
-    if steps.has(COMM) and steps.has(STEP):
-        return np.maximum(_sane(steps.plane(STEP)) - _sane(steps.plane(COMM)), 0.0)
-    return None
+    return np.maximum(_sane(steps.plane(STEP)) - _sane(steps.plane(COMM)), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFit:
+    """A parabola in tokens (attention grows faster than tokens) that predicts own time."""
+
+    scale: float
+    middle: float
+    powers: tuple[float, ...]
+
+    def freed(self, own: Floats, tokens: Floats) -> Floats:
+        """Return own time over what tokens predict, never less than a fifth of the median."""
+        predicted = np.polyval(np.array(self.powers), _sane(tokens) / self.scale)
+        freed: Floats = own * self.middle / np.maximum(predicted, 0.2 * self.middle)
+        return freed
 
 
 def per_token(own: Floats, steps: Steps) -> Floats:
-    """Return own time over what the rank's tokens predict, where tokens vary and explain it.
-
-    A parabola in tokens (attention grows faster than tokens) is fitted over the window, without the
-    points far off it: compilation, stray delays. It is used only where it explains a good part of
-    the variance, and never predicts less than a fifth of the median.
-    """
+    """Return own time over what the rank's tokens predict, where tokens vary and explain it."""
     if not steps.has(TOKENS):
         return own
-    tokens = _sane(steps.plane(TOKENS))
+    tokens = steps.plane(TOKENS)
+    fit = token_fit(own, tokens)
+    return own if fit is None else fit.freed(own, tokens)
+
+
+def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
+    """Return how tokens predict own time, both of one shape; None where they do not explain it.
+
+    Fitted without the points far off it: compilation, stray delays. It has to explain a good part
+    of the variance.
+    """
+    tokens = _sane(tokens)
     both = np.isfinite(own) & np.isfinite(tokens)
     if both.sum() < 20:
-        return own
-    x, y = tokens[both], own[both]
+        return None
+    x, y = tokens[both].astype(np.float64), own[both].astype(np.float64)
+    if len(x) > FIT_POINTS:
+        chosen = np.linspace(0, len(x) - 1, FIT_POINTS).astype(np.int64)
+        x, y = x[chosen], y[chosen]
     scale = float(np.median(x))
     if scale <= 0 or x.std() <= 0.01 * scale:
-        return own
+        return None
     middle = float(np.median(y))
     kept = y < 5 * middle
     power = np.vander(x / scale, 3)
     fit: Floats = np.zeros(3)
     for _ in range(3):
         if kept.sum() < 20:
-            return own
+            return None
         fit = np.asarray(np.linalg.lstsq(power[kept], y[kept], rcond=None)[0], np.float64)
         off = np.abs(y - power @ fit)
         kept = off <= 4 * float(np.median(off[kept])) + 1e-9 * middle
     left = y[kept] - power[kept] @ fit
     if left.var() > 0.75 * y[kept].var():
-        return own
-    predicted = np.polyval(fit, tokens / scale)
-    adjusted: Floats = own * middle / np.maximum(predicted, 0.2 * middle)
-    return adjusted
+        return None
+    return TokenFit(scale, middle, tuple(fit.tolist()))
 
 
 def _sane(values: Floats) -> Floats:
@@ -91,17 +134,26 @@ def against_peers(own: Floats, role_of: Ints) -> Floats:
 def low_quantile(values: Floats) -> Floats:
     """Return [steps], the healthy quantile over ranks; NaN where fewer than two reported."""
     valid = np.isfinite(values).sum(axis=0)
-    ordered = np.sort(values, axis=0)
-    place = np.maximum(np.ceil(HEALTHY_QUANTILE * valid).astype(int) - 1, 0)
-    picked = ordered[place, np.arange(values.shape[1])]
+    rank = np.maximum(np.ceil(HEALTHY_QUANTILE * valid).astype(int) - 1, 0)
+    wanted = np.unique(rank)
+    # NaN sorts last; few distinct numbers are wanted, and only their neighbourhood is sorted.
+    ordered = np.partition(values, wanted, axis=0) if len(values) and len(wanted) else values
+    picked = ordered[rank, np.arange(values.shape[1])]
     return np.where(valid >= 2, picked, np.nan)
 
 
 def median(values: Floats, axis: int) -> Floats:
     """Return the median over an axis, NaN (and no warning) where everything is NaN."""
+    if not values.shape[axis]:
+        return np.full(np.delete(values.shape, axis), np.nan)
     valid = np.isfinite(values).any(axis=axis)
-    filled = np.where(np.expand_dims(valid, axis), values, 0.0)
-    result: Floats = np.where(valid, np.nanmedian(filled, axis=axis), np.nan)
+    count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
+    ordered = np.sort(values, axis=axis)  # NaN last
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, values.shape[axis] - 1), axis)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(low == high, low, (low + high) / 2)
+    result: Floats = np.where(valid, np.squeeze(middle, axis), np.nan)
     return result
 
 
@@ -123,7 +175,7 @@ def recent_count(window: JobWindow, *, seconds: float, fewest: int) -> int:
 
 def step_ends(steps: Steps) -> Floats:
     """Return [steps], when each step ended on the last of its ranks."""
-    return highest(steps.at, axis=0)
+    return highest(steps.at, axis=0) if steps.ends is None else steps.ends
 
 
 def stale(window: JobWindow, steps: Steps) -> bool:
@@ -143,10 +195,8 @@ def complete(steps: Steps) -> Steps:
     """Return the steps without the newest ones that part of the ranks has yet to tell."""
     if not steps.at.size:
         return steps
-    valid = np.isfinite(steps.at).mean(axis=0)
-    usual = float(np.median(valid[-20:]))
-    count = len(valid)
-    while count and valid[count - 1] < usual:
-        count -= 1
-    planes = {name: plane[:, :count] for name, plane in steps.planes.items()}
-    return Steps(steps.index[:count], steps.at[:, :count], planes)
+    # At least half of the columns that the usual share is taken of have it.
+    valid = np.isfinite(steps.at[:, -20:]).mean(axis=0)
+    usual = float(np.median(valid))
+    last = int(np.flatnonzero(valid >= usual)[-1])
+    return steps.cut(0, len(steps.index) - len(valid) + last + 1)

@@ -11,6 +11,9 @@ import numpy as np
 from . import onsets, own_time
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
+SIGMAS = 4.0
+"""How far beyond the noise of healthy ranks an effect must stand."""
+
 SECONDS, FEWEST, WARM_UP, HABIT = 10.0, 5, 5, 100
 """How much of the newest past is looked at, in time and steps; steps at the start of an attempt
 that say nothing about anybody; steps after them that a rank's habit is learnt from."""
@@ -120,7 +123,10 @@ def excess(
         odd = effect >= np.where(known, least, least_from_start) * step
         # One that was so all along, and is still far beyond its peers, stands out as well.
         odd |= seconds - peers >= 1.6 * least_from_start * step
-        odd &= often >= persistence
+        odd &= (often >= persistence) & (
+            np.where(effect >= least * step, effect, seconds - peers)
+            >= SIGMAS * _noise(part, seconds, peers, count)
+        )
     effect = np.where(effect >= least * step, effect, seconds - peers)
     rows = np.flatnonzero(odd & np.isfinite(effect))
     if not len(rows) or len(rows) > max(1, len(seconds) / 3) or not _waited_for(recent, rows, step):
@@ -139,6 +145,22 @@ def habit_of(early: Floats, count: int) -> Floats:
     size = early.shape[1] // blocks
     means = [mean(early[:, number * size : (number + 1) * size]) for number in range(blocks)]
     return own_time.median(np.stack(means, axis=1), axis=1)
+
+
+def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
+    """Return how far the mean of a healthy rank strays (s): from step to step, and between ranks.
+
+    By the healthier half of the ranks, so that those who stand out do not hide themselves.
+    """
+    reported = np.isfinite(seconds)
+    recent = part[reported, -count:]
+    recent = np.where(np.isfinite(recent), recent, seconds[reported, None])
+    spread = np.sqrt(recent.var(axis=1) / max(count, 1))
+    beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
+    half = beyond[: max((len(beyond) + 1) // 2, 1)]
+    between = 1.4826 * float(np.median(np.abs(half - np.median(half)))) if len(half) else 0.0
+    within = float(np.median(spread)) if len(spread) else 0.0
+    return float(np.hypot(within, between))
 
 
 def _peers(part: Floats, seconds: Floats, role_of: Ints, count: int) -> tuple[Floats, Floats]:

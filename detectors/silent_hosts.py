@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import exits, own_time
+from . import activity, own_time, stops
 from .contract import Detector
 from .findings import report
 from .window import Flags, Floats, JobWindow
@@ -19,7 +19,8 @@ class SilentHosts(Detector):
     is the end of the data and no finding. Neither is a host whose ranks all ended in order, nor
     one whose agent announced its shutdown: what its ranks do then is for others to say. A
     synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
-    not overdue by `overdue` usual steps, the host lives and its agent or its network does not.
+    not overdue by `overdue` usual steps, the host lives and its agent or its network does not. So
+    it does while ranks elsewhere calculate between steps: they evaluate or save.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class SilentHosts(Detector):
             ranks = set(window.ranks[window.host_of == host].tolist())
             if not np.delete(reporting, host).any() or ranks <= ended:
                 continue
-            if self._steps_go_on(window, int(host)):
+            if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
                 continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
@@ -136,6 +137,16 @@ class SilentHosts(Detector):
         return bool((later > valid[-1]).sum() > 2)
 
 
+def _others_work(window: JobWindow, host: int) -> bool:
+    """Tell whether ranks elsewhere evaluate or save since the last step: they wait for nobody."""
+    last, _ = _pace(window)
+    if not np.isfinite(last):
+        return False
+    done = activity.since(window, last)
+    elsewhere = window.host_of != host
+    return bool(((done.works | done.busy) & elsewhere).any())
+
+
 def _pace(window: JobWindow) -> tuple[float, float]:
     """Return when the newest step ended and how long a step usually takes; NaN where unknown."""
     ends = own_time.step_ends(window.steps.last(64))
@@ -160,6 +171,6 @@ def _ended(window: JobWindow) -> set[int]:
         if not isinstance(rank, int):
             continue
         shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-        if shutdown or (event.name == "process.exit" and exits.is_stop(event)):
+        if shutdown or (event.name == "process.exit" and stops.is_stop(event)):
             ended.add(rank)
     return ended

@@ -7,8 +7,9 @@ import numpy as np
 
 from ..vocabulary.findings import Finding
 from . import own_time
+from .baselines import Baselines
 from .contract import Detector
-from .window import Floats, JobWindow, Steps
+from .window import Floats, JobWindow
 
 
 class SlowSteps(Detector):
@@ -66,13 +67,13 @@ class SlowSteps(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
-        steps = own_time.complete(window.steps)
+        steps = window.features.steps
         if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
             return []
-        duration = durations(steps)
+        duration = window.features.job_duration
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index))  # the newest, untold steps are counted as well
-        found = self._by_history(duration, count)
+        found = self._by_history(duration, count, window.baselines)
         if found is None:
             return []
         healthy, recent, first, noise = found
@@ -102,7 +103,9 @@ class SlowSteps(Detector):
             )
         ]
 
-    def _by_history(self, duration: Floats, count: int) -> tuple[float, float, int, float] | None:
+    def _by_history(
+        self, duration: Floats, count: int, baselines: Baselines
+    ) -> tuple[float, float, int, float] | None:
         """Return (healthy, recent, first slow column, noise) or None."""
         valid = np.flatnonzero(np.isfinite(duration))
         valid = valid[valid >= self.warm_up]
@@ -114,6 +117,9 @@ class SlowSteps(Detector):
         if len(past) < self.blocks * size:
             return None
         healthy, wander = _healthy(duration[past], size)
+        if baselines.frozen and baselines.healthy_seconds < healthy:
+            # While an incident is open its own steps do not become what is healthy.
+            healthy = baselines.healthy_seconds
         spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
         error = 1.2533 * spread / math.sqrt(len(newest))
         noise = math.hypot(error, wander) + 0.003 * healthy
@@ -124,29 +130,6 @@ class SlowSteps(Detector):
         if (duration[newest] > limit).mean() < 0.6:
             return None
         return healthy, recent, _onset(duration, valid, limit), noise
-
-
-def durations(steps: Steps) -> Floats:
-    """Return [steps], the job's step time: the median over ranks, by tokens where they explain it.
-
-    Where nobody reports durations, the gaps between step ends stand in for them.
-    """
-    if steps.has(own_time.STEP):
-        job = own_time.median(steps.plane(own_time.STEP), axis=0)
-    else:
-        ends = own_time.step_ends(steps)
-        gaps = np.diff(ends, prepend=np.nan) / np.maximum(np.diff(steps.index, prepend=0), 1)
-        job = np.where(gaps > 0, gaps, np.nan)
-    if not steps.has(own_time.TOKENS):
-        return job
-    # The step waits for the rank with the most tokens.
-    tokens = steps.plane(own_time.TOKENS)
-    most = np.where(
-        np.isfinite(tokens).any(axis=0), np.nanmax(np.nan_to_num(tokens), axis=0), np.nan
-    )
-    single = Steps(steps.index, steps.at[:1], {own_time.TOKENS: most[None, :]})
-    adjusted: Floats = own_time.per_token(job[None, :], single)[0]
-    return adjusted
 
 
 def _healthy(duration: Floats, size: int) -> tuple[float, float]:

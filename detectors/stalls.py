@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import activity, exits, own_time, stall_signs
+from . import activity, own_time, stall_signs, stops
 from .contract import Detector
 from .findings import report
 from .stall_signs import AGE, Stall
@@ -128,7 +128,7 @@ class Stalls(Detector):
         phase = _phase(window)
         if stalled < least or phase == "shutdown" or _all_ended(window):
             return []
-        if exits.being_ended(window, last):
+        if stops.being_ended(window, last):
             return []
         longest = max(_longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual)
         stall = Stall(window, last, usual)

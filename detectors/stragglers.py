@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..vocabulary.findings import Finding
+from ..vocabulary.ranks import Ranks
 from . import own_time
 from .contract import Detector
 from .window import Flags, Floats, Ints, JobWindow, Steps
@@ -27,7 +28,7 @@ class Stragglers(Detector):
     persistence : share of the newest steps in which half the effect must show.
     seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about anybody.
-    habit : steps after the warm-up that a rank's habit is learnt from.
+    most : ranks that get a finding of their own; the symptom on the job carries all of them.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class Stragglers(Detector):
         seconds: float = 10.0,
         fewest: int = 5,
         warm_up: int = 5,
-        habit: int = 100,
+        most: int = 256,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
@@ -73,20 +74,18 @@ class Stragglers(Detector):
         self.seconds = seconds
         self.fewest = fewest
         self.warm_up = warm_up
-        self.habit = habit
+        self.most = most
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
-        steps = own_time.complete(window.steps)
-        own = own_time.own_time(steps)
-        if own is None or len(window.ranks) < 2 or len(steps.index) < self.fewest + self.warm_up:
+        steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
+        if own is None or ratio is None or len(window.ranks) < 2:
             return []
-        if own_time.stale(window, steps):
+        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index) - self.warm_up)
-        ratio = own_time.against_peers(own_time.per_token(own, steps), window.role_of)
-        excess, persistent, distance, known = self._excess(ratio, count)
+        excess, persistent, distance, known = self._excess(window, ratio, count)
         needed = np.where(known, self.least, self.least_from_start)
         with np.errstate(invalid="ignore"):
             slow = (excess >= needed) & (distance >= self.sigmas) & (persistent >= self.persistence)
@@ -98,25 +97,30 @@ class Stragglers(Detector):
         if not len(rows):
             return []
         effect = np.where(np.nan_to_num(excess) >= needed, np.nan_to_num(excess), plain)
+        # Those that stand out most; the symptom carries all of them.
+        named = rows[np.argsort(-effect[rows], kind="stable")[: self.most]]
+        named.sort()
+        usual = _usual(own[:, -count:], window.role_of, named)
         findings = [
             self._rank(
-                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]), count
+                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]),
+                count, usual[int(window.role_of[row])],
             )
-            for row in rows
-        ]
-        findings += self._waits(window, steps, rows, count)
-        slowed = self._job(window, steps, own, ratio, rows, count)
+            for row in named
+        ]  # fmt: skip
+        findings += self._waits(window, steps, rows, named, count)
+        slowed = self._job(window, steps, own, ratio, rows, named, count)
         return [*slowed, *findings]
 
-    def _excess(self, ratio: Floats, count: int) -> tuple[Floats, Floats, Floats, Flags]:
+    def _excess(
+        self, window: JobWindow, ratio: Floats, count: int
+    ) -> tuple[Floats, Floats, Floats, Flags]:
         """Return [ranks] each: excess over habit, persistence, distance in sigmas, habit known."""
         recent = ratio[:, -count:]
         middle = own_time.median(recent, axis=1)
-        early = ratio[:, self.warm_up : -count][:, : self.habit]
-        valid = np.isfinite(early).sum(axis=1)
-        known = valid >= 2 * self.fewest
-        usual = own_time.median(early, axis=1) if early.shape[1] else np.full(len(ratio), np.nan)
-        usual = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
+        usual, known = np.ones(len(ratio)), np.zeros(len(ratio), np.bool_)
+        held = min(len(window.baselines.habit), len(ratio))
+        usual[:held], known[:held] = window.baselines.habit[:held], window.baselines.known[:held]
         excess = middle / usual - 1
         with np.errstate(invalid="ignore"):
             persistent = (recent / usual[:, None] - 1 > self.least / 2).mean(axis=1)
@@ -142,15 +146,14 @@ class Stragglers(Detector):
         effect: float,
         needed: float,
         count: int,
+        healthy: float,
     ) -> Finding:
         first = self._first(ratio, row, effect)
         at = steps.at[row]
         onset = float(at[first])
         valid = at[:first][np.isfinite(at[:first])]
         before = float(valid[-1]) if len(valid) else onset
-        expected = own_time.low_quantile(own[window.role_of == window.role_of[row]])
         seen = float(np.nanmedian(own[row, -count:]))
-        healthy = float(np.nanmedian(expected[-count:]))
         return Finding(
             kind="rank.slow_compute",
             job=window.job,
@@ -185,7 +188,9 @@ class Stragglers(Detector):
                     break
         return first
 
-    def _waits(self, window: JobWindow, steps: Steps, rows: Ints, count: int) -> list[Finding]:
+    def _waits(
+        self, window: JobWindow, steps: Steps, rows: Ints, named: Ints, count: int
+    ) -> list[Finding]:
         if not steps.has(own_time.COMM):
             return []
         wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
@@ -197,7 +202,7 @@ class Stragglers(Detector):
             return []
         theirs = float(np.nanmedian(wait[others]))
         findings = []
-        for row in rows:
+        for row in named:
             gap = (theirs - wait[row]) / step
             if not gap >= 0.05:
                 continue
@@ -225,7 +230,14 @@ class Stragglers(Detector):
         return findings
 
     def _job(
-        self, window: JobWindow, steps: Steps, own: Floats, ratio: Floats, rows: Ints, count: int
+        self,
+        window: JobWindow,
+        steps: Steps,
+        own: Floats,
+        ratio: Floats,
+        rows: Ints,
+        named: Ints,
+        count: int,
     ) -> list[Finding]:
         """Return the symptom: how much shorter steps would be without the slow ranks' excess."""
         recent = own[:, -count:]
@@ -235,7 +247,7 @@ class Stragglers(Detector):
         share = lost / step if step > 0 else 0.0
         if share < self.least / 2:
             return []
-        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in rows)
+        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in named)
         at = own_time.step_ends(steps)
         onset = float(at[slow_from])
         return [
@@ -256,8 +268,17 @@ class Stragglers(Detector):
                     f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
                     f"take {step - lost:.3g} s"
                 ),
+                ranks=Ranks(window.ranks[rows].tolist()),
             )
         ]
+
+
+def _usual(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
+    """Return the healthy own seconds of the newest steps, by the roles of these rows."""
+    return {
+        int(role): float(np.nanmedian(own_time.low_quantile(own[role_of == role])))
+        for role in np.unique(role_of[rows])
+    }
 
 
 def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:

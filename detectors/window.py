@@ -17,6 +17,8 @@ from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
 from ..vocabulary.topology import Placement, Topology
+from .baselines import Baselines
+from .features import Kept, StepFeatures
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,12 +30,16 @@ class Steps:
     """Per-step values on the ruler of step indices.
 
     index: [steps], ascending. at: [ranks, steps], the end of each step. planes: by metric name,
-    or `metric|variant` where the contract has a closed attribute (`training.loss|local`).
+    or `metric|variant` where the contract has a closed attribute (`training.loss|local`). ends:
+    [steps], when each ended on the last of its ranks, and kept, where the collector has computed
+    them.
     """
 
     index: Ints
     at: Floats
     planes: Mapping[str, Floats] = field(default_factory=dict)
+    ends: Floats | None = None
+    kept: Kept | None = None
 
     def plane(self, name: str) -> Floats:
         """Return [ranks, steps] of one plane; all NaN when nobody reports it."""
@@ -51,9 +57,17 @@ class Steps:
         """Return the newest `count` steps."""
         if count >= len(self.index):
             return self
-        cut = len(self.index) - max(count, 0)
-        planes = {name: plane[:, cut:] for name, plane in self.planes.items()}
-        return Steps(self.index[cut:], self.at[:, cut:], planes)
+        return self.cut(len(self.index) - max(count, 0), len(self.index))
+
+    def cut(self, first: int, last: int) -> "Steps":
+        """Return the steps of the columns [first, last)."""
+        return Steps(
+            self.index[first:last],
+            self.at[:, first:last],
+            {name: plane[:, first:last] for name, plane in self.planes.items()},
+            None if self.ends is None else self.ends[first:last],
+            None if self.kept is None else self.kept.cut(first, last),
+        )
 
 
 class Readings:
@@ -85,6 +99,10 @@ class Readings:
         """Return readings that hold all those in [start, end], and perhaps others."""
         del start, end
         return self
+
+    def of(self, rows: Ints) -> "Readings":
+        """Return the readings of some rows."""
+        return Readings(self.at[rows], self.value[rows])
 
     def newest(self, seconds: float) -> "Readings":
         """Return the readings of the newest `seconds`, counted from the newest of all rows."""
@@ -197,6 +215,21 @@ class JobWindow:
     host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     collective_timeout_seconds: float = 600.0
     placed: Topology | None = None
+    held_baselines: Baselines | None = None
+
+    @cached_property
+    def features(self) -> StepFeatures:
+        """Return what detectors compute of the steps, shared by all of them."""
+        return StepFeatures(self)
+
+    @cached_property
+    def baselines(self) -> Baselines:
+        """Return what is usual for this attempt; learnt of this window where nothing is held."""
+        if self.held_baselines is not None:
+            return self.held_baselines
+        made = Baselines()
+        made.learn(self.features)
+        return made
 
     @cached_property
     def topology(self) -> Topology:

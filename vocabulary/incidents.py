@@ -138,7 +138,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class NextCheck:
-    """The cheapest test that would tell two hypotheses apart."""
+    """The cheapest test that separates two hypotheses."""
 
     text: str
     command: str

@@ -52,6 +52,11 @@ class Metric:
 def catalogue() -> Mapping[str, Metric]:
     """Return every metric by name, in the contract's order."""
     text = resources.files(__package__ or "").joinpath("metrics.toml").read_text(encoding="utf-8")
+    return parsed(text)
+
+
+def parsed(text: str) -> Mapping[str, Metric]:
+    """Return the metrics of a TOML text with `[[metric]]` rows; KeyError where a field lacks."""
     return {
         row["name"]: Metric(
             name=row["name"],

@@ -87,7 +87,7 @@ def meant(device: str, cdi: Sequence[str] = ()) -> Meant:
 
 
 def part(hw_id: str, parent: str, partition: str) -> tuple[str, str]:
-    """Return (profile, instance) of a part, "" for what is not told.
+    """Return (profile, instance) of a part, "" for what is not reported.
 
     Readers say both in `partition` ("1g.10gb/7"); exporters of parts without an id of their own say
     the profile there, and the instance behind the parent's id ("GPU-<uuid>/7").

@@ -100,11 +100,11 @@ def _converse(line: socket.socket, until: float, max_bytes: int) -> bytes:
             if not data:
                 raise KubeletError("connection", "the kubelet hung up in the middle of its answer")
             if data.startswith(b"HTTP/1"):  # to h2 it is the head of a large frame
-                raise KubeletError("protocol", "what answers there speaks HTTP/1, and no gRPC")
+                raise KubeletError("protocol", "what answers there is HTTP/1, not gRPC")
             answer.take(talk.receive_data(data))
     except h2.exceptions.ProtocolError as error:
         raise KubeletError(
-            "protocol", f"what answers there speaks no HTTP/2: {error or type(error).__name__}"
+            "protocol", f"what answers there is not HTTP/2: {error or type(error).__name__}"
         ) from error
     return b"".join(answer.body)
 

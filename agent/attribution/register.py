@@ -1,7 +1,7 @@
 """The register of holders: written by the main thread and a reader, read by the page.
 
-Facts come in as they are learnt (`see`, `hear`); `update` joins them into a snapshot that is
-swapped in one go, so that readers of it never wait and never see half a change.
+`observe` and `receive` take facts as they come; `update` joins them into a snapshot, swapped at
+once, so that readers of it never wait and never see half a change.
 """
 
 import threading
@@ -53,7 +53,7 @@ class Attribution:
 
     @property
     def placed(self) -> bool:
-        """Tell whether any rank is placed on any device."""
+        """Return whether any rank is placed on any device."""
         return bool(self._snapshot.ranks)
 
     def holders(self, hw_id: str) -> Sequence[Holder]:
@@ -81,7 +81,7 @@ class Attribution:
         """Return all holders by device."""
         return self._snapshot.holders
 
-    def see(self, samples: Iterable[Sample]) -> None:
+    def observe(self, samples: Iterable[Sample]) -> None:
         """Learn from a reading which devices there are and which processes they serve."""
         for sample in samples:
             if sample.metric == _PROCESS:
@@ -93,7 +93,7 @@ class Attribution:
             elif sample.metric in _DESCRIBING:
                 self._describe(sample)
 
-    def hear(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
+    def receive(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
         """Note on which device a rank says it is."""
         for sample in samples:
             if sample.metric == _RANK:

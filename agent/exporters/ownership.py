@@ -1,4 +1,4 @@
-"""Which target speaks for a device that several show: the first in the settings that still does."""
+"""Which target owns a device that several show: the first in the settings that still does."""
 
 import threading
 
@@ -12,7 +12,7 @@ class Ownership:
         self._owners: dict[str, tuple[int, float]] = {}
 
     def claim(self, hw_id: str, target: int, now: float) -> bool:
-        """Tell whether a target (its place in the settings) speaks for a device now."""
+        """Return whether a target (its place in the settings) owns a device now."""
         with self._lock:
             owner = self._owners.get(hw_id)
             if owner is None or owner[0] >= target or now - owner[1] > self._lasting:

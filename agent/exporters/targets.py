@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a page said of the devices that this target speaks for, timed `at`."""
+    """What a page said of the devices that this target ownss, timed `at`."""
 
     at: float
     samples: list[Sample] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Target:
         max_bytes: int,
         ownership: Ownership,
         native: Callable[[str], bool],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         doubled: bool,
     ) -> None:
@@ -54,7 +54,7 @@ class Target:
         self._max_bytes = max_bytes
         self._ownership = ownership
         self._native = native
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._doubled = doubled
         self._mapping: exporters.Mapping | None = None
@@ -160,9 +160,9 @@ class Target:
         if self._faults is not None:
             for event in self._faults.see(mapped.faults, mapped.devices, at=now):
                 hw_id = str(event.attributes["hw.id"])
-                # The driver's own library has told it already, and sooner.
+                # The driver's own library has reported it already, and sooner.
                 if any(device.hw_id == hw_id for device in ours) and not self._native(hw_id):
-                    self._tell(event)
+                    self._emit(event)
             self._kept = self._faults.state()
         self._health.show("source_up", 1, self.source)
         if self._failing:
@@ -200,7 +200,7 @@ class Watch:
                 self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the page that was asked for; tell whether it is done."""
+        """Wait for the page that was asked for; return whether it is done."""
         with self._changed:
             return self._changed.wait_for(lambda: self._asked is None, seconds)
 

@@ -89,9 +89,9 @@ class Imitation:
         self._infos: dict[str, Attributes] = {}
         self._prefixes: dict[tuple[int, str], list[str]] = {}
 
-    def see(self, samples: Iterable[Sample]) -> None:
+    def observe(self, samples: Iterable[Sample]) -> None:
         """Take a reading: what is counted over time is not among the latest values."""
-        self._observations.see(samples)
+        self._observations.observe(samples)
 
     def render(self, series: Iterable[Series], now: float, *, room: int) -> tuple[str, int, int]:
         """Return the text, the series in it and those left out. Not for two threads at once."""
@@ -118,7 +118,7 @@ class Imitation:
                 shares[pod] = shares.get(pod, 0.0) + value
                 continue
             if plan.same in seen:
-                continue  # told by two readers: no sum of it
+                continue  # two readers report it: no sum of it
             seen.add(plan.same)
             devices[hw_id] = plan.index
             if name == _INFO:
@@ -150,8 +150,8 @@ class Imitation:
         ]
         if not uses and name != _INFO and name not in self._operands:
             return None
-        told = frozenset(pair for pair in pairs if pair[0] not in _EVERYWHERE)
-        return _Plan(hw_id, index, uses, same=hash((name, hw_id, told)))
+        distinct = frozenset(pair for pair in pairs if pair[0] not in _EVERYWHERE)
+        return _Plan(hw_id, index, uses, same=hash((name, hw_id, distinct)))
 
     def _describe(self, infos: dict[str, Attributes], devices: Mapping[str, int]) -> None:
         """Make labels anew where a device is described differently or changed hands."""
@@ -302,7 +302,7 @@ def _use(place: int, one: Field, named: Mapping[str, Scalar]) -> _Use | None:
 
 
 def _add(cells: _Cells, use: _Use, hw_id: str, value: float) -> None:
-    """Add a value where it belongs; a total that is told as such wins over its parts."""
+    """Add a value where it belongs; a total that is reported as such wins over its parts."""
     key = (use.place, hw_id)
     before = cells.get(key)
     if before is None or use.spread < before[0]:
@@ -322,7 +322,7 @@ def _derived(
         return first / rest[0] if rest[0] else None
     if rest[0] is None:
         return None
-    # What is held back is not told by every driver; then it counts as in use.
+    # What is held back is not reported by every driver; then it counts as in use.
     return max(0.0, first - sum(value or 0.0 for value in rest))
 
 

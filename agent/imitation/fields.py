@@ -15,7 +15,7 @@ _WHOLE = frozenset({"MHz", "MiB", "mJ", "ns", "%", "KB/s", "MB/s of 1000 KiB", "
 _OF_LINKS = "L{link}"
 _NOT_MADE = frozenset(
     {
-        "DCGM_EXP_GPU_HEALTH_STATUS",  # the verdicts of DCGM's own watches; ours is hw.status
+        "DCGM_EXP_GPU_HEALTH_STATUS",  # the results of DCGM's own watches; ours is hw.status
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",  # the contract's crc is of flits, and
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L{link}",  # a zero here would be a lie
     }
@@ -86,7 +86,7 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def _made(row: Mapping[str, Any]) -> bool:
-    """Tell whether we have what a row shows.
+    """Return whether we have what a row shows.
 
     A fallback is another reading of a metric that a better row shows already.
     """

@@ -71,7 +71,7 @@ class Observations:
         self._bytes: dict[Counted, _Bytes] = {}
         self._began: float | None = None
 
-    def see(self, samples: Iterable[Sample]) -> None:
+    def observe(self, samples: Iterable[Sample]) -> None:
         """Take a reading."""
         for sample in samples:
             if self._began is None:

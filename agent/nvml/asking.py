@@ -59,7 +59,7 @@ class Device:
         self.index = index
         self.uuid = uuid
         self.calling: tuple[str, float] | None = None
-        self.said: dict[Series, float] = {}
+        self.values: dict[Series, float] = {}
         self.notes: dict[str, str] = {}
         self.kept: dict[str, Any] = {}
         self._not_here: dict[tuple[Any, ...], float] = {}
@@ -115,9 +115,9 @@ class Device:
             values.append(_number(value) if code == pynvml.NVML_SUCCESS else None)
         return values
 
-    def say(self, metric: str, value: float, *pairs: tuple[str, str | int]) -> None:
+    def report(self, metric: str, value: float, *pairs: tuple[str, str | int]) -> None:
         """Give a value of a metric of the vocabulary, in its unit."""
-        self.said[metric, pairs] = value
+        self.values[metric, pairs] = value
 
     def _absent(self, key: tuple[Any, ...], reason: str, now: float) -> None:
         self._not_here[key] = now + _ASK_AGAIN_SECONDS

@@ -1,7 +1,7 @@
 """What a device's values say at once: errors that grew, rows to remap, a slowdown that lasts.
 
-Each condition is told when it begins, never again while it lasts. What is normal life is not told:
-idle clocks, a power cap at full load, corrected errors, application clocks.
+Each condition is reported when it begins, never again while it lasts. Normal operation is not
+reported: idle clocks, a power cap at full load, corrected errors, application clocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,25 +14,25 @@ _SUSTAINED_SECONDS = 10.0
 _GAP_SECONDS = 3.0
 """Heat comes and goes at the limit: so short a break does not end a slowdown."""
 _RECOVERED_SECONDS = 60.0
-"""A slowdown is over, and may be told again, after so long without."""
+"""A slowdown is over, and may be reported again, after so long without."""
 
 _LOOKED_AT = ("gpu_ecc", "gpu_row_remap", "gpu_recovery")
 
 Series = tuple[str, Attributes]
-Tell = Callable[[str, str, float], None]
+Report = Callable[[str, str, float], None]
 """Takes code, text and time of a fault."""
 
 
 @dataclass(slots=True)
 class Conditions:
-    """The conditions of one device. Knows what was told; for one thread."""
+    """The conditions of one device. Keeps what was reported; for one thread."""
 
-    tell: Tell
+    report: Report
     _counts: dict[str, float] = field(default_factory=dict)
     _flags: dict[str, bool] = field(default_factory=dict)
     _action: str = "none"
     _slow_since: float | None = None
-    _slow_told: bool = False
+    _slow_reported: bool = False
     _slow_last: float = 0.0
 
     def take(
@@ -65,18 +65,18 @@ class Conditions:
                     self._action = action
                     if action != "none":
                         text = f"the driver asks for {action.replace('_', ' ')}"
-                        self.tell(f"recovery.{action}", text, at)
+                        self.report(f"recovery.{action}", text, at)
 
     def _grown(self, part: str, count: float, at: float) -> None:
         before, self._counts[part] = self._counts.get(part, 0.0), count
         if count > before:
             text = f"uncorrectable memory errors ({part}): {count:.0f} since the driver was loaded"
-            self.tell("ecc.uncorrectable", text, at)
+            self.report("ecc.uncorrectable", text, at)
 
     def _raised(self, code: str, raised: bool, at: float, text: str) -> None:  # noqa: FBT001
         before, self._flags[code] = self._flags.get(code, False), raised
         if raised and not before:
-            self.tell(code, text, at)
+            self.report(code, text, at)
 
     def _slow(self, at: float, reasons: set[str]) -> None:
         hard = [reason for reason in _HARD if reason in reasons]
@@ -84,17 +84,19 @@ class Conditions:
             if at - self._slow_last > _GAP_SECONDS:
                 self._slow_since = None
             if at - self._slow_last > _RECOVERED_SECONDS:
-                self._slow_told = False
+                self._slow_reported = False
             return
         # Less than before: the clock was set back.
         if self._slow_since is None or not 0 <= at - self._slow_last <= _GAP_SECONDS:
             self._slow_since = at
         self._slow_last = at
-        if at - self._slow_since >= _SUSTAINED_SECONDS and not self._slow_told:
-            self._slow_told = True
+        if at - self._slow_since >= _SUSTAINED_SECONDS and not self._slow_reported:
+            self._slow_reported = True
             lasted = at - self._slow_since
-            self.tell(
-                "slowdown.sustained", f"clocks held down for {lasted:.0f} s: {', '.join(hard)}", at
+            self.report(
+                "slowdown.sustained",
+                f"clocks held down for {lasted:.0f} s: {', '.join(hard)}",
+                self._slow_since,
             )
 
 

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """A running worker. `hear(line)` is called on a thread of its own, `None` at the end.
+    """A running worker. `receive(worker, message)` is called on its thread, with None at the end.
 
     Raises OSError when the process cannot be started.
     """
@@ -32,7 +32,7 @@ class Worker:
         *,
         subjects: Sequence[str],
         period: float,
-        hear: Callable[["Worker", Mapping[str, Any] | None], None],
+        receive: Callable[["Worker", Mapping[str, Any] | None], None],
     ) -> None:
         asked = json.dumps({"subjects": list(subjects), "period": period})
         # A bare interpreter: no site-packages but pynvml's, no .pth files, no user's settings. It
@@ -45,9 +45,9 @@ class Worker:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self.heard_at = time.monotonic()
+        self.last_received = time.monotonic()
         """When it last said anything, in monotonic seconds."""
-        self._hear = hear
+        self._receive = receive
         self._left = False
         threading.Thread(target=self._listen, name="nvml", daemon=True).start()
 
@@ -58,7 +58,7 @@ class Worker:
         self._hang_up()
 
     def ended(self) -> bool:
-        """Tell whether the process is gone; it is never waited for."""
+        """Return whether the process is gone; it is never waited for."""
         return self._process.poll() is not None
 
     def _hang_up(self) -> None:
@@ -68,21 +68,21 @@ class Worker:
     def _listen(self) -> None:
         out = self._process.stdout
         while out and (line := out.readline(_LONGEST)):
-            self.heard_at = time.monotonic()
+            self.last_received = time.monotonic()
             if self._left:
                 continue
             try:
-                told = json.loads(line)
+                message = json.loads(line)
             except ValueError:
                 _log.warning("a line of the NVML worker could not be read: %.80r", line)
                 continue
-            self._hear(self, told)
+            self._receive(self, message)
         if out:
             out.close()
         self._hang_up()
         self._process.wait()  # on this thread it may take for ever
         if not self._left:
-            self._hear(self, None)
+            self._receive(self, None)
 
 
 def _folders() -> list[str]:

@@ -1,9 +1,10 @@
 """Readers: each looks at one thing of the node. This page is their contract and their list.
 
-A reader is one file here, one line in `everything` and one entry in readers.toml. It reads, it does
-not judge; hardware that is not there is an answer (`supported`), not an exception. `read` runs in
-the thread of its pace (see `Reader.period`), may raise (counted, tried again next period) and may
-even hang: then it is abandoned until it returns, and the others go on.
+A reader is one file here, one line in `everything` and one row in readers.toml; a worked example is
+docs/examples/reader_load_average.py. It reads and does not evaluate; hardware that is not there is
+an answer (`supported`), not an exception. `read` runs in the thread of its pace (see
+`Reader.period`), may raise (counted, tried again next period) and may even hang: then it is
+abandoned until it returns, and the others go on.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from typing import Protocol
 from ...vocabulary.samples import Event, Sample
 from .. import boots
 from ..attribution import Attribution
+from ..device_faults import FaultTracker
 from ..devices import Devices
 from ..health import Health
 from ..nvml import SUBJECTS
@@ -23,7 +25,6 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
-from ..verdicts import Verdicts
 from . import (
     allocation,
     blocked,
@@ -58,10 +59,10 @@ def _nobody(_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What readers are given: where to look, whom to tell, what to keep between two starts.
+class ReaderContext:
+    """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `tell` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
+    `emit` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
     """
@@ -69,11 +70,11 @@ class Surroundings:
     settings: AgentSettings = field(default_factory=AgentSettings)
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
-    tell: Callable[[Event], None] = _nobody
+    emit: Callable[[Event], None] = _nobody
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
-    verdicts: Verdicts = field(default_factory=lambda: Verdicts(boot_id="", now=0.0))
+    fault_tracker: FaultTracker = field(default_factory=lambda: FaultTracker(boot_id="", now=0.0))
     closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     state: Path | None = None
     proc: Path = Path("/proc")
@@ -101,7 +102,7 @@ class Reader(Protocol):
     """
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether this node has what is read; if not, why not, and what would help."""
+        """Return whether this node has what is read; if not, why not, and what would help."""
         ...
 
     def read(self, now: float) -> list[Sample]:
@@ -109,10 +110,10 @@ class Reader(Protocol):
         ...
 
 
-def everything(around: Surroundings) -> list[Reader]:
+def everything(around: ReaderContext) -> list[Reader]:
     """Return every reader there is."""
     period, proc = around.period, around.proc
-    around.closing.callback(around.verdicts.leave)  # last of all: those below may still tell
+    around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still emit
     found = workers.Workers(
         trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
     )
@@ -121,7 +122,7 @@ def everything(around: Surroundings) -> list[Reader]:
         period=period,
         devices=around.devices,
         health=around.health,
-        tell=around.tell,
+        emit=around.emit,
         now=around.now,
         start=around.start_nvml,
     )
@@ -134,12 +135,12 @@ def everything(around: Surroundings) -> list[Reader]:
         state=around.state,
         boot=boot,
         health=around.health,
-        tell=around.tell,
+        emit=around.emit,
     )
     around.closing.callback(counted.close)
     kernel = kernel_log.KernelLog(
         path=around.settings.kernel_log.path or around.dev / "kmsg",
-        tell=around.tell,
+        emit=around.emit,
         health=around.health,
         period=period,
         devices=around.devices,
@@ -152,11 +153,11 @@ def everything(around: Surroundings) -> list[Reader]:
     exported = exporters.Exporters(
         period=period,
         settings=around.settings.exporters,
-        tell=around.tell,
+        emit=around.emit,
         health=around.health,
         native=gpu.answers,
-        judged=around.verdicts.judges,
-        tells=gpu.tells,
+        status_reported=around.fault_tracker.reports_status,
+        native_metrics=gpu.metrics,
         learn=around.devices.learn,
         imitating=around.settings.export.dcgm_names != "off",
         state=around.state,
@@ -165,9 +166,11 @@ def everything(around: Surroundings) -> list[Reader]:
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
-            devices=around.devices, tell=around.tell, answering=gpu.answering, sys=around.sys
+            devices=around.devices, emit=around.emit, answering=gpu.answering, sys=around.sys
         ),
-        gpu_faults.GpuFaults(period=period, verdicts=around.verdicts, health=around.health),
+        gpu_faults.GpuFaults(
+            period=period, fault_tracker=around.fault_tracker, health=around.health
+        ),
         kernel,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
@@ -189,9 +192,9 @@ def everything(around: Surroundings) -> list[Reader]:
         pressure.Pressure(period=period, proc=proc),
         paging.Paging(period=period, proc=proc),
         interfaces.Interfaces(period=period, proc=proc, sys=around.sys),
-        oom.OomKills(trainers=around.trainers, tell=around.tell, health=around.health, proc=proc),
+        oom.OomKills(trainers=around.trainers, emit=around.emit, health=around.health, proc=proc),
         software.Software(
-            tell=around.tell,
+            emit=around.emit,
             trainers=around.trainers,
             state=around.state,
             proc=proc,
@@ -205,7 +208,7 @@ def everything(around: Surroundings) -> list[Reader]:
             health=around.health,
             proc=proc,
         ),
-        links.NetworkLinks(inventory=network, state=around.state, boot=boot, tell=around.tell),
+        links.NetworkLinks(inventory=network, state=around.state, boot=boot, emit=around.emit),
         counted,
         rails.NetworkRails(
             period=6 * period,

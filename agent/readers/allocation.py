@@ -20,7 +20,7 @@ from ..settings import Attribution as AttributionSettings
 from ..trainers import Trainer
 
 SOURCE = "kubelet"
-_PATIENCE_SECONDS = 0.25
+_TIMEOUT_SECONDS = 0.25
 """How long a reading waits for a kubelet that answers; a slower answer counts at the next."""
 _KEEP_SECONDS = 60.0
 """A kubelet that restarts is away for less; its pods go on meanwhile."""
@@ -112,7 +112,7 @@ class Allocation:
         return [Sample("hw.gpu.allocation", 1.0, now, pairs) for pairs in sorted(series, key=str)]
 
     def _asked(self) -> bool:
-        """Tell whether a kubelet is to be expected: it was named, or this node has or had one."""
+        """Return whether a kubelet is to be expected: it was named, or this node has or had one."""
         self._expected = self._expected or self._socket.exists()
         return self._expected
 
@@ -192,7 +192,7 @@ class _Call:
                 target=self._ask, args=(now,), name="kubelet", daemon=True
             )
             self._thread.start()
-        self._thread.join(_PATIENCE_SECONDS)
+        self._thread.join(_TIMEOUT_SECONDS)
         if self._thread.is_alive() and not self._answered_once:
             self.error = kubelet.KubeletError("waiting", f"{self._path} has not answered yet")
 

@@ -13,7 +13,7 @@ class Blocked:
     """Reads procs_blocked of /proc/stat: processes waiting for storage.
 
     A process stuck in a driver is in state D too but not always in this number, so trainers'
-    threads are not judged by it.
+    threads are not evaluated by it.
     """
 
     name = "blocked"
@@ -23,7 +23,7 @@ class Blocked:
         self._stat = proc / "stat"
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel counts them."""
+        """Return whether the kernel counts them."""
         if not os.access(self._stat, os.R_OK):
             return False, f"{self._stat} cannot be read"
         if _FIELD not in self._stat.read_text():

@@ -41,6 +41,11 @@ def entries() -> Mapping[str, Entry]:
     Raises KeyError where an entry lacks a field: a test would see it first.
     """
     text = resources.files(__package__ or "").joinpath("readers.toml").read_text(encoding="utf-8")
+    return parsed(text)
+
+
+def parsed(text: str) -> Mapping[str, Entry]:
+    """Return the entries of a TOML text with `[[reader]]` rows; KeyError where a field lacks."""
     return {
         row["name"]: Entry(
             name=row["name"],

@@ -1,4 +1,4 @@
-"""The clock of the host: how far it is from its time source, as the kernel was last told."""
+"""The clock of the host: how far it is from its time source, as its daemon last set it."""
 
 import ctypes
 import os
@@ -33,7 +33,7 @@ class ClockOffset:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the call is there; no time source is a reason too."""
+        """Return whether the call is there; no time source is a reason too."""
         try:
             offset = self._offset()
         except (OSError, AttributeError) as error:

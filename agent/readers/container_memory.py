@@ -30,7 +30,7 @@ class ContainerMemory:
         self._groups = ControlGroups("memory", proc=proc)
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether a memory controller is mounted."""
+        """Return whether a memory controller is mounted."""
         return self._groups.mounted()
 
     def read(self, now: float) -> list[Sample]:

@@ -35,7 +35,7 @@ class Cpu:
         self._last: dict[int, tuple[int, ...]] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether /proc/stat can be read."""
+        """Return whether /proc/stat can be read."""
         if os.access(self._stat, os.R_OK):
             return True, ""
         return False, f"{self._stat} cannot be read"

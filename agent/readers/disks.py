@@ -19,7 +19,7 @@ class Disks:
         self.period = period
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is a disk."""
+        """Return whether there is a disk."""
         return (True, "") if _counters() else (False, "no disk is visible here")
 
     def read(self, now: float) -> list[Sample]:

@@ -39,9 +39,9 @@ def _nobody(_: object) -> None:
 class Exporters:
     """Asks every target for a page, and hands over what is fresh.
 
-    `native` tells whether a device answers a reader of ours as well: its faults are told by that.
-    `judged` tells whether the agent itself says what state a device is in: then an exporter's word
-    on that is left out, since two states of one device at once are none. `tells` names the metrics
+    `native` says whether a device answers a reader of ours as well, which then reports its faults.
+    `status_reported` says whether the agent itself reports a device's state: then an exporter's is
+    left out, since two states of one device at once are none. `native_metrics` names the metrics
     that a reader of ours has of a device now: an exporter's are left out, since two values of one
     series are none either. `learn` is shown what is new.
     """
@@ -53,11 +53,11 @@ class Exporters:
         *,
         period: float,
         settings: ExportersSettings,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         native: Callable[[str], bool] = _never,
-        judged: Callable[[str], bool] = _never,
-        tells: Callable[[str], Collection[str]] = _nothing,
+        status_reported: Callable[[str], bool] = _never,
+        native_metrics: Callable[[str], Collection[str]] = _nothing,
         learn: Callable[[Sequence[Sample]], None] = _nobody,
         imitating: bool = False,
         state: Path | None = None,
@@ -76,7 +76,7 @@ class Exporters:
                     max_bytes=settings.max_bytes,
                     ownership=ownership,
                     native=native,
-                    tell=tell,
+                    emit=emit,
                     health=health,
                     doubled=imitating,
                 )
@@ -85,16 +85,16 @@ class Exporters:
         ]
         if self._watches:
             health.show("double_names", 0)
-        self._judged = judged
-        self._tells = tells
+        self._status_reported = status_reported
+        self._native_metrics = native_metrics
         self._learn = learn
-        self._told: dict[str, float] = {}
+        self._delivered: dict[str, float] = {}
         self._saved = ""
         self._saved_at = time.monotonic()
         self._restore()
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is any target."""
+        """Return whether there is any target."""
         if self._watches:
             return True, ""
         return False, "no exporter is named; write its URL into exporters.targets"
@@ -116,8 +116,8 @@ class Exporters:
         ]
         if self._path is not None and time.monotonic() - self._saved_at >= _SAVE_SECONDS:
             self._save()
-        told, self._told = self._told, {url: last.at for url, last in fresh}
-        if all(told.get(url) == last.at for url, last in fresh):
+        delivered, self._delivered = self._delivered, {url: last.at for url, last in fresh}
+        if all(delivered.get(url) == last.at for url, last in fresh):
             return []
         seen: set[tuple[str, object]] = set()
         samples = []
@@ -132,13 +132,13 @@ class Exporters:
         return [sample for sample in samples if not self._contradicts(sample, ours)]
 
     def _contradicts(self, sample: Sample, ours: dict[str, Collection[str]]) -> bool:
-        """Tell whether the agent has this from elsewhere; `ours` remembers what it has."""
+        """Return whether the agent has this from elsewhere; `ours` remembers what it has."""
         hw_id = str(dict(sample.attributes).get("hw.id", ""))
         if hw_id not in ours:
-            ours[hw_id] = self._tells(hw_id)
+            ours[hw_id] = self._native_metrics(hw_id)
         if sample.metric in ours[hw_id]:
             return True
-        return sample.metric == "hw.status" and self._judged(hw_id)
+        return sample.metric == "hw.status" and self._status_reported(hw_id)
 
     def close(self) -> None:
         """End the threads and keep what is known of faults."""

@@ -24,7 +24,7 @@ class Filesystems:
         self.period = period
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether anything is mounted that has a size."""
+        """Return whether anything is mounted that has a size."""
         return (True, "") if _mounts() else (False, "no mount with a device is visible here")
 
     def read(self, now: float) -> list[Sample]:

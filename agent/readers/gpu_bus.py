@@ -33,19 +33,20 @@ class GpuBus:
         self,
         *,
         devices: Devices,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         answering: Callable[[float], Mapping[str, bool]],
         sys: Path = Path("/sys"),
     ) -> None:
         self._devices = devices
-        self._tell = tell
+        self._emit = emit
         self._answering = answering
         self._root = sys / "bus" / "pci" / "devices"
         self._misses: dict[str, int] = {}
+        self._missing_since: dict[str, float] = {}
         self._scan_at = 0.0
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is an NVIDIA device on the bus."""
+        """Return whether there is an NVIDIA device on the bus."""
         if not self._root.is_dir():
             return False, f"{self._root} is not there: mount /sys read-only"
         self._scan()
@@ -54,7 +55,7 @@ class GpuBus:
         return True, f"{len(self._misses)} on the bus"
 
     def read(self, now: float) -> list[Sample]:
-        """Tell of devices that went; return how many are there, and their links if nobody else."""
+        """Report devices that went; return how many are there, and their links if nobody else."""
         if time.monotonic() >= self._scan_at:
             self._scan()
         samples: list[Sample] = []
@@ -67,8 +68,10 @@ class GpuBus:
                 samples += self._link(address, answering, now)
                 continue
             self._misses[address] += 1
+            if self._misses[address] == 1:
+                self._missing_since[address] = now
             if self._misses[address] == _MISSES:
-                self._gone(address, now)
+                self._gone(address, self._missing_since[address])
         pairs = attributes({"hw.vendor": "nvidia", "state": "present"})
         return [Sample("hw.gpu.count", present, now, pairs), *samples]
 
@@ -92,17 +95,17 @@ class GpuBus:
         finally:
             os.close(fd)
 
-    def _gone(self, address: str, now: float) -> None:
+    def _gone(self, address: str, at: float) -> None:
         hw_id = self._devices.by_pci(address) or f"pci:{address}"
         index = self._devices.index_of(hw_id)
-        told = {
+        pairs = {
             "hw.id": hw_id,
             "code": "pci.gone",
             "vendor": "nvidia",
             "source": "pci",
             "text": f"the device at {address} does not answer on the PCI bus",
         }
-        self._tell(Event("gpu.fault", now, told if index is None else {**told, "gpu": index}))
+        self._emit(Event("gpu.fault", at, pairs if index is None else {**pairs, "gpu": index}))
 
     def _link(self, address: str, answering: Mapping[str, bool], now: float) -> list[Sample]:
         hw_id = self._devices.by_pci(address)

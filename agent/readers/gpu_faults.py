@@ -3,20 +3,20 @@
 import logging
 
 from ...vocabulary.samples import Sample
+from ..device_faults import FaultTracker
 from ..health import Health
-from ..verdicts import Verdicts
 
 _log = logging.getLogger(__name__)
 
 
 class GpuFaults:
-    """Passes on what the agent's verdicts say, and has them written to the disk."""
+    """Passes on what the agent's open faults say, and has them written to the disk."""
 
     name = "gpu_faults"
 
-    def __init__(self, *, period: float, verdicts: Verdicts, health: Health) -> None:
+    def __init__(self, *, period: float, fault_tracker: FaultTracker, health: Health) -> None:
         self.period = period
-        self._verdicts = verdicts
+        self._fault_tracker = fault_tracker
         self._health = health
         self._failing = ""
 
@@ -28,11 +28,11 @@ class GpuFaults:
         """Return fault counters and states, also while they cannot be kept (a full disk)."""
         failing = ""
         try:
-            self._verdicts.keep(now)
+            self._fault_tracker.keep(now)
         except OSError as error:
             failing = error.strerror or str(error)
             self._health.count("reader_failures", self.name, "state")
         if failing and failing != self._failing:
             _log.warning("faults cannot be kept over a restart: %s; see node.state", failing)
         self._failing = failing
-        return self._verdicts.samples(now)
+        return self._fault_tracker.samples(now)

@@ -9,7 +9,7 @@ _ASK_AGAIN_SECONDS = 10.0
 
 
 class GpuSubject:
-    """Passes on what the worker was told about one subject (see agent/nvml/subjects)."""
+    """Passes on what the worker reported about one subject (see agent/nvml/subjects)."""
 
     ask_again = _ASK_AGAIN_SECONDS
 
@@ -19,7 +19,7 @@ class GpuSubject:
         self._supervisor = supervisor
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether NVIDIA's library is here; waits for its first word."""
+        """Return whether NVIDIA's library is here; waits for its first word."""
         return self._supervisor.status(wait=_FIRST_WORD_SECONDS)
 
     def read(self, now: float) -> list[Sample]:
@@ -28,10 +28,10 @@ class GpuSubject:
 
     def notes(self) -> dict[str, str]:
         """Return functions without an answer on any device, and why."""
-        told: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         for by_function in self._supervisor.notes().values():
-            told.update(by_function)
-        return told
+            reasons.update(by_function)
+        return reasons
 
 
 class GpuWatch:
@@ -45,7 +45,7 @@ class GpuWatch:
         self._supervisor = supervisor
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether NVIDIA's library is here."""
+        """Return whether NVIDIA's library is here."""
         return self._supervisor.status(wait=_FIRST_WORD_SECONDS)
 
     def read(self, now: float) -> list[Sample]:

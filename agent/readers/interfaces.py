@@ -1,6 +1,6 @@
 """Interfaces: bytes, errors and drops of every network interface with hardware behind it, and TCP.
 
-The ports that training uses are told in more detail by the readers of the network; these numbers
+The readers of the network report the ports that training uses in more detail; these numbers
 are the host's own view, management interfaces included.
 """
 
@@ -30,7 +30,7 @@ class Interfaces:
         self._net = sys / "class/net"
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the counters can be read."""
+        """Return whether the counters can be read."""
         if self._text("dev"):
             return True, ""
         return False, f"{self._proc}/net/dev cannot be read"

@@ -1,4 +1,4 @@
-"""Kernel log: XIDs and SXIDs, OOM kills and known bad lines, told within moments of being logged.
+"""Kernel log: XIDs and SXIDs, OOM kills and known bad lines, reported as they are logged.
 
 A thread of its own waits for lines. A restart of the agent neither repeats nor loses any: the
 number of the last record is kept with the boot it belongs to.
@@ -40,18 +40,19 @@ class KernelLog:
         self,
         *,
         path: Path,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         period: float,
         devices: Devices | None = None,
         state: Path | None = None,
         lookback_seconds: float = 3600.0,
         boot_id: str | None = None,
+        booted_at: float | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.period = period
         self._path = path
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._devices = devices or Devices()
         self._state = state / _FILE if state else None
@@ -62,9 +63,10 @@ class KernelLog:
         self._storms: Storms[Hashable] = Storms()
         self._texts: dict[bytes, Hashable] = {}
         self._newest: dict[Hashable, Told] = {}
+        self._newest_at: dict[Hashable, float] = {}
         self._sequence = self._saved = _sequence(self._state, self._boot_id)
         self._resumed = self._sequence is not None
-        self._booted_at = boots.booted_at()
+        self._booted_at = boots.booted_at() if booted_at is None else booted_at
         self._history = True
         self._drained = False
         self._source: Source | None = None
@@ -73,7 +75,7 @@ class KernelLog:
         self._error: OSError | None = None
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the log may be read."""
+        """Return whether the log may be read."""
         try:
             kernel_source.check(self._path)
         except FileNotFoundError:
@@ -148,10 +150,11 @@ class KernelLog:
             seen = texts.get(text) if semicolon and not self._history else None
             if seen is None and not self._history and text.startswith(_XID):
                 seen = texts.get(_head(text))
-            told = self._newest.get(seen) if seen is not None else None
-            if told is not None:
+            fault = self._newest.get(seen) if seen is not None else None
+            if fault is not None:
+                self._newest_at[seen] = now
                 if count := storms.take(seen, now):
-                    self._leave(told, now, count)
+                    self._leave(fault, now, count)
             elif relevant(data) and not data.startswith(b" "):
                 self._look(data, text, now, first=first)
                 first = False
@@ -160,7 +163,7 @@ class KernelLog:
             self._summaries()
 
     def _fresh(self, head: bytes) -> bool:
-        """Follow the records' numbers; tell whether this one was not read before."""
+        """Follow the records' numbers; return whether this one was not read before."""
         fields = head.split(b",", 2)
         if len(fields) < 3 or not fields[1].isdigit():
             return True
@@ -180,8 +183,8 @@ class KernelLog:
             if first:  # nothing waited before it: it was logged just now
                 self._booted_at = now - found.uptime
             at = min(now, self._booted_at + found.uptime)
-        told = self._parser.feed(found.text, at)
-        for one in told:
+        faults = self._parser.feed(found.text, at)
+        for one in faults:
             if self._history and not self._resumed and not self._recent(one, at, now):
                 continue
             key = kernel_events.key(one)
@@ -189,8 +192,8 @@ class KernelLog:
                 self._leave(one, at, 1)
                 continue
             self._make_room()
-            self._newest[key] = one
-            if len(told) == 1 and found.sequence is not None:
+            self._newest[key], self._newest_at[key] = one, at
+            if len(faults) == 1 and found.sequence is not None:
                 self._texts[_head(text) if _plain(one, text) else text] = key
             if count := self._storms.take(key, now):
                 self._leave(one, at, count)
@@ -201,29 +204,30 @@ class KernelLog:
             self._texts.clear()
         if len(self._newest) >= _TEXTS:
             self._newest = {key: one for key, one in self._newest.items() if key in self._storms}
+            self._newest_at = {key: self._newest_at[key] for key in self._newest}
 
-    def _recent(self, told: Told, at: float, now: float) -> bool:
-        """Tell whether a line of before the first start is still of interest."""
-        return isinstance(told, DeviceFault) and at >= now - self._lookback
+    def _recent(self, fault: Told, at: float, now: float) -> bool:
+        """Return whether a line of before the first start is still of interest."""
+        return isinstance(fault, DeviceFault) and at >= now - self._lookback
 
-    def _leave(self, told: Told, at: float, count: int) -> None:
-        self._tell(kernel_events.event(told, at, devices=self._devices, count=count))
+    def _leave(self, fault: Told, at: float, count: int) -> None:
+        self._emit(kernel_events.event(fault, at, devices=self._devices, count=count))
         self._keep()
 
     def _summaries(self) -> None:
         now = self._now()
         for key, count in self._storms.due(now):
-            told = self._newest.get(key)
-            if told is not None:
-                self._leave(told, now, count)
+            fault = self._newest.get(key)
+            if fault is not None:
+                self._leave(fault, self._newest_at[key], count)
 
     def _keep(self) -> None:
-        """Note how far was read; what cannot be noted is told again after a restart."""
+        """Note how far was read; what cannot be noted is reported again after a restart."""
         if self._state is None or self._sequence is None or self._sequence == self._saved:
             return
-        told = json.dumps({"boot_id": self._boot_id, "sequence": self._sequence})
+        document = json.dumps({"boot_id": self._boot_id, "sequence": self._sequence})
         with contextlib.suppress(OSError):
-            rewrite(self._state, told)
+            rewrite(self._state, document)
             self._saved = self._sequence
 
 
@@ -232,9 +236,9 @@ def _head(text: bytes) -> bytes:
     return text[: text.find(b",") + 1]
 
 
-def _plain(told: Told, text: bytes) -> bool:
-    """Tell whether device and code are all that sets this fault apart from others."""
-    plain = isinstance(told, DeviceFault) and not (told.fault_class or told.action)
+def _plain(fault: Told, text: bytes) -> bool:
+    """Return whether device and code are all that sets this fault apart from others."""
+    plain = isinstance(fault, DeviceFault) and not (fault.fault_class or fault.action)
     return plain and text.startswith(_XID) and b"," in text
 
 
@@ -243,7 +247,7 @@ def _sequence(state: Path | None, boot_id: str) -> int | None:
     if state is None or not boot_id:
         return None
     try:
-        told = json.loads(state.read_text(encoding="utf-8"))
-        return int(told["sequence"]) if told["boot_id"] == boot_id else None
+        document = json.loads(state.read_text(encoding="utf-8"))
+        return int(document["sequence"]) if document["boot_id"] == boot_id else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

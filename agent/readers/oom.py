@@ -2,7 +2,7 @@
 
 The kernel counts every kill (/proc/vmstat), and those of each cgroup (memory.events). Who was
 killed it tells in its log only: here a trainer that ended in the same moment is taken for the
-victim. While the kernel log is read, its words come first and nothing is told here.
+victim. While the kernel log is read, its lines come first and nothing is reported here.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _SOURCE = ("kernel_log",)
 
 @dataclass(slots=True)
 class _Kills:
-    """What one cgroup counted last (the nameless one: all others), and what is not told yet."""
+    """What one cgroup counted last (the nameless one: all others), and what is not reported yet."""
 
     path: str = ""
     counted: int | None = None
@@ -39,11 +39,11 @@ class _Known:
 
     trainer: Trainer
     cgroup: str
-    told: bool = False
+    reported: bool = False
 
 
 class OomKills:
-    """Looks every second. A kill is told when its victim is seen to end, else a second later."""
+    """Looks every second. A kill is reported when its victim ends, else a second later."""
 
     name = "oom_kills"
 
@@ -51,14 +51,14 @@ class OomKills:
         self,
         *,
         trainers: Callable[[], Sequence[Trainer]],
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         health: Health,
         period: float = 1.0,
         proc: Path = procfs.PROC,
     ) -> None:
         self.period = period
         self._trainers = trainers
-        self._tell = tell
+        self._emit = emit
         self._health = health
         self._proc = proc
         self._control = ControlGroups("memory", proc=proc)
@@ -67,7 +67,7 @@ class OomKills:
         self._known: dict[int, _Known] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel counts its kills."""
+        """Return whether the kernel counts its kills."""
         if self._count() is None:
             return False, f"{self._proc}/vmstat has no oom_kill (Linux 4.13 has)"
         return True, ""
@@ -98,31 +98,31 @@ class OomKills:
             self._match(cgroup, group, now)
 
     def _match(self, cgroup: str, kills: _Kills, now: float) -> None:
-        """Tell kills whose victims show; those that waited a turn are told without one."""
+        """Report kills whose victims show; those that waited a turn are reported without one."""
         if not kills.waiting:
             return
         ended = [
             (pid, known)
             for pid, known in self._known.items()
-            if known.cgroup == cgroup and not known.told and self._ended(pid)
+            if known.cgroup == cgroup and not known.reported and self._ended(pid)
         ]
         if len(ended) <= kills.waiting:  # more than were killed: nobody knows which
             for pid, known in ended:
-                known.told = True
+                known.reported = True
                 kills.waiting -= 1
-                self._say(now, pid=pid, rank=known.trainer.rank, cgroup=cgroup)
+                self._report(now, pid=pid, rank=known.trainer.rank, cgroup=cgroup)
         if kills.waiting and kills.waited:
-            self._say(now, cgroup=cgroup, count=kills.waiting)
+            self._report(now, cgroup=cgroup, count=kills.waiting)
             kills.waiting = 0
         kills.waited = kills.waiting > 0
 
-    def _say(self, now: float, **told: Scalar) -> None:
-        if not told.get("cgroup"):
-            told.pop("cgroup", None)
-        if told.get("count") == 1:
-            del told["count"]
-        told["text"] = "the kernel's counters tell it; who else was killed is in its log"
-        self._tell(Event("host.oom_kill", now, told))
+    def _report(self, now: float, **pairs: Scalar) -> None:
+        if not pairs.get("cgroup"):
+            pairs.pop("cgroup", None)
+        if pairs.get("count") == 1:
+            del pairs["count"]
+        pairs["text"] = "the kernel's counters tell it; who else was killed is in its log"
+        self._emit(Event("host.oom_kill", now, pairs))
 
     def _meet(self) -> None:
         """Learn the cgroups of trainers that are new; old ones stay until `_part`."""

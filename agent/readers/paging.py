@@ -19,7 +19,7 @@ class Paging:
         self._proc = proc
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether /proc/vmstat can be read."""
+        """Return whether /proc/vmstat can be read."""
         if os.access(self._proc / "vmstat", os.R_OK):
             return True, ""
         return False, f"{self._proc}/vmstat cannot be read"

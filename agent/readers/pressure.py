@@ -19,7 +19,7 @@ class Pressure:
         self._folder = f"{proc}/pressure"
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel keeps it."""
+        """Return whether the kernel keeps it."""
         if os.access(f"{self._folder}/cpu", os.R_OK) and self.read(0.0):
             return True, ""
         return False, f"{self._folder} cannot be read: the kernel needs CONFIG_PSI and maybe psi=1"

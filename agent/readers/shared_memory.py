@@ -16,7 +16,7 @@ class SharedMemory:
         self._folder = folder
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether it is there."""
+        """Return whether it is there."""
         if os.path.ismount(self._folder):
             return True, ""
         return False, f"{self._folder} is not mounted here"

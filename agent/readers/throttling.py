@@ -26,7 +26,7 @@ class Throttling:
         self._groups = ControlGroups("cpu", proc=proc)
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether a cpu controller is mounted."""
+        """Return whether a cpu controller is mounted."""
         return self._groups.mounted()
 
     def read(self, now: float) -> list[Sample]:

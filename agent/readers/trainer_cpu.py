@@ -49,7 +49,7 @@ class TrainerCpu:
         self._seen: dict[int, _Seen] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel keeps account of waits."""
+        """Return whether the kernel keeps account of waits."""
         if os.access(f"{self._proc}/self/schedstat", os.R_OK):
             return True, ""
         return False, "the kernel keeps no schedstat (CONFIG_SCHED_INFO): no waits for a CPU"

@@ -23,7 +23,7 @@ class TrainerMemory:
         self._proc = proc
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel splits resident memory."""
+        """Return whether the kernel splits resident memory."""
         if "RssAnon" in procfs.status_fields("self", self._proc):
             return True, ""
         return False, "the kernel does not split resident memory (before Linux 4.5)"

@@ -28,7 +28,7 @@ class WorkerMemory:
         self._proc = proc
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether the kernel sums mappings, and of whose processes it will tell us."""
+        """Return whether the kernel sums mappings, and of whose processes it will tell us."""
         if not (self._proc / "self/smaps_rollup").exists():
             return False, "the kernel has no smaps_rollup (before Linux 4.14)"
         if not procfs.may_trace_anyone(self._proc):

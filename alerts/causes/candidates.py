@@ -31,7 +31,7 @@ def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[En
             for wanted in types:
                 for entity in _as_type(finding.entity, wanted, topology):
                     support[entity] = support.get(entity, 0.0) + finding.score
-    found = list(support)
+    found = [e for e in support if not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks)]
     if len(found) > MOST_CANDIDATES:
         found.sort(key=lambda entity: (-support[entity], entity))
         del found[MOST_CANDIDATES:]

@@ -49,6 +49,8 @@ class Cause:
     runbook: str
     essential_any: tuple[str, ...] = ()
     """Words of `any`: of the predictions of each, at least one must be found."""
+    only_ranks: tuple[int, ...] = ()
+    """Ranks that a fault of ranks can be at; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         checks=tuple(_advice(part) for part in row["checks"]),
         runbook=row["runbook"],
         essential_any=tuple(row.get("essential_any", ())),
+        only_ranks=tuple(row.get("only_ranks", ())),
     )
 
 

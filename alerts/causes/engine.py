@@ -8,11 +8,11 @@ Method: facts on root causes 5.2; the weights stand in catalogue.toml.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import RootCause
+from ...vocabulary.incidents import Evidence, RootCause
 from ...vocabulary.topology import Topology
 from . import explaining_away
 from .catalogue import Catalogue, catalogue
@@ -20,7 +20,13 @@ from .index import FindingIndex
 from .ranking import ENGINE, ranking
 from .view import JobView
 
-__all__ = ["ENGINE", "Explanation", "explain", "explanations"]
+__all__ = ["ENGINE", "OTHERS", "Explanation", "explain", "explanations"]
+
+OTHERS = "others"
+"""Family of the entry that counts other entities with the same fault."""
+
+MOST_NAMED = 3
+"""So many of them are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,29 @@ def explanations(
     knowledge = knowledge or catalogue()
     view = JobView(topology, observed, clock_skew)
     return tuple(
-        Explanation(root.ranking.root_cause(view, knowledge), root.symptoms)
+        Explanation(_with_others(root.ranking.root_cause(view, knowledge), root), root.symptoms)
         for root in explaining_away.roots(findings, view, knowledge)
     )
+
+
+def _with_others(cause: RootCause, root: explaining_away.Root) -> RootCause:
+    """Name other entities with the same fault in an entry of the first hypothesis, weight 0."""
+    if not root.others:
+        return cause
+    first, *rest = cause.hypotheses
+    named = ", ".join(entity.id for entity in root.others[:MOST_NAMED])
+    more = f" and {len(root.others) - MOST_NAMED} more" if len(root.others) > MOST_NAMED else ""
+    window = first.evidence[0].window
+    row = Evidence(
+        relation="supports",
+        family=OTHERS,
+        entity=first.entity,
+        signal="catalogue",
+        window=window,
+        observed=float(len(root.others)),
+        expected=0.0,
+        weight=0.0,
+        text=f"the same on {named}{more}",
+    )
+    first = replace(first, evidence=(*first.evidence, row))
+    return replace(cause, hypotheses=(first, *rest))

@@ -1,7 +1,7 @@
 """Which roots what was found has: the best supported first, then what it does not explain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
@@ -25,10 +25,14 @@ TOGETHER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """One root: the ranking that it leads, and the symptoms that it explains."""
+    """One root: the ranking that it leads, and the symptoms that it explains.
+
+    `others`: entities with the same fault that are folded into it.
+    """
 
     ranking: Ranking
     symptoms: tuple[Finding, ...]
+    others: tuple[Entity, ...] = ()
 
 
 def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> list[Root]:
@@ -144,7 +148,9 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
         many = faults.count(candidate.cause.fault) >= MOST_ROOTS
         same = [n for n, (other, _) in enumerate(kept) if other.cause is candidate.cause]
         if many and same:
-            kept[same[0]] = (kept[same[0]][0], _joined(kept[same[0]][1], root))
+            first, held = kept[same[0]]
+            others = _same_fault(first, held.ranking)
+            kept[same[0]] = (first, replace(_joined(held, root), others=others))
         else:
             kept.append((candidate, root))
     rows = [root for _, root in kept]
@@ -157,6 +163,17 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
                 if other is not row
             ]
     return rows
+
+
+def _same_fault(root: Candidate, ranked: Ranking) -> tuple[Entity, ...]:
+    """Return the other entities for which the root's fault beats unknown, best first."""
+    return tuple(
+        row.entity
+        for row in ranked.candidates
+        if row.cause is root.cause
+        and row.entity != root.entity
+        and row.score > ranked.unknown.score
+    )
 
 
 def _effects(root: Root) -> set[Effect]:
@@ -173,7 +190,7 @@ def _leads_to(root: Root, stop: Root) -> bool:
 
 def _joined(root: Root, other: Root) -> Root:
     more = (symptom for symptom in other.symptoms if symptom not in root.symptoms)
-    return Root(root.ranking, (*root.symptoms, *more))
+    return replace(root, symptoms=(*root.symptoms, *more))
 
 
 def _with_left_over(
@@ -195,7 +212,8 @@ def _with_left_over(
         if distance > TOGETHER_SECONDS:
             alone.append(symptom)
             continue
-        result[number] = Root(result[number].ranking, (*result[number].symptoms, symptom))
+        root = result[number]
+        result[number] = replace(root, symptoms=(*root.symptoms, symptom))
     alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
     groups: list[list[Finding]] = []
     for symptom in alone:

@@ -55,7 +55,7 @@ def unknown(
         ("needed", weights.needed, f"a named cause needs {weights.needed:g} nats of evidence"),
     ]
     if missing:
-        text = f"no source reports {missing} of the signals that would tell causes apart"
+        text = f"no source reports {missing} of the signals that separate causes"
         terms.append(("missing", weights.missing * missing, text))
     reasons = tuple(
         Evidence("supports" if weight > 0 else "contradicts", family, entity, CATALOGUE, window,

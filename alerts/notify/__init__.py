@@ -1,4 +1,4 @@
-"""Telling people and programs: one file a format, listed in FORMATS.
+"""Notices to people and programs: one file a format, listed in FORMATS.
 
 A format is a module with two functions, and one line in FORMATS:
 
@@ -29,7 +29,7 @@ FORMATS: Mapping[str, Format] = {webhook.NAME: webhook}
 """Name of the format as endpoints give it -> its module."""
 
 ANNOUNCED = ("alertmanager", "slack", "feishu", "dingtalk", "wecom", "pagerduty")
-"""Formats that the contract names and this version does not speak yet."""
+"""Formats that the contract names and this version does not have yet."""
 
 
 def refusal(name: str) -> str | None:

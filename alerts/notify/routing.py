@@ -27,7 +27,7 @@ class Matcher:
 
 
 def allowed(patterns: Sequence[str], jobs: Iterable[str]) -> bool:
-    """Tell whether some job fits some pattern; no patterns allow everything."""
+    """Return whether some job fits some pattern; no patterns allow everything."""
     return not patterns or any(fnmatchcase(job, pattern) for job in jobs for pattern in patterns)
 
 
@@ -65,7 +65,7 @@ def labels(document: Mapping[str, Any]) -> dict[str, set[str]]:
 
 
 def muted(matchers: Sequence[Matcher], document: Mapping[str, Any]) -> bool:
-    """Tell whether every condition holds for this incident."""
+    """Return whether every condition holds for this incident."""
     known = labels(document)
     return all(
         any(fnmatchcase(value, pattern) for value in known[row.name] for pattern in row.patterns)

@@ -1,7 +1,6 @@
 """`rankscope agent`: the node agent, until it is asked to stop."""
 
 import argparse
-import logging
 import os
 from pathlib import Path
 
@@ -22,12 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the agent; 0 after SIGTERM, 1 when it cannot start, 2 for bad settings."""
     from ... import settings  # noqa: PLC0415  needs the extra
-    from ...agent import service  # noqa: PLC0415
+    from ...agent import logs, service  # noqa: PLC0415
     from ...agent.settings import FOREIGN, AgentSettings  # noqa: PLC0415
 
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logs.configure()
     loaded = settings.load(
         AgentSettings, path=arguments.config, environ=os.environ, foreign=FOREIGN
     )

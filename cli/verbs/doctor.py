@@ -6,6 +6,7 @@ import os
 import shutil
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,14 +72,16 @@ def _document(row: "Row") -> dict[str, object]:
 def _print(found: "Examination") -> None:
     columns = max(60, shutil.get_terminal_size((100, 24)).columns)
     width = max(len(row.reader) for row in found.rows)
-    before = ""
-    for row in found.rows:
+    for rows in _alike(found.rows):
+        row = rows[0]
         total = sum(row.reported.values())
-        said = f"{total} series of {len(row.reported)} metrics" if total else ""
-        reason = "as above" if row.reason and row.reason == before else row.reason
-        before = row.reason
-        line = "; ".join(text for text in (said, reason) if text)
-        _wrapped(f"{row.reader:<{width}}  {row.state:<7}  ", line, columns)
+        reported = f"{total} series of {len(row.reported)} metrics" if total else ""
+        line = "; ".join(text for text in (reported, row.reason) if text)
+        subject = row.reader if len(rows) == 1 else f"{len(rows)} readers"
+        _wrapped(f"{subject:<{width}}  {row.state:<7}  ", line or "events only", columns)
+        if len(rows) > 1:
+            names = ", ".join(one.reader for one in rows)
+            _wrapped(" " * (width + 11), names, columns)
         if row.state == "part":
             for why, metrics in _by_reason(row).items():
                 _wrapped(" " * (width + 11), f"without {', '.join(metrics)}: {why}", columns)
@@ -91,10 +94,20 @@ def _print(found: "Examination") -> None:
         if counted[state]:
             print(f"  {counted[state]:3d} {state:<8} {meaning}")
     if found.events:
-        print(f"Told meanwhile: {len(found.events)} events, the last ones:")
+        print(f"{len(found.events)} events while the readers were tried, the last ones:")
         for event in list(found.events)[-5:]:
             text = event.attributes.get("text", "")
             print(f"  {event.name} {event.attributes.get('code', '')} {text}".rstrip())
+
+
+def _alike(rows: "Sequence[Row]") -> "list[list[Row]]":
+    """Return rows in order, those with nothing but the same state, reason and fix together."""
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        alone = row.reported or row.state == "part" or not row.reason
+        key = row.reader if alone else (row.state, row.reason, row.fix)
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())
 
 
 def _by_reason(row: "Row") -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ class Entity(Open):
 
 
 class Symptom(Open):
-    """What the job shows, whatever the cause."""
+    """What the job shows, whatever the cause; `ranks` are those that stand out in it."""
 
     kind: str
     entity: Entity
@@ -41,6 +41,7 @@ class Symptom(Open):
     magnitude: float | None
     detector: str
     text: str
+    ranks: list[int | str]
 
 
 class Evidence(Open):

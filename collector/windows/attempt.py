@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...detectors.baselines import Baselines
 from ...detectors.window import Floats, Ints
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Nic
+from .kept import KeptFeatures
 from .placements import Placements
 from .planes import PlaneSet
 from .steps import StepGrid
@@ -41,6 +43,10 @@ class Members:
             found = self.rows[group, rank] = len(self.rows)
             self.of_group.setdefault(group, []).append((rank, found))
         return found
+
+    def ranks(self, group: str) -> Ranks:
+        """Return the ranks that report a group's counters."""
+        return Ranks(rank for rank, _ in self.of_group.get(group, ()))
 
 
 @dataclass(slots=True)
@@ -118,6 +124,8 @@ class Attempt:
     malformed_groups: int = 0
     new_pids: dict[int, float] = field(default_factory=dict)
     """Rows whose process was replaced, and since when: an attempt may begin with it."""
+    features: KeptFeatures = field(default_factory=KeptFeatures)
+    baselines: Baselines = field(default_factory=Baselines)
     layout: Layout | None = None
     held_events: HeldEvents | None = None
     joined: Joined | None = None

@@ -26,11 +26,11 @@ _FLAG = {"quality", "source"}
 
 _IGNORED = {
     "container.pid", "gpu", "quality", "hw.vendor", "cgroup",
-    "local_rank", "world_size", "framework", "dp", "tp", "pp", "ep", "process.start_time",
+    "local_rank", "world_size", "framework", "dp", "tp", "pp", "ep",
 }  # fmt: skip
 """Where a series belongs or how it was measured, not what it measures."""
 
-_RANK, _PID, _DEVICE, _GROUP, _SOURCE, _REST = range(1, 7)
+_RANK, _PID, _DEVICE, _GROUP, _SOURCE, _STARTED, _REST = range(1, 8)
 
 
 def rank_of(pairs: Mapping[str, Scalar]) -> int | None:
@@ -59,7 +59,7 @@ class AttributeColumns:
 
     rank; pid; device (number of the pair that names it); group (the same); rest (number into
     `rests`: the attributes that tell what is measured); source (place in the contract's order).
-    NO where there is none.
+    started (when the process began, seconds since the epoch). NO where there is none.
     """
 
     def __init__(self, sets: AttributeSets) -> None:
@@ -71,6 +71,7 @@ class AttributeColumns:
         self.group = np.zeros(0, np.int32)
         self.rest = np.zeros(0, np.int32)
         self.source = np.zeros(0, np.int8)
+        self.started = np.zeros(0, np.int64)
         self._count = 0
         self._kinds = array("b")
         self._values = array("q")
@@ -84,7 +85,15 @@ class AttributeColumns:
     @property
     def nbytes(self) -> int:
         """Return how many bytes the columns take."""
-        columns = (self.rank, self.pid, self.device, self.group, self.rest, self.source)
+        columns = (
+            self.rank,
+            self.pid,
+            self.device,
+            self.group,
+            self.rest,
+            self.source,
+            self.started,
+        )
         return sum(int(column.nbytes) for column in columns)
 
     def update(self) -> None:
@@ -96,7 +105,8 @@ class AttributeColumns:
             kind, number = _classified(name, value)
             self._kinds.append(kind)
             self._values.append(number)
-        pairs, sizes = self._sets.members(np.arange(first, last))
+        members, sizes = self._sets.members(np.arange(first, last))
+        pairs = members.astype(np.int64)
         sets = np.repeat(np.arange(first, last), sizes)
         kinds = np.array(self._kinds, np.int8)[pairs]
         values = np.array(self._values, np.int64)[pairs]
@@ -107,10 +117,12 @@ class AttributeColumns:
             (_DEVICE, self.device, np.where(values < 0, UNKNOWN, pairs)),
             (_GROUP, self.group, pairs),
             (_SOURCE, self.source, values),
+            (_STARTED, self.started, values),
         ):
             here = kinds == kind
             column[sets[here]] = shown[here]
-        self._number_rests(first, last, sets[kinds == _REST], pairs[kinds == _REST])
+        rest = kinds == _REST
+        self._number_rests(first, last, sets[rest], pairs[rest].astype(np.int64))
         self._count = last
 
     def _number_rests(self, first: int, last: int, sets: Ints, pairs: Ints) -> None:
@@ -137,7 +149,7 @@ class AttributeColumns:
         if count <= len(self.rank):
             return
         size = max(2 * len(self.rank), count, 1024)
-        for name in ("rank", "pid", "device", "group", "rest", "source"):
+        for name in ("rank", "pid", "device", "group", "rest", "source", "started"):
             old = getattr(self, name)
             new = np.full(size, 0 if name == "source" else NO, old.dtype)
             new[: len(old)] = old
@@ -158,6 +170,9 @@ def _classified(name: str, value: Scalar) -> tuple[int, int]:
             return (_GROUP, 0)
         case "source":
             return (_SOURCE, SOURCES.index(str(value)) if value in SOURCES else len(SOURCES))
+        case "process.start_time":
+            started = whole(value)
+            return (_STARTED, NO if started is None or not 0 <= started < 2**62 else started)
     if name in _IGNORED or (name == "role" and value == "trainer"):
         return (0, 0)
     return (_REST, 0)

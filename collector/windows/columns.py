@@ -5,7 +5,7 @@ dropped without touching the rest. What derives from a step's values is kept bes
 whose names begin with "~", and marked `dirty` when these change.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ NO_FLOOR = int(np.iinfo(np.int64).min)
 
 _FIRST_CAPACITY = 32
 
+_RULERS = ("index", "ended", "dirty", "duration", "most_tokens")
+"""One number a step."""
+
 
 class Columns:
     """Matrices over (step, rank): `at` float64, planes float32, NaN where nobody reported."""
@@ -40,6 +43,8 @@ class Columns:
         self.index: Ints = np.zeros(_FIRST_CAPACITY, np.int64)
         self.ended: Floats = np.full(_FIRST_CAPACITY, -np.inf)
         self.dirty: Flags = np.zeros(_FIRST_CAPACITY, np.bool_)
+        self.duration: Floats = np.full(_FIRST_CAPACITY, np.nan)
+        self.most_tokens: Floats = np.full(_FIRST_CAPACITY, np.nan)
         self.at: Floats = np.full((_FIRST_CAPACITY, 0), np.nan)
         self._width = 0
 
@@ -60,16 +65,25 @@ class Columns:
             found = self.plane_ids[name] = len(self.names)
             self.names.append(name)
             plane = np.empty((len(self.index), self._width), np.float32)
-            plane[self.here] = np.nan
+            plane[self.here, : self.height] = np.nan
             self.planes.append(plane)
         return found
 
+    def values(self, name: str, height: int) -> Floats:
+        """Return [ranks, steps] of a plane, float32 to whoever looks closer; no copy."""
+        return cast("Floats", self.planes[self.plane(name)][self.here, :height].T)
+
     def add(self, height: int) -> None:
         """Make room for so many ranks."""
-        self.height = max(self.height, height)
-        if height <= self._width:
+        if height <= self.height:
             return
-        self._width = max(height, 2 * self._width, 4)
+        if height <= self._width:
+            for matrix in self._matrices():
+                matrix[self.here, self.height : height] = np.nan
+            self.height = height
+            return
+        self.height = height
+        self._width = max(height, self._width + min(self._width, self._width // 4 + 4096), 4)
         self.at = self._copied(self.at, len(self.index), self.start)
         self.planes = [self._copied(plane, len(self.index), self.start) for plane in self.planes]
 
@@ -112,6 +126,8 @@ class Columns:
         self.dirty[gone] = True
         for plane in self.planes:
             plane[gone, row] = np.nan
+        left = self.at[gone, : self.height]
+        self.ended[gone] = np.max(left, axis=1, initial=-np.inf, where=np.isfinite(left))
 
     def shrink(self) -> None:
         """Drop the newest columns that nobody reports any more."""
@@ -135,10 +151,14 @@ class Columns:
         first, end = self.start + self.used, self.start + self.used + len(fresh)
         self.index[first:end] = fresh
         self.ended[first:end], self.dirty[first:end] = -np.inf, True
-        self.at[first:end] = np.nan
-        for plane in self.planes:
-            plane[first:end] = np.nan
+        self.duration[first:end] = self.most_tokens[first:end] = np.nan
+        # Only as wide as is used: memory that was never written to takes no room.
+        for matrix in self._matrices():
+            matrix[first:end, : self.height] = np.nan
         self.used += len(fresh)
+
+    def _matrices(self) -> list[NDArray[Any]]:
+        return [self.at, *self.planes]
 
     def _outdated(self) -> int:
         """Return how many of the oldest columns are beyond what is kept."""
@@ -169,6 +189,8 @@ class Columns:
         self.at = spread(self.at, np.nan)
         self.planes = [spread(plane, np.nan) for plane in self.planes]
         self.ended, self.dirty = spread(self.ended, -np.inf), spread(self.dirty, 1)
+        self.duration = spread(self.duration, np.nan)
+        self.most_tokens = spread(self.most_tokens, np.nan)
         index = np.zeros(capacity, np.int64)
         index[: len(merged)] = merged
         self.index, self.start, self.used = index, 0, len(merged)
@@ -184,7 +206,7 @@ class Columns:
             return
         self.at = self._copied(self.at, capacity, 0)
         self.planes = [self._copied(plane, capacity, 0) for plane in self.planes]
-        for name in ("index", "ended", "dirty"):
+        for name in _RULERS:
             old = getattr(self, name)
             new = np.zeros(capacity, old.dtype)
             new[: self.used] = old[self.here]
@@ -192,7 +214,8 @@ class Columns:
         self.start = 0
 
     def _slide(self) -> None:
-        for old in (self.at, self.index, self.ended, self.dirty, *self.planes):
+        rulers = [getattr(self, name) for name in _RULERS]
+        for old in (self.at, *rulers, *self.planes):
             # Row by row where source and target overlap: numpy would copy everything first.
             if self.start >= self.used:
                 old[: self.used] = old[self.here]
@@ -204,8 +227,9 @@ class Columns:
     def _copied(self, old: NDArray[Any], capacity: int, start: int) -> NDArray[Any]:
         """Return a matrix as wide as is needed now, the columns from `start` on."""
         new = np.empty((capacity, self._width), old.dtype)
-        new[start : start + self.used] = np.nan
-        new[start : start + self.used, : old.shape[1]] = old[self.here]
+        new[start : start + self.used, : self.height] = np.nan
+        kept = min(old.shape[1], self.height)
+        new[start : start + self.used, :kept] = old[self.here, :kept]
         return new
 
     def _limit(self) -> int:

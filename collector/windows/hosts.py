@@ -15,6 +15,9 @@ LONGEST_INTERVAL_SECONDS = 60.0
 GAPS_NEEDED = 3
 """Reporting intervals that are seen before a host's interval counts as known."""
 
+FLUSH_SECONDS = 10.0
+"""What an agent gathered before it stopped arrives within; later telemetry is of a new one."""
+
 MOST_EVENTS = 1_000
 """Events of one host that are kept."""
 
@@ -28,8 +31,8 @@ class Hosts:
         self.last_received: Floats = np.zeros(0)
         self.interval: Floats = np.zeros(0)
         """Seconds between reports; NaN until it is known."""
-        self.announced: Flags = np.zeros(0, np.bool_)
-        """Hosts whose agent announced that it stops."""
+        self.announced_at: Floats = np.zeros(0)
+        """When its agent announced that it stops; -inf where it did not, or reported since."""
         self.offset: Floats = np.zeros(0)
         self.clocks: list[HostClock] = []
         self.labels: dict[str, dict[str, Scalar]] = {}
@@ -54,9 +57,7 @@ class Hosts:
                 self.interval = _longer(self.interval, size, np.nan)
                 self._longest = _longer(self._longest, size, np.nan)
                 self.offset = _longer(self.offset, size, 0.0)
-                self.announced = np.concatenate(
-                    (self.announced, np.zeros(size - len(self.announced), np.bool_))
-                )
+                self.announced_at = _longer(self.announced_at, size, -np.inf)
                 more = np.zeros(size - len(self._gaps), np.int64)
                 self._gaps = np.concatenate((self._gaps, more))
                 self.event_counts = np.concatenate((self.event_counts, more))
@@ -77,6 +78,8 @@ class Hosts:
 
     def received(self, number: int, now: float) -> None:
         """Note that a host reported."""
+        if now - self.announced_at[number] > FLUSH_SECONDS:
+            self.announced_at[number] = -np.inf
         gap = now - float(self.last_received[number])
         if 0.25 < gap < np.inf:
             # Quick to learn a longer interval, slow to unlearn it, so that sources with different
@@ -89,13 +92,18 @@ class Hosts:
                 self.interval[number] = max(self._longest[number], self._said(number))
         self.last_received[number] = max(self.last_received[number], now)
 
-    def lifecycle(self, number: int, event: Event) -> None:
+    def announced(self, numbers: Ints) -> Flags:
+        """Return which of these hosts announced that their agent stops."""
+        flags: Flags = self.announced_at[numbers] > -np.inf
+        return flags
+
+    def lifecycle(self, number: int, event: Event, now: float) -> None:
         """Take what an agent said of its own start or stop."""
         phase = event.attributes.get("phase")
         if phase == "shutdown":
-            self.announced[number] = True
+            self.announced_at[number] = now
         elif phase == "start":
-            self.announced[number] = False
+            self.announced_at[number] = -np.inf
             seconds = event.attributes.get("interval_seconds")
             if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_INTERVAL_SECONDS:
                 self.interval[number] = float(seconds)

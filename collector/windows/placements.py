@@ -65,20 +65,13 @@ class Placements:
             return None
         return int(self._row_of[rank])
 
-    def move(self, rows: Ints, host: int, *, only_new: bool = False) -> None:
-        """Note that ranks report from a host."""
+    def move(self, rows: Ints, hosts: Ints, *, only_new: bool = False) -> None:
+        """Note the hosts that ranks report from, -1 where unknown; `only_new`: where none is."""
+        changed = (hosts >= 0) & (self.hosts[rows] != hosts)
         if only_new:
-            rows = rows[self.hosts[rows] < 0]
-        if (self.hosts[rows] != host).any():
-            self.hosts[rows] = host
-            self.version += 1
-
-    def set(self, row: int, name: str, value: int | None) -> None:
-        """Set one column of a row."""
-        column = getattr(self, name)
-        number = UNKNOWN if value is None else value
-        if column[row] != number:
-            column[row] = number
+            changed &= self.hosts[rows] < 0
+        if changed.any():
+            self.hosts[rows[changed]] = hosts[changed]
             self.version += 1
 
     def placement(self, row: int, host_names: list[str]) -> Placement:

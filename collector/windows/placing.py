@@ -5,6 +5,7 @@ series needs from then on are three numbers: which matrices, which plane, which 
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Attributes, Scalar
-from ...vocabulary.topology import Nic
+from ...vocabulary.topology import UNKNOWN, Nic
 from .attempt import Attempt, GroupInfo, NodeRows
 from .attempts import SAME_START_SECONDS, Attempts
 from .attributes import AttributeColumns, plane_name, whole
@@ -25,6 +26,8 @@ from .planes import PlaneSet
 from .steps import StepGrid
 
 IGNORED, PLACED, FORGOTTEN = 0, 1, 2
+
+_COORDINATES = ("dp", "tp", "pp", "ep")
 
 INFO, GROUP_INFO, NIC_INFO = (
     "training.rank.info",
@@ -58,8 +61,6 @@ class Placing:
         self.host = np.zeros(1024, np.int32)
         self.attempt = np.full(1024, NODE, np.int32)
         self.count = 0
-        self._resources: list[tuple[int, str | None]] = []
-        """By resource number: host number, job."""
 
     @property
     def nbytes(self) -> int:
@@ -83,24 +84,27 @@ class Placing:
         table = self._table
         self.attributes.update()
         self.kind[series], self.target[series] = IGNORED, -1
-        resources = table.resource_of[series]
-        for number in np.unique(resources).tolist():
-            mine = series[resources == number]
-            host, attempt = self._owner(number)
-            self.host[mine] = host
-            self.attempt[mine] = NODE if attempt is None else attempt.number_in_windows
-            metrics = table.metric_of[mine].astype(np.int64)
-            sets = table.attributes_of[mine]
-            # One block for each metric and what is measured; ranks and devices are arrays in it.
-            rests = self.attributes.rest[sets].astype(np.int64)
-            blocks, which = np.unique(metrics * (1 << 32) + rests, return_inverse=True)
-            order = np.argsort(which, kind="stable")
-            edges = np.searchsorted(which[order], np.arange(len(blocks) + 1))
-            for block in range(len(blocks)):
-                part = order[edges[block] : edges[block + 1]]
-                name = table.metrics[int(blocks[block]) >> 32]
-                rest = self.attributes.rests[int(rests[part[0]])]
-                self._block(attempt, host, name, rest, mine[part], sets[part])
+        resources, which = np.unique(table.resource_of[series], return_inverse=True)
+        owners = [self._owner(number) for number in resources.tolist()]
+        self.host[series] = np.array([host for host, _ in owners], np.int32)[which]
+        attempts = np.array([attempt for _, attempt in owners], np.int64)[which]
+        self.attempt[series] = attempts
+        sets = table.attributes_of[series]
+        # One block for each attempt, metric and what is measured; ranks and devices are arrays.
+        rests = self.attributes.rest[sets].astype(np.int64)
+        metrics = table.metric_of[series].astype(np.int64)
+        order = np.lexsort((rests, metrics, attempts))
+        changed = np.zeros(len(order), np.bool_)
+        for column in (rests, metrics, attempts):
+            changed[1:] |= np.diff(column[order]) != 0
+        edges = [0, *np.flatnonzero(changed).tolist(), len(order)]
+        for begin, end in pairwise(edges if len(order) else []):
+            part = order[begin:end]
+            number = int(attempts[part[0]])
+            attempt = None if number == NODE else self._attempts.numbered[number]
+            name = table.metrics[int(metrics[part[0]])]
+            rest = self.attributes.rests[int(rests[part[0]])]
+            self._block(attempt, name, rest, series[part], sets[part])
 
     def forget(self, numbers: Sequence[int]) -> NDArray[np.int32]:
         """Forget the series of attempts; return them."""
@@ -129,12 +133,14 @@ class Placing:
         """Have series placed again when they next report."""
         self.kind[series], self.target[series] = FORGOTTEN, -1
 
-    def _owner(self, number: int) -> tuple[int, Attempt | None]:
+    def _owner(self, number: int) -> tuple[int, int]:
+        """Return the numbers of the host and of the attempt that a resource belongs to."""
         resource = self._table.resources[number]
         host = self._hosts.number(resource.host)
-        attempt = None
+        attempt = NODE
         if resource.job is not None:
-            attempt = self._attempts.of(Job(resource.job), resource.attempt, resource.cluster)
+            job, cluster = Job(resource.job), resource.cluster
+            attempt = self._attempts.of(job, resource.attempt, cluster).number_in_windows
         for name, value in resource.extra:
             if name in _LABELS:
                 self._hosts.label(resource.host, name, value)
@@ -143,7 +149,6 @@ class Placing:
     def _block(
         self,
         attempt: Attempt | None,
-        host: int,
         name: str,
         rest: Attributes,
         series: Ints,
@@ -156,28 +161,27 @@ class Placing:
         if attempt is not None and metric.cadence == "step":
             # A single process that names no rank is rank 0.
             rows = attempt.rows(np.maximum(ranks, 0))
-            if self._hosts.names[host]:
-                attempt.placements.move(rows, host)
+            attempt.placements.move(rows, self._hosts_of(series))
             plane = attempt.grid.plane(plane_name(name, metric, dict(rest)))
             self._claim(attempt.grid, attempt.number_in_windows, plane, rows, series, sets)
             return
         if attempt is None:
-            self._nodes(self.nodes, NODE, host, metric, rest, series, sets)
+            self._nodes(self.nodes, NODE, metric, rest, series, sets)
             return
         named = ranks >= 0
         if named.any():
             rows = attempt.rows(ranks[named])
-            if self._hosts.names[host]:
-                attempt.placements.move(rows, host)
+            attempt.placements.move(rows, self._hosts_of(series[named]))
             if name == INFO:
-                self._infos(attempt, rows, series[named])
+                self._infos(attempt, rows, sets[named])
         if name == GROUP_INFO:
             for one in series.tolist():
                 _take_group(attempt, dict(self._table[one].attributes))
             return
         if name == NIC_INFO:
             for one in series.tolist():
-                _take_nic(attempt.nics, self._hosts.names[host], self._table[one].attributes)
+                host = self._hosts.names[self.host[one]]
+                _take_nic(attempt.nics, host, self._table[one].attributes)
             attempt.version += 1
         grouped = self.attributes.group[sets] >= 0
         if (grouped & named).any():
@@ -193,14 +197,13 @@ class Placing:
         other = ~named & ~grouped
         if other.any():
             number = attempt.number_in_windows
-            self._nodes(attempt.nodes, number, host, metric, rest, series[other], sets[other])
+            self._nodes(attempt.nodes, number, metric, rest, series[other], sets[other])
             attempt.version += 1
 
     def _nodes(
         self,
         nodes: NodeRows,
         attempt: int,
-        host: int,
         metric: vocabulary.Metric,
         rest: Attributes,
         series: Ints,
@@ -208,20 +211,22 @@ class Placing:
     ) -> None:
         columns = self.attributes
         if metric.name == NIC_INFO and attempt == NODE:
-            held = self._hosts.nics.setdefault(self._hosts.names[host], {})
             for one in series.tolist():
-                _take_nic(held, self._hosts.names[host], self._table[one].attributes)
+                host = self._hosts.names[self.host[one]]
+                held = self._hosts.nics.setdefault(host, {})
+                _take_nic(held, host, self._table[one].attributes)
             self._hosts.version += 1
         keep = columns.group[sets] < 0
         series, sets = series[keep], sets[keep]
         if not len(series):
             return
-        pids, devices = columns.pid[sets].tolist(), columns.device[sets].tolist()
-        pairs = zip(pids, devices, strict=True)
-        rows = np.array([nodes.row(host, pid, device) for pid, device in pairs], np.int64)
+        hosts = self.host[series].tolist()
+        keys = zip(hosts, columns.pid[sets].tolist(), columns.device[sets].tolist(), strict=True)
+        rows = np.array([nodes.row(*key) for key in keys], np.int64)
         plane = nodes.planes.plane(_variant(metric.name, rest), counter=_counts(metric))
         self._claim(nodes.planes, attempt, plane, rows, series, sets)
-        nodes.touch(host)
+        for host in set(hosts):
+            nodes.touch(host)
 
     def _members(
         self,
@@ -248,6 +253,12 @@ class Placing:
         number = attempt.number_in_windows
         self._claim(members.planes, number, plane, rows, series, sets)
         attempt.version += 1
+
+    def _hosts_of(self, series: Ints) -> Ints:
+        """Return the hosts that series report from, -1 where the resource names none."""
+        hosts = self.host[series].astype(np.int64)
+        nameless = self._hosts.numbers.get("", -1)
+        return np.where(hosts == nameless, -1, hosts)
 
     def _claim(
         self,
@@ -281,10 +292,14 @@ class Placing:
         self.targets[number] = target
         return number
 
-    def _infos(self, attempt: Attempt, rows: Ints, series: Ints) -> None:
-        for row, one in zip(rows.tolist(), series.tolist(), strict=True):
-            pairs = dict(self._table[one].attributes)
-            _take_info(attempt, row, pairs)
+    def _infos(self, attempt: Attempt, rows: Ints, sets: NDArray[np.int32]) -> None:
+        pairs = self._table.attributes.pairs
+        members, sizes = self._table.attributes.members(sets.astype(np.int64))
+        ends = np.cumsum(sizes).tolist()
+        numbers = members.tolist()
+        for row, begin, end in zip(rows.tolist(), [0, *ends[:-1]], ends, strict=True):
+            _take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
+        attempt.placements.version += 1
         attempt.version += 1
 
 
@@ -311,14 +326,19 @@ def _take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
         attempt.started_at = min(attempt.started_at, float(started))
     elif attempt.derived and 0 <= placements.pids[row] != (pid if pid is not None else -1):
         attempt.new_pids.setdefault(row, attempt.last_at)
-    for name in ("local_rank", "pid", "dp", "tp", "pp", "ep"):
-        column = name if name in ("dp", "tp", "pp", "ep") else f"{name}s"
-        placements.set(row, column, whole(pairs.get(name)))
-    placements.set(row, "started", started)
-    placements.set(row, "pids", pid)
+    placements.local_ranks[row] = _number(pairs.get("local_rank"))
+    placements.pids[row] = UNKNOWN if pid is None else pid
+    placements.started[row] = UNKNOWN if started is None else started
+    if not pairs.keys().isdisjoint(_COORDINATES):
+        for name in _COORDINATES:
+            getattr(placements, name)[row] = _number(pairs.get(name))
     placements.hw_ids[row] = str(hw_id) if hw_id else None
-    placements.version += 1
     attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
+
+
+def _number(value: Scalar | None) -> int:
+    number = whole(value)
+    return UNKNOWN if number is None else number
 
 
 def _take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:

@@ -20,12 +20,20 @@ FINE_SECONDS = 900.0
 THIN_SECONDS, THIN_SLOTS = 900.0, 48
 """Beyond that: twelve hours of means over a quarter of an hour (a counter's last value)."""
 
+FINE_BYTES = 2 << 30
+"""What the fine tier of one job may take; where it is not enough, the fine time is shorter."""
+
+BYTES_A_READING, PLANES_PLANNED = 5, 36
+
 FEWEST_SLOTS = 32
 INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 """How long a slot may be, in seconds: the longest that does not exceed the reporting interval."""
 
 FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
 """Until the reporting interval is known."""
+
+MOST_STRETCHED = 10.0
+"""The longest slot until then: so many hold the fine time."""
 
 GAPS_NEEDED = 4
 """Reporting intervals that are seen before one is believed to be usual."""
@@ -76,7 +84,7 @@ class Plane:
         old = len(self.last_at)
         if rows <= old:
             return
-        rows = max(rows, 2 * old, 16)
+        rows = max(rows, old + min(old, old // 4 + 4096), 16)
         self.value, self.part = self._wider(self.value, rows), self._wider(self.part, rows)
         thin = np.zeros((THIN_SLOTS, rows), np.float32)
         for slot in np.flatnonzero(np.isfinite(self.thin_at)):
@@ -112,6 +120,8 @@ class Plane:
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
+        if not self._learnt:
+            self._stretch(first, last)
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -241,7 +251,19 @@ class Plane:
         interval = max((one for one in INTERVALS if one <= 1.1 * usual), default=INTERVALS[0])
         self._learnt = True
         self._gaps.clear()
-        self._resize(interval, max(FEWEST_SLOTS, math.ceil(FINE_SECONDS / interval) + 6))
+        planned = FINE_BYTES // (BYTES_A_READING * PLANES_PLANNED * max(len(self.last_at), 1))
+        wanted = math.ceil(FINE_SECONDS / interval) + 6
+        self._resize(interval, max(FEWEST_SLOTS, min(wanted, planned)))
+
+    def _stretch(self, first: float, last: float) -> None:
+        """Widen the slots where a rare reporter would push its own first readings out."""
+        held = self.slots(-np.inf, np.inf)[1]
+        span = last - min(first, self.interval * int(held[0]) if len(held) else first)
+        interval = self.interval
+        while span >= interval * (FIRST_SLOTS - 1) and interval < MOST_STRETCHED:
+            interval = min(one for one in INTERVALS if one > interval)
+        if interval != self.interval:
+            self._resize(interval, FIRST_SLOTS)
 
     def _resize(self, interval: float, count: int) -> None:
         rows = len(self.last_at)

@@ -238,13 +238,20 @@ def _cut(
     if not inside.any():
         return []
     order = np.argsort(at[inside], kind="stable")
-    return [SeriesRow(rank, at[inside][order], value[inside][order], pairs)]
+    values = np.array([_shortest(one) for one in value[inside][order].tolist()])
+    return [SeriesRow(rank, at[inside][order], values, pairs)]
 
 
 def _with_nan(row: SeriesRow) -> SeriesRow:
     """Return a series from a plane with NaN in the place of what stands for it there."""
     values = np.where(row.value == REPORTED_NAN, np.nan, row.value)
     return SeriesRow(row.rank, row.at, values, row.attributes)
+
+
+def _shortest(value: float) -> float:
+    """Return a value that was kept as a float32 as it was sent: 2.4, not 2.4000000953674316."""
+    single = np.float32(value)
+    return float(str(single)) if float(single) == value else value
 
 
 def _order(row: SeriesRow) -> tuple[bool, int, list[tuple[str, str]]]:

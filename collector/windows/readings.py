@@ -53,6 +53,12 @@ class PlaneReadings(Readings):
         """Return the readings in [start, end]."""
         return Readings(*self._read(start, min(end, self._until)))
 
+    def of(self, rows: Ints) -> Readings:
+        """Return the readings of some rows."""
+        return PlaneReadings(
+            tuple(Part(part.plane, part.rows[rows]) for part in self._parts), self._until
+        )
+
     def latest(self) -> tuple[Floats, Floats]:
         """Return (value, at), each [rows], of the newest reading of every row."""
         if self._until < np.inf:

@@ -17,7 +17,9 @@ from .placing import INFO, Placing
 def by_start_time(attempts: Attempts, placing: Placing, table: SeriesTable) -> None:
     """Begin attempts for the processes that new series of a table name."""
     new = np.arange(placing.count, len(table))
-    for series in new[table.metric_of[new] == table.metric(INFO)].tolist():
+    new = new[table.metric_of[new] == table.metric(INFO)]
+    placing.attributes.update()
+    for series in new[placing.attributes.started[table.attributes_of[new]] >= 0].tolist():
         one = table[series]
         if one.resource.job is None or one.resource.attempt is not None:
             continue

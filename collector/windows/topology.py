@@ -67,7 +67,9 @@ def _made(attempt: Attempt, hosts: Hosts, versions: tuple[int, ...], held: Layou
         switches=switches,
         nics=sorted({nic.id: nic for nic in (*nics, *attempt.nics.values())}.values(), key=_id),
         groups=[
-            CommunicationGroup(name, info.kind, info.ranks, info.description)
+            CommunicationGroup(
+                name, info.kind, info.ranks or attempt.members.ranks(name), info.description
+            )
             for name, info in sorted(attempt.groups.items())
         ],
     ).place(

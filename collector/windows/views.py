@@ -40,11 +40,11 @@ def job_window(
     """Return what detectors see of an attempt at `now`; `until` hides what came later."""
     where = layout(attempt, hosts)
     planes = joined(attempt, where, placing)
-    steps = attempt.grid.view()
+    steps = attempt.features.refresh(attempt.grid, where.role_of)
     if until is not None:
         steps = _until(steps, until)
     offsets = np.abs(hosts.offset[where.host_ids])
-    return JobWindow(
+    window = JobWindow(
         job=attempt.job,
         attempt=attempt.number,
         cluster=attempt.cluster,
@@ -67,8 +67,13 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
-        host_announced=hosts.announced[where.host_ids],
+        host_announced=hosts.announced(where.host_ids),
+        held_baselines=None if until is not None else attempt.baselines,
     )
+    attempt.baselines.frozen = not learn
+    if learn and until is None:
+        attempt.baselines.learn(window.features)
+    return window
 
 
 def _until(steps: Steps, until: float) -> Steps:

@@ -95,7 +95,7 @@ class Windows:
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
             if event.name == "agent.lifecycle":
-                self.known_hosts.lifecycle(number, event)
+                self.known_hosts.lifecycle(number, event, now)
             if event.resource.job is None:
                 self.known_hosts.event(host, event, now)
                 continue
@@ -107,7 +107,7 @@ class Windows:
             if rank is not None:
                 row = np.array([attempt.row(rank)])
                 if host:
-                    attempt.placements.move(row, number, only_new=True)
+                    attempt.placements.move(row, np.array([number]), only_new=True)
             attempt.events.append((event, now))
             attempt.event_count += 1
 

@@ -36,7 +36,7 @@ class LayoutScan:
     """
 
     __slots__ = (
-        *("_body", "_counts", "_heads", "_metrics", "_resources", "_streams"),
+        *("_body", "_counts", "_heads", "_metrics", "_resources", "_sets", "_streams"),
         *("attributes", "rejections", "starts", "times", "values"),
     )
 
@@ -54,8 +54,10 @@ class LayoutScan:
         self.rejections = Rejections()
         try:
             self._request()
-        except (WireError, IndexError) as error:
+        except (WireError, IndexError, UnusualError) as error:
+            streams.drop()
             raise UnusualError(str(error)) from None
+        self._sets = streams.resolve(self.attributes)
 
     def series(self) -> Ids:
         """Return the ids of the points' series, with SKIP and FULL; new ones are registered."""
@@ -63,7 +65,7 @@ class LayoutScan:
         return self._streams.table.intern_many(
             np.repeat(np.array(self._resources, np.int64), counts),
             np.repeat(np.array(self._metrics, np.int64), counts),
-            np.array(self.attributes, np.int64),
+            self._sets,
         )
 
     def _block(self, at: int, end: int) -> tuple[int, int]:

@@ -36,10 +36,11 @@ def resource(found: Mapping[str, Scalar]) -> Resource:
     Senders that give no host.name (a collector on Kubernetes, an application) are distinguished by
     their node's name, else by their instance id. What only stands in for the host stays in `extra`.
     """
+    job, attempt = _text(found, JOB), _whole(found.get(ATTEMPT))
     return Resource(
         host=_text(found, HOST) or _text(found, NODE) or _text(found, INSTANCE) or "",
-        job=_text(found, JOB),
-        attempt=_whole(found.get(ATTEMPT)),
+        job=job,
+        attempt=0 if attempt is None and job is None else attempt,
         cluster=_text(found, CLUSTER),
         service=_text(found, SERVICE) or "",
         extra=attributes({name: value for name, value in found.items() if name not in _OWN}),

@@ -6,6 +6,8 @@ are the same in every request. Each is parsed once and looked up from then on.
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
@@ -18,6 +20,9 @@ from .columns import SKIP, SeriesTable
 NO_RECORDED_VALUE = 1  # DataPointFlags.NO_RECORDED_VALUE_MASK
 
 _ATTRIBUTE = 0x3A  # field 7 of a NumberDataPoint, length-delimited
+_FIRST_WAITING = -10
+"""Numbers of sets from here down are left open until the end of the request."""
+
 _LEFT_OUT = -1
 """The pair of an attribute without a value."""
 
@@ -34,6 +39,9 @@ class Streams:
         self._limit = limit
         self._resources: dict[bytes, int] = {}
         self._blocks: dict[bytes, int] = {}
+        self._waiting: list[bytes] = []
+        self._members: list[int] = []
+        self._sizes: list[int] = []
 
     @property
     def size(self) -> int:
@@ -73,7 +81,10 @@ class Streams:
         return number
 
     def learn_bytes(self, tail: bytes) -> int | None:
-        """Do the same from the bytes alone; None where they are not of the usual form."""
+        """Do the same from the bytes alone; None where they are not of the usual form.
+
+        New sets are numbered together at the end of a request, by `resolve`.
+        """
         pairs = self._pairs(tail)
         if pairs is None:
             point = NumberDataPoint.FromString(tail)
@@ -82,8 +93,34 @@ class Streams:
             if point.exemplars or blank(point) != tail:
                 return None
             return self.learn(tail, point)
-        number = self.tails[tail] = self.table.attributes.number_of_pairs(pairs)
+        number = self.tails[tail] = _FIRST_WAITING - len(self._waiting)
+        self._waiting.append(tail)
+        self._members += pairs
+        self._sizes.append(len(pairs))
         return number
+
+    def resolve(self, numbers: list[int]) -> NDArray[np.int64]:
+        """Return the numbers of attribute sets with those in it that `learn_bytes` left open."""
+        found = np.array(numbers, np.int64)
+        if self._waiting:
+            members, sizes = np.array(self._members, np.int32), np.array(self._sizes, np.int64)
+            learnt = self.table.attributes.numbers_of(members, sizes)
+            self.tails.update(zip(self._waiting, learnt.tolist(), strict=True))
+            waits = found <= _FIRST_WAITING
+            found[waits] = learnt[_FIRST_WAITING - found[waits]]
+            self._close()
+        return found
+
+    def drop(self) -> None:
+        """Give up what was left open: the request is read on another way."""
+        for tail in self._waiting:
+            del self.tails[tail]
+        self._close()
+
+    def _close(self) -> None:
+        self._waiting.clear()
+        self._members.clear()
+        self._sizes.clear()
 
     def _pairs(self, tail: bytes) -> list[int] | None:
         """Return the pairs of a tail that holds nothing but attributes, no two of one name."""

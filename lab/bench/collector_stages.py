@@ -8,7 +8,7 @@ an operator see: how soon requests are acknowledged, how far evaluation is behin
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,7 @@ def _sparse_entries() -> Iterator[Entry]:
 
 
 @contextmanager
-def _journals(folder: Path) -> Iterator[tuple[Journal, Journal]]:
+def _journals(folder: Path) -> Generator[tuple[Journal, Journal]]:
     journal = Journal(folder / "journal", JournalSettings())
     decisions = Journal(folder / "journal" / "evaluation", JournalSettings())
     try:

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ...agent.device_faults import FaultTracker
 from ...agent.health import Health
 from ...agent.readers.kernel_log import KernelLog
-from ...agent.verdicts import Verdicts
 from ...vocabulary.samples import Event
 
 _PER_SECOND = 1_000_000 // 60
@@ -55,19 +55,19 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kmsg"
         os.mkfifo(path)
-        health, delays, valid = Health(), [], 0
-        verdicts = Verdicts(boot_id="bench", now=time.time())
+        health, delays, told = Health(), [], 0
+        fault_tracker = FaultTracker(boot_id="bench", now=time.time())
 
         def tell(event: Event) -> None:
-            nonlocal valid
+            nonlocal told
             now = time.time()
-            valid += verdicts.take(event, now) is not None
+            told += fault_tracker.take(event, now) is not None
             written = str(event.attributes["text"]).rpartition(" at ")[2]
             if event.attributes["code"] != "95":
                 delays.append(now - float(written))
 
         reader = KernelLog(
-            path=path, tell=tell, health=health, period=5.0, state=Path(folder), boot_id="bench"
+            path=path, emit=tell, health=health, period=5.0, state=Path(folder), boot_id="bench"
         )
         reader.read(time.time())
         used, started = time.process_time(), time.monotonic()
@@ -85,7 +85,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
         "lines": lines,
         "lost": int(health.counted("kernel_log_lost")),
         "cpu_share_of_a_core": round(share, 4),
-        "events": valid,
+        "events": told,
         "different_codes_in_the_storm": seconds * 2,
         "different_codes_told": len(delays),
         "delay_seconds_p50": round(delays[len(delays) // 2], 5),

@@ -98,8 +98,8 @@ class Churn:
         for _ in range(2):
             self._clock.at += 60.0
             worker.turn()
-        valid = [json.loads(line) for line in worker.lines]
-        self._templates = [one for one in valid if "turn" in one]
+        told = [json.loads(line) for line in worker.lines]
+        self._templates = [one for one in told if "readings" in one]
 
     def cycle(self, number: int) -> None:
         """Let five seconds pass: what changes, changes, and is then seen by the agent."""
@@ -154,8 +154,8 @@ class Churn:
             Sample("training.step.duration", 0.5, now, attributes({"rank": rank})),
         ]
         said = datagram.Datagram(f"job-{job}", 0, rank, pid, number, samples=tuple(samples))
-        last_received = datagram.decode(datagram.encode(said))
-        self.agent.routing.hear(Received(last_received, pid, "unix:"), now)
+        heard = datagram.decode(datagram.encode(said))
+        self.agent.routing.receive(Received(heard, pid, "unix:"), now)
 
     def _answer(self, number: int) -> None:
         worker = self.agent.worker
@@ -165,7 +165,7 @@ class Churn:
         now = round(self._clock.now(), 3)
         for gpu, template in enumerate(self._templates):
             turn: list[list[Any]] = []
-            for subject, _, layout, values, *names in template["turn"]:
+            for subject, _, layout, values, *names in template["readings"]:
                 if subject == "gpu_processes":
                     turn.append(self._processes(gpu, now, spelt=number % _JOB_CYCLES == 0))
                     continue
@@ -173,8 +173,8 @@ class Churn:
                     value if value in (0, 1) else value + number % 97 * 0.01 for value in values
                 ]
                 turn.append([subject, now, layout, moved, *(names if number < 2 else ())])
-            valid: Mapping[str, Any] = {"turn": turn, "device": template["device"]}
-            worker.replay(json.dumps(valid, separators=(",", ":")).encode())
+            told: Mapping[str, Any] = {"readings": turn, "device": template["device"]}
+            worker.replay(json.dumps(told, separators=(",", ":")).encode())
 
     def _processes(self, gpu: int, now: float, *, spelt: bool) -> list[Any]:
         pids = [pid for pid, _, _ in self._ranks[gpu : gpu + 1]]

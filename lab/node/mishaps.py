@@ -64,7 +64,7 @@ def all_of(life: Life) -> Iterator[tuple[str, Mishap]]:
     def both_tell() -> None:
         log.xid(address, 48, "An uncorrectable double bit error (DBE) has been detected on GPU")
         if life.agent.worker is not None:
-            life.agent.worker.say(event="xid", device=life.uuids[0], code=48, at=life.clock.now())
+            life.agent.worker.write(event="xid", device=life.uuids[0], code=48, at=life.clock.now())
 
     yield "XID, told by the log and by NVML", Mishap(both_tell, _nothing, ("gpu.fault 48",))
     yield (
@@ -196,7 +196,7 @@ def _hang(life: Life) -> None:
     """Say what the worker's watch would: in one process, a call that hangs would hang us all."""
     if life.agent.worker is not None:
         for seconds in (3.5, 6.0, 9.0):
-            life.agent.worker.say(
+            life.agent.worker.write(
                 hung=seconds, device=life.uuids[0], function="nvmlDeviceGetTemperature"
             )
         life.agent.worker.mute.add(life.uuids[0])
@@ -205,7 +205,7 @@ def _hang(life: Life) -> None:
 def _back(life: Life) -> None:
     if life.agent.worker is not None:
         life.agent.worker.mute.clear()
-        life.agent.worker.say(back=True, device=life.uuids[0])
+        life.agent.worker.write(back=True, device=life.uuids[0])
 
 
 def _nothing() -> None:

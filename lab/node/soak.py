@@ -183,7 +183,7 @@ def _workers(folder: Path) -> Callable[[int], None]:
     scenario = Scenario(folder / "driver", gpus=1, clock=clock.now)
     os.environ["RANKSCOPE_NVML_STUB"] = str(scenario.path)
     worker = WorkerWithin(
-        subjects=list(SUBJECTS), period=5.0, hear=lambda _worker, _told: None, clock=clock
+        subjects=list(SUBJECTS), period=5.0, receive=lambda _worker, _told: None, clock=clock
     )
     worker.begin()
 

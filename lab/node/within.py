@@ -2,8 +2,8 @@
 
 A day passes in seconds and 100,000 cycles in minutes: nothing waits. What is real: the turns and
 subjects that ask the driver's library (the C stub), the supervisor, every reader that looks at the
-node, verdicts, routing, the page, encoding and spool. What is not: the worker is no process of its
-own, and readers have no threads that time them.
+node, device faults, routing, the page, encoding and spool. What is not: the worker is no process
+of its own, and readers have no threads that time them.
 """
 
 import contextlib
@@ -20,13 +20,14 @@ from typing import Any, NoReturn
 
 from ...agent import exposition, readers
 from ...agent.attribution import Attribution
+from ...agent.device_faults import FaultTracker
 from ...agent.devices import Devices
 from ...agent.exits import ExitWatch
 from ...agent.health import Health
 from ...agent.imitation import Imitation
 from ...agent.latest import Latest
 from ...agent.names import Names
-from ...agent.nvml import SUBJECTS
+from ...agent.nvml import SUBJECTS, call_watchdog, device_poller, pipe
 from ...agent.nvml import worker as nvml_worker
 from ...agent.nvml.process import Worker
 from ...agent.outgoing import Outgoing
@@ -34,7 +35,6 @@ from ...agent.routing import Routing
 from ...agent.settings import AgentSettings
 from ...agent.spool import Spool
 from ...agent.trainers import Trainers
-from ...agent.verdicts import Verdicts
 from ...vocabulary.samples import Event
 from . import nvml
 from .trees import Trees
@@ -83,34 +83,34 @@ class WorkerWithin(Worker):
         *,
         subjects: Sequence[str],
         period: float,
-        hear: Callable[[Worker, Told | None], None],
+        receive: Callable[[Worker, Told | None], None],
         clock: ToldClock,
     ) -> None:
         self.pid = os.getpid()
-        self.heard_at = time.monotonic()
+        self.last_received = time.monotonic()
         self.over = False
         self.begun = False
         self.mute: set[str] = set()
         """Devices whose turns do not come to an end."""
         self.lines: list[bytes] = []
         """What it said last, as it would be on the pipe."""
-        self._within = hear
+        self._within = receive
         self._subjects = [name for name in SUBJECTS if name in subjects]
         self._period = period
         self._clock = clock
-        self._line = _Line(self)
-        self._turns: list[nvml_worker.Turns] = []
-        self.calls = nvml_worker.Calls(self._line, ())
+        self._pipe = _Pipe(self)
+        self._turns: list[device_poller.DevicePoller] = []
+        self.calls = call_watchdog.CallWatchdog(self._pipe, ())
 
     def begin(self) -> None:
         """Open the library and say hello."""
         self.begun = True
-        devices = nvml_worker.greet(self._line)
-        self.calls = nvml_worker.Calls(self._line, devices)
+        devices = nvml_worker.opened(self._pipe)
+        self.calls = call_watchdog.CallWatchdog(self._pipe, devices)
         self._turns = [
-            nvml_worker.Turns(
+            device_poller.DevicePoller(
                 device,
-                line=self._line,
+                pipe=self._pipe,
                 subjects=self._subjects,
                 period=self._period,
                 wall=self._clock.now,
@@ -123,16 +123,16 @@ class WorkerWithin(Worker):
         self.lines.clear()
         for turns in self._turns:
             if turns.device.uuid not in self.mute:
-                turns.take(self._clock.now())
+                turns.poll(self._clock.now())
 
-    def say(self, **told: Any) -> None:
+    def write(self, **message: Any) -> None:
         """Say a line, as the worker would."""
-        self.replay(json.dumps(told, separators=(",", ":")).encode())
+        self.replay(json.dumps(message, separators=(",", ":")).encode())
 
     def replay(self, line: bytes) -> None:
         """Let the supervisor hear a line."""
         if not self.over:
-            self.heard_at = time.monotonic()
+            self.last_received = time.monotonic()
             self.lines.append(line)
             self._within(self, json.loads(line))
 
@@ -145,12 +145,12 @@ class WorkerWithin(Worker):
         return self.over
 
 
-class _Line(nvml_worker.Line):
+class _Pipe(pipe.Pipe):
     def __init__(self, worker: WorkerWithin) -> None:
         self._worker = worker
 
-    def say(self, **told: Any) -> None:
-        self._worker.say(**told)
+    def write(self, **message: Any) -> None:
+        self._worker.write(**message)
 
 
 class AgentWithin:
@@ -172,7 +172,7 @@ class AgentWithin:
         self.keep_told = True
         self.health = Health()
         self.devices = Devices(state)
-        self.verdicts = Verdicts(
+        self.fault_tracker = FaultTracker(
             boot_id=trees.files.read(trees.files.proc / "sys/kernel/random/boot_id"),
             now=clock.now(),
             devices=self.devices,
@@ -197,7 +197,7 @@ class AgentWithin:
             latest=self.latest,
             exits=self.exits,
             outgoing=self.outgoing,
-            verdicts=self.verdicts,
+            fault_tracker=self.fault_tracker,
             health=self.health,
             attribution=self.attribution,
             imitation=imitation,
@@ -213,15 +213,15 @@ class AgentWithin:
         self._lock = threading.Lock()
         self._waiting: list[Event] = []
         every = readers.everything(
-            readers.Surroundings(
+            readers.ReaderContext(
                 settings=settings,
                 trainers=self.trainers.everyone,
                 adopt=self.trainers.adopt,
-                tell=self._tell,
+                emit=self._emit,
                 health=self.health,
                 devices=self.devices,
                 attribution=self.attribution,
-                verdicts=self.verdicts,
+                fault_tracker=self.fault_tracker,
                 closing=self._closing,
                 state=state,
                 proc=trees.files.proc,
@@ -259,11 +259,11 @@ class AgentWithin:
             self.health.show("reader_up", 1, reader.name)
             self.health.happened("reader_last_success", now, reader.name)
             if samples:
-                self.routing.place(reader, samples, now)
+                self.routing.route(reader, samples, now)
         for ended in self.exits.ended(now):
             self.routing.end(ended, now)
         self.settle()
-        for summary in self.verdicts.tick(now):
+        for summary in self.fault_tracker.tick(now):
             self._leave(summary)
         self.routing.forget_silent(before=now - 60.0, now=now)
 
@@ -272,7 +272,7 @@ class AgentWithin:
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for event in waiting:
-            leaving = self.verdicts.take(event, self.clock.now())
+            leaving = self.fault_tracker.take(event, self.clock.now())
             if leaving is not None:
                 self._leave(leaving)
 
@@ -316,11 +316,11 @@ class AgentWithin:
         if self.worker is not None and not self.worker.begun:
             self.worker.begin()
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         with self._lock:
             self._waiting.append(event)
 
     def _leave(self, event: Event) -> None:
         if self.keep_told:
             self.reported.append(event)
-        self.routing.tell(event)
+        self.routing.emit(event)

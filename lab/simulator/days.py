@@ -43,7 +43,7 @@ def _job(random: np.random.Generator, cluster: Cluster, step: float, seconds: fl
     def one_of(*choices: Any) -> Any:
         return choices[int(random.integers(len(choices)))]
 
-    pipelined = random.random() < 0.3
+    pipelined = random.random() < 0.3 and cluster.hosts * cluster.slots % 4 == 0
     pauses = {
         "eval_every": max(int(random.uniform(300, 1500) / step), 1),
         "eval_seconds": float(np.exp(random.uniform(np.log(8), np.log(120)))),

@@ -160,7 +160,8 @@ class Run:
             self._pauses()
         attempt.next_step = self._step
         if attempt.unfinished is None and end != "cut":
-            self._finish(stop, killed=end == "requeue")
+            # Who asks it to end waits for the step in flight.
+            self._finish(max(stop, float(self._free.max())), killed=end == "requeue")
         elif attempt.unfinished is not None and not attempt.crashed and end == "requeue":
             self._finish(stop, killed=True)
         return attempt

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from rankscope.agent import examination
-from rankscope.agent.readers import Surroundings, catalogue
+from rankscope.agent.readers import ReaderContext, catalogue
 from rankscope.agent.settings import AgentSettings
 from rankscope.lab.node import trees
 from rankscope.lab.node.nvml import Scenario
@@ -23,7 +23,7 @@ def examine(tmp_path, monkeypatch, program):
             scenario = Scenario(tmp_path / "driver", profile=driver, gpus=gpus)
             for name, value in scenario.environment().items():
                 monkeypatch.setenv(name, value)
-        around = Surroundings(
+        around = ReaderContext(
             settings=AgentSettings(),
             sys=node.files.sys,
             dev=node.files.dev,

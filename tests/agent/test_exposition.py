@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rankscope.agent.attribution import Attribution
 from rankscope.agent.exposition import Page
-from rankscope.agent.health import Health
+from rankscope.agent.health import Health, measures
 from rankscope.agent.imitation import Imitation
 from rankscope.agent.latest import Latest
 from rankscope.vocabulary import metrics
@@ -44,7 +44,7 @@ def ours(body: bytes) -> dict[Any, float]:
 
 def test_names_units_and_labels_are_the_contracts(latest):
     pairs = attributes({"rank": 3, "quality": "exact"})
-    latest.hear("a", JOB, [Sample("training.compute.duration", 0.25, 1.0, pairs)], 1.0)
+    latest.receive("a", JOB, [Sample("training.compute.duration", 0.25, 1.0, pairs)], 1.0)
     assert ours(page(latest)) == {
         (
             "training_compute_duration_seconds",
@@ -70,8 +70,8 @@ def test_counters_end_in_total_and_carry_their_type(latest):
 
 def test_nan_and_infinity_are_shown_as_such(latest):
     mine = attributes({"rank": 0})
-    latest.hear("a", JOB, [Sample("training.loss", math.nan, 1.0, mine)], 1.0)
-    latest.hear("b", JOB, [Sample("training.grad_norm", math.inf, 1.0, mine)], 1.0)
+    latest.receive("a", JOB, [Sample("training.loss", math.nan, 1.0, mine)], 1.0)
+    latest.receive("b", JOB, [Sample("training.grad_norm", math.inf, 1.0, mine)], 1.0)
     values = list(ours(page(latest)).values())
     assert math.isnan(values[0])
     assert math.isinf(values[1])
@@ -104,34 +104,34 @@ def test_a_pid_is_never_a_label_and_workers_are_added_up(latest):
 def test_of_two_attempts_of_a_rank_the_newer_is_shown(latest):
     mine = attributes({"rank": 0})
     again = Resource(host="node-1", job="job-1", cluster="blue", attempt=1)
-    latest.hear("new", again, [Sample("training.step", 1.0, 1.0, mine)], 0.5)
-    latest.hear("old", JOB, [Sample("training.step", 900.0, 1.0, mine)], 1.0)
+    latest.receive("new", again, [Sample("training.step", 1.0, 1.0, mine)], 0.5)
+    latest.receive("old", JOB, [Sample("training.step", 900.0, 1.0, mine)], 1.0)
     assert list(ours(page(latest)).values()) == [1.0]
 
 
 def test_collectives_are_shown_only_when_asked_for(latest):
     pairs = attributes({"rank": 0, "group": "dp:1"})
-    latest.hear("a", JOB, [Sample("collective.completed", 5.0, 1.0, pairs)], 1.0)
+    latest.receive("a", JOB, [Sample("collective.completed", 5.0, 1.0, pairs)], 1.0)
     assert ours(page(latest)) == {}
     assert list(ours(page(latest, groups=True)).values()) == [5.0]
 
 
 def test_single_operations_are_never_shown(latest):
     pairs = attributes({"rank": 0, "group": "dp:1", "op": "all_reduce", "seq": 7, "clock": "gpu"})
-    latest.hear("a", JOB, [Sample("collective.op.duration", 5.0, 1.0, pairs)], 1.0)
+    latest.receive("a", JOB, [Sample("collective.op.duration", 5.0, 1.0, pairs)], 1.0)
     assert ours(page(latest, groups=True)) == {}
 
 
 def test_a_sender_cannot_invent_a_label(latest):
     pairs = attributes({"rank": 0, "job": "mine", "instance": "x", "le": "1", "a-b": "c"})
-    latest.hear("a", JOB, [Sample("training.loss", 1.0, 1.0, pairs)], 1.0)
+    latest.receive("a", JOB, [Sample("training.loss", 1.0, 1.0, pairs)], 1.0)
     ((_, labels),) = ours(page(latest))
     assert {name for name, _ in labels} == {"cluster", "host_name", "job_id", "rank"}
 
 
 def test_odd_characters_in_a_job_id_are_escaped(latest):
     odd = Resource(host="node-1", job='a "job" \\ of\nmine 训')
-    latest.hear("a", odd, [Sample("training.loss", 1.0, 1.0)], 1.0)
+    latest.receive("a", odd, [Sample("training.loss", 1.0, 1.0)], 1.0)
     ((_, labels),) = ours(page(latest))
     assert dict(labels)["job_id"] == odd.job
 
@@ -148,7 +148,7 @@ def test_no_metric_of_the_vocabulary_has_a_label_called_job():
 def test_series_beyond_the_bound_are_left_out_and_counted_and_health_stays(latest):
     for rank in range(30):
         mine = attributes({"rank": rank})
-        latest.hear(rank, JOB, [Sample("training.loss", 1.0, 1.0, mine)], 1.0)
+        latest.receive(rank, JOB, [Sample("training.loss", 1.0, 1.0, mine)], 1.0)
     health = Health()
     body = page(latest, health, max_series=20)
     assert len(ours(body)) == 20
@@ -208,6 +208,14 @@ def test_ages_grow_until_something_happens_again():
     assert samples(body)[("rankscope_agent_push_last_success_age_seconds", ())] == 0.75
 
 
+def _all_health() -> Health:
+    """Return health in which every metric has a value."""
+    health = Health()
+    for name, measure in measures().items():
+        health._values[name][("x",) * len(measure.labels)] = 1.0
+    return health
+
+
 @pytest.mark.acceptance
 def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
     everything = [
@@ -220,21 +228,15 @@ def test_promtool_accepts_every_metric_the_agent_can_show(latest, program):
         for metric in metrics.catalogue().values()
         if metric.cadence != "sample"
     ]
-    latest.hear("a", JOB, everything, 1.0)
-    body = page(latest, groups=True)
+    latest.receive("a", JOB, everything, 1.0)
+    body = page(latest, _all_health(), groups=True)
     assert len(ours(body)) == len(everything)
+    assert all(name.encode() in body for name in measures())
     checked = subprocess.run(
         [program("promtool"), "check", "metrics"], input=body, capture_output=True, check=False
     )
-    # Three names are the contract's and stay; promtool dislikes how they end. Nothing else is odd.
-    complaints = checked.stderr.decode().splitlines()
-    assert [line.split()[0] for line in complaints] == [
-        "collective_count",
-        "hw_gpu_count",
-        "system_cpu_logical_count",
-    ]
-    assert all('"_count" suffix' in line for line in complaints)
-    assert checked.stdout == b""
+    assert checked.stdout + checked.stderr == b""
+    assert checked.returncode == 0
 
 
 def test_what_is_shown_no_more_is_not_kept_for_ever(latest):

@@ -63,7 +63,7 @@ def test_verdicts_and_counts_outlive_the_agent(run_agent, until, kernel, folder)
     first = run_agent(kernel_log={"path": kernel.path}, node=node)
     kernel("NVRM: Xid (PCI:0000:05:00): 79, pid=1, GPU has fallen off the bus.")
     until(lambda: json.loads(page(first, "faults"))["open"])
-    until((folder / "kept" / "verdicts.json").exists)
+    until((folder / "kept" / "device_faults.json").exists)
     first.stop()
     again = run_agent(node=node)
     assert ["79"] == [one["code"] for one in json.loads(page(again, "faults"))["open"]]

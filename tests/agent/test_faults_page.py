@@ -5,10 +5,10 @@ import urllib.request
 import pytest
 
 from rankscope.agent import exposition
+from rankscope.agent.device_faults import FaultTracker
 from rankscope.agent.health import Health
 from rankscope.agent.latest import Latest
 from rankscope.agent.scraping import Scraping
-from rankscope.agent.verdicts import Verdicts
 from rankscope.vocabulary.samples import Event
 
 
@@ -31,9 +31,9 @@ def serve():
 
 
 def test_open_faults_are_served_as_json(serve):
-    verdicts = Verdicts(boot_id="boot-1", now=0.0)
-    url = serve(faults=verdicts.document)
-    verdicts.take(Event("gpu.fault", 1.0, {"hw.id": "GPU-a", "code": "79"}), 1.0)
+    fault_tracker = FaultTracker(boot_id="boot-1", now=0.0)
+    url = serve(faults=fault_tracker.document)
+    fault_tracker.take(Event("gpu.fault", 1.0, {"hw.id": "GPU-a", "code": "79"}), 1.0)
     with urllib.request.urlopen(f"{url}/faults") as answer:
         assert "application/json" == answer.headers["Content-Type"]
         told = json.load(answer)

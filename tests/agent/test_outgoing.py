@@ -64,7 +64,7 @@ def test_a_flush_is_one_request_with_one_group_a_resource(going, spool):
 
 def test_events_do_not_wait_for_a_flush(going, spool):
     going.start()
-    going.tell(JOB, [Event("process.exit", 1000.0, {"rank": 0})])
+    going.emit(JOB, [Event("process.exit", 1000.0, {"rank": 0})])
     going.add(JOB, [sample(1.0)])
     going.close(timeout=10)
     assert [kind for kind, _ in spooled(spool)] == [outgoing.LOGS, outgoing.METRICS]
@@ -73,7 +73,7 @@ def test_events_do_not_wait_for_a_flush(going, spool):
 def test_nothing_gathered_is_nothing_sent(going, spool):
     going.start()
     going.flush()
-    going.tell(JOB, [])
+    going.emit(JOB, [])
     going.close(timeout=10)
     assert spooled(spool) == []
 

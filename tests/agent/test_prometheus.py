@@ -1,6 +1,12 @@
 """A real Prometheus scrapes a real agent."""
 
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
 import pytest
+import yaml
 
 pytestmark = [pytest.mark.acceptance]
 
@@ -31,3 +37,56 @@ def test_prometheus_takes_the_whole_page_and_answers_by_the_contracts_names(
     process.kill()
     process.wait()
     until(lambda: ask("up") and not ask("training_loss"))
+
+
+@pytest.fixture
+def discovery():
+    """Serve what the collector's /api/v1/targets answers; return the URL and the list to fill."""
+    targets: list[object] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(targets).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", targets
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def _documented(url: str) -> dict[str, object]:
+    """Return the scrape config of docs/deploy.md that finds agents through the collector."""
+    text = (Path(__file__).parents[2] / "docs/deploy.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in text.split("```yaml\n")[1:]]
+    (block,) = [one for one in blocks if "http_sd_configs" in one]
+    configs = yaml.safe_load(block)["scrape_configs"]
+    (found,) = [one for one in configs if "http_sd_configs" in one]
+    for one in found["http_sd_configs"]:
+        one["url"] = one["url"].replace("http://collector.example:8470", url)
+        one["refresh_interval"] = "1s"
+    return dict(found)
+
+
+def test_the_documented_discovery_leaves_the_host_its_name(run_agent, prometheus, until, discovery):
+    agent = run_agent()
+    url, targets = discovery
+    targets.append(
+        {"targets": [f"127.0.0.1:{agent.port}"], "labels": {"host_name": "node-1"}}
+    )  # as collector/api/routes/targets.py writes it
+    ask = prometheus([_documented(url)])
+    (series,) = until(lambda: ask("system_memory_limit_bytes"))
+    assert series["metric"]["host_name"] == "node-1"
+    assert not any(label.startswith("exported_") for label in series["metric"])
+    (up,) = until(lambda: ask("up == 1"))
+    assert up["metric"]["host_name"] == "node-1"

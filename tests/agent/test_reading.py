@@ -4,6 +4,7 @@ import pytest
 
 from rankscope.agent.health import Health
 from rankscope.agent.reading import Reading
+from rankscope.agent.support_log import SupportLog
 from rankscope.vocabulary.samples import Sample
 
 
@@ -35,8 +36,16 @@ def health():
 
 
 @pytest.fixture
-def reading(health):
+def support():
+    """Return the answers about support, each as (reader, supported, reason), once."""
+    return []
+
+
+@pytest.fixture
+def reading(health, support):
     started = []
+    noted = SupportLog()
+    noted.note = lambda reader, *, supported, reason: support.append((reader, supported, reason))  # type: ignore[method-assign]
 
     def start(*readers, **more):
         delivered = []
@@ -45,6 +54,7 @@ def reading(health):
             health=health,
             now=lambda: 1000.0,
             deliver=lambda reader, samples, now: delivered.append((reader.name, samples)),
+            support=noted,
             **more,
         )
         one.start()
@@ -68,15 +78,14 @@ def test_each_reader_has_its_own_period(reading, until):
     assert slow.reads == 1
 
 
-def test_a_reader_that_is_not_supported_is_not_read_and_its_reason_is_logged(
-    reading, until, health, caplog
+def test_a_reader_that_is_not_supported_is_not_read_and_its_reason_is_noted(
+    reading, until, health, support
 ):
-    caplog.set_level("INFO")
     other, absent = Told("other"), Told("absent", supported=(False, "no such device"))
     reading(absent, other)
     until(lambda: other.reads > 2)
     assert absent.reads == 0
-    assert "absent: not supported: no such device" in caplog.text
+    assert support == [("absent", False, "no such device"), ("other", True, "")]
     assert up(health) == {"other": 1.0}
 
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankscope.agent.attribution import Attribution
+from rankscope.agent.device_faults import FaultTracker
 from rankscope.agent.exits import ExitWatch
 from rankscope.agent.health import Health
 from rankscope.agent.inbox import Received
@@ -11,7 +12,6 @@ from rankscope.agent.latest import Latest
 from rankscope.agent.names import Names
 from rankscope.agent.routing import Routing
 from rankscope.agent.trainers import Trainers
-from rankscope.agent.verdicts import Verdicts
 from rankscope.vocabulary.datagram import Datagram
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
@@ -22,7 +22,10 @@ READER = SimpleNamespace(name="gpu_processes", period=5.0)
 def parts():
     """Return the routing of an agent that pushes nothing, and what it works with."""
     health, attribution = Health(), Attribution()
-    trainers, latest = Trainers(health=health), Latest(period_seconds=5.0)
+    trainers, latest = (
+        Trainers(health=health, started_at=lambda pid: None),
+        Latest(period_seconds=5.0),
+    )
     selector = selectors.DefaultSelector()
     exits = ExitWatch(selector=selector, pidfds=False)
     routing = Routing(
@@ -33,7 +36,7 @@ def parts():
         outgoing=None,
         health=health,
         attribution=attribution,
-        verdicts=Verdicts(boot_id="b", now=0.0),
+        fault_tracker=FaultTracker(boot_id="b", now=0.0),
     )
     yield SimpleNamespace(
         routing=routing, attribution=attribution, trainers=trainers, latest=latest
@@ -47,16 +50,16 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
         now = 1000.0 + 100.0 * number
         pid, rank = 1_000_000 + number, number % 8
         said = Datagram(f"job-{number}", 0, rank, pid)
-        parts.trainers.hear(Received(said, pid, "unix:"), now)
+        parts.trainers.receive(Received(said, pid, "unix:"), now)
         device: dict[str, Scalar] = {"hw.id": "GPU-1", "gpu": 0, "hw.vendor": "nvidia"}
         held = Sample("hw.gpu.process.memory", 1.0, now, attributes({**device, "pid": pid}))
         other = Sample(  # a process of nobody's, beside
             "hw.gpu.process.memory", 1.0, now, attributes({**device, "pid": 5_000_000 + number})
         )
-        parts.attribution.see([held])
+        parts.attribution.observe([held])
         facts = parts.attribution.facts(parts.trainers.everyone(), now)
         parts.attribution.update(facts, given=(), memberships={}, names={}, jobs={})
-        parts.routing.place(READER, [other], now)
+        parts.routing.route(READER, [other], now)
         (shown,) = [row for row in parts.latest.series(now) if row[1] == other.metric]
         assert ("rank", rank) in shown[2]
         (ended,) = parts.trainers.everyone()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankscope.agent import exits, service, ways
+from rankscope.agent import exits, procfs, service, ways
 from rankscope.agent.settings import AgentSettings
 from rankscope.vocabulary import datagram, metrics
 from rankscope.vocabulary.samples import Sample, attributes
@@ -202,9 +202,36 @@ def test_a_pid_from_inside_a_container_becomes_the_hosts(run_agent, trainer, int
     until(lambda: intake.points("training.rank.info") and intake.events("process.stack"))
     assert intake.points("training.rank.info")[0][1]["pid"] == process.pid
     assert intake.events("process.stack")[0][1]["pid"] == process.pid
+    started = intake.points("training.rank.info")[0][1]["process.start_time"]
+    assert started == int(procfs.started_at(process.pid) or 0)
     until(lambda: intake.points("process.memory.usage"))
     pairs = intake.points("process.memory.usage")[0][1]
     assert (pairs["pid"], pairs["container.pid"]) == (process.pid, 7)
+
+
+def test_an_attempt_that_no_launcher_numbers_stays_absent(run_agent, trainer, intake, until):
+    agent = run_agent(push={"endpoint": intake.endpoint})
+    trainer(agent.socket_path, "attempt = None\n" + SPEAKING, job="a")
+    until(lambda: [one for one in intake.resources() if "rankscope.job.id" in one])
+    assert "rankscope.job.attempt" not in {name for one in intake.resources() for name in one}
+
+
+def test_an_agent_announces_its_start_and_its_shutdown_which_comes_last(
+    run_agent, trainer, intake, until
+):
+    agent = run_agent(push={"endpoint": intake.endpoint, "interval_seconds": 5.0})
+    until(lambda: intake.events("agent.lifecycle"))
+    ((node, start),) = intake.events("agent.lifecycle")
+    assert start == {"phase": "start", "interval_seconds": 0.3}
+    assert node == {"service.name": "rankscope-agent", "host.name": "node-1"}
+    trainer(agent.socket_path, SPEAKING)
+    until(lambda: page(agent).get("training_step"))
+    agent.stop()
+    until(lambda: len(intake.events("agent.lifecycle")) == 2)
+    assert (node, {"phase": "shutdown"}) == intake.events("agent.lifecycle")[1]
+    assert intake.points("training.step"), "what was gathered before leaves before"
+    until(lambda: not Path(agent.socket_path).exists())
+    assert intake.taken[-1][0] == "/v1/logs"
 
 
 def test_two_jobs_on_one_node_are_told_apart(run_agent, trainer, intake, until):
@@ -257,7 +284,7 @@ def test_a_collector_away_delays_and_loses_nothing_over_a_restart_of_the_agent(
 
 def test_an_error_of_the_agents_own_is_counted_and_survived(run_agent, trainer, until, monkeypatch):
     agent = run_agent()
-    real = agent._latest.hear
+    real = agent._latest.receive
     failures = iter([ValueError("a bug")] * 2)
 
     def sometimes(*args):
@@ -266,7 +293,7 @@ def test_an_error_of_the_agents_own_is_counted_and_survived(run_agent, trainer, 
             raise failure
         real(*args)
 
-    monkeypatch.setattr(agent._latest, "hear", sometimes)
+    monkeypatch.setattr(agent._latest, "receive", sometimes)
     trainer(agent.socket_path, SPEAKING)
     until(lambda: page(agent).get("training_step"))
     assert agent.health.counted("internal_errors") == 2

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankscope.agent.storms import Storms
@@ -50,6 +50,7 @@ def test_ten_thousand_keys_are_followed_in_bounded_memory_and_none_is_lost():
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.floats(0, 30)), max_size=200), st.integers(1, 8)
 )  # fmt: skip
+@example(arrivals=[(0, 4.843151622568973), (0, 0.0)], most=1)  # 60 s later rounds to less than 60 s
 def test_every_occurrence_is_told_sooner_or_later(arrivals, most):
     storms: Storms[int] = Storms(most=most)
     now, told = 0.0, 0

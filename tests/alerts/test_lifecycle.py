@@ -215,7 +215,7 @@ def test_a_crash_that_nobody_restarts_is_closed_when_the_job_is_over(course, top
     assert pytest.approx(4 * 300) == lost, "ranks wait for a restart until the job is over"
 
 
-def test_a_second_symptom_is_told_in_the_timeline_and_not_to_people(course, slow, stuck):
+def test_a_second_symptom_is_on_the_timeline_and_no_notice(course, slow, stuck):
     course.at(60, *slow)
     change = course.at(61, *slow, stuck(1.0)[0])
     assert ("incident.updated", False) == (change.kind, change.notify)
@@ -235,7 +235,7 @@ def test_a_symptom_keeps_its_first_onset_and_shows_its_newest_size(course, topol
     )  # fmt: skip
 
 
-def test_the_id_is_the_same_through_the_whole_course_and_in_every_telling(
+def test_the_id_is_the_same_through_the_whole_course_and_in_every_replay(
     course, slow, stuck, topology, health
 ):
     for now in (60, 70, 101):
@@ -258,7 +258,7 @@ def test_while_provisional_another_first_cause_takes_over_at_once(course, topolo
     ]
 
 
-def test_people_hear_once_that_the_first_cause_changed(course, topology, found, slow):
+def test_people_are_notified_once_that_the_first_cause_changed(course, topology, found, slow):
     hot = (slow[0], slow[1], found("gpu.throttled", topology.gpu_entity(2)))
     for now, findings in ((60, slow), (61, hot), (62, slow), (63, hot)):
         course.at(now, *findings)
@@ -288,7 +288,7 @@ def test_a_stable_cause_gives_way_only_to_one_that_leads_and_lasts(course, topol
     assert "provisional" == course.now.root_cause.status
 
 
-def test_a_stable_cause_is_told_anew_where_its_evidence_grew(course, slow):
+def test_a_stable_cause_is_shown_anew_where_its_evidence_grew(course, slow):
     weak = (*slow[:-1], replace(slow[-1], score=1.0))
     for now in (60, 70):
         course.at(now, *weak)
@@ -310,7 +310,7 @@ def test_an_incident_ends_when_its_symptoms_are_gone_and_steps_go_on(course, slo
     assert "training goes on" == change.incident.timeline[-1].text
 
 
-def test_nobody_hears_the_end_of_what_they_were_never_told(course, stuck):
+def test_nobody_is_notified_of_the_end_of_what_they_were_not_notified_of(course, stuck):
     course.at(52, *stuck(1.0), stepped=40)
     assert ("incident.resolved", False) == (
         (change := course.at(90)).kind, change.notify,

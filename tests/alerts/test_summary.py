@@ -12,52 +12,72 @@ EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.si
 
 
 @pytest.fixture
-def valid(topology, found):
-    """Return a function that reports the sentence for what was found, the symptom first."""
+def summary(topology, found):
+    """Return a function that returns the sentence for what was found, the symptom first."""
 
-    def tell(*findings):
+    def name(*findings):
         symptoms = [
-            Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text)
+            Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text, f.ranks)
             for f in findings[:1]
         ]
         return sentence(explain(findings, topology, observed=EVERYTHING), symptoms)
 
-    return tell
+    return name
 
 
-def test_the_cause_and_its_place_come_before_the_symptom(valid, topology, found):
+def test_the_cause_and_its_entity_come_before_the_symptom(summary, topology, found):
     stalled = found("job.stalled", topology.job_entity, text="no step has ended for 30 s")
     behind = found("rank.behind_enqueued", topology.rank_entity(2))
     outside = found("rank.outside_collective", topology.rank_entity(2))
-    assert "Stuck process: rank 2 on host-b; no step has ended for 30 s" == valid(
+    assert "Stuck process: rank 2 on host-b; no step has ended for 30 s" == summary(
         stalled, behind, outside
     )
 
 
-def test_a_host_is_told_with_its_ranks(valid, topology, found):
+def test_a_host_is_named_with_its_ranks(summary, topology, found):
     slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
     ranks = [found("rank.slow_compute", topology.rank_entity(rank)) for rank in (2, 3)]
     waits = found("host.cpu_wait", topology.host_entity("host-b"))
-    assert "CPU contention: host host-b (ranks 2, 3); steps take 1.4 s" == valid(
+    assert "CPU contention: host host-b (ranks 2, 3); steps take 1.4 s" == summary(
         slow, *ranks, waits
     )
 
 
-def test_a_device_is_told_with_its_one_rank(valid, topology, found):
+def test_a_device_is_named_with_its_one_rank(summary, topology, found):
     slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
     rank = found("rank.slow_compute", topology.rank_entity(2))
-    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == valid(slow, rank)
+    least = found("rank.waits_least", topology.rank_entity(2))
+    assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == summary(slow, rank, least)
 
 
-def test_many_ranks_are_not_listed(valid, found):
+def test_many_ranks_are_not_listed(summary, found):
     host = entities.host("big", tuple(range(9)))
-    silent = found("host.silent", host, text="host big has said nothing for 20 s")
-    assert "Host lost: host big; host big has said nothing for 20 s" == valid(silent)
+    silent = found("host.silent", host, text="host big has sent nothing for 20 s")
+    assert "Host lost: host big; host big has sent nothing for 20 s" == summary(silent)
 
 
-def test_an_unknown_cause_is_said_to_be_unknown(valid, topology, found):
+def test_an_unknown_cause_is_called_unknown(summary, topology, found):
     slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
-    assert "Cause unknown: steps take 1.4 s" == valid(slow)
+    assert "Cause unknown: steps take 1.4 s" == summary(slow)
+
+
+def test_who_stands_out_is_said_although_the_cause_is_unknown(summary, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s", ranks=(2,))
+    assert "Cause unknown: rank 2 on host-b stands out; steps take 1.4 s" == summary(slow)
+
+
+def test_what_makes_a_rank_stand_out_is_said(summary, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    least = found("rank.waits_least", topology.rank_entity(2), text="rank 2 waits 0.1 s")
+    assert (
+        "Cause unknown: rank 2 on host-b stands out (rank 2 waits 0.1 s); steps take 1.4 s"
+        == summary(slow, least)
+    )
+
+
+def test_several_ranks_that_stand_out_are_listed(summary, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s", ranks=(1, 2))
+    assert "Cause unknown: ranks 1, 2 stand out; steps take 1.4 s" == summary(slow)
 
 
 def test_without_a_symptom_the_sentence_still_reads(topology, found):

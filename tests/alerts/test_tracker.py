@@ -138,7 +138,7 @@ def test_the_order_of_findings_changes_no_incident(tracker, topology, found, hea
         found("rank.slow_compute", topology.rank_entity(2), 40.0),
         found("rank.behind_enqueued", topology.rank_entity(2), 45.0),
     ]
-    valid = set()
+    seen = set()
     for seed in range(20):
         shuffled = random.Random(seed).sample(findings, len(findings))
         there = IncidentTracker()
@@ -150,8 +150,8 @@ def test_the_order_of_findings_changes_no_incident(tracker, topology, found, hea
             health(),
             START + 60,
         )
-        valid.add(str([row.document()["symptoms"] for row in there.incidents.values()]))
-    assert 1 == len(valid)
+        seen.add(str([row.document()["symptoms"] for row in there.incidents.values()]))
+    assert 1 == len(seen)
 
 
 def test_only_the_newest_resolved_incidents_are_remembered(
@@ -176,3 +176,47 @@ def test_open_incidents_are_never_forgotten(evaluated, tracker, topology, found,
         found("job.nonfinite", topology.job_entity, 390.0),
     )
     assert 2 == len(tracker.incidents)
+
+
+def test_a_restart_under_the_same_attempt_number_resolves_the_crash(
+    evaluated, tracker, topology, found
+):
+    """The exit events are still found; that the job steps again makes them history."""
+    crash = [
+        found("job.crashed", topology.job_entity, 55.0),
+        found("rank.first_exit", topology.rank_entity(3), 55.0),
+    ]
+    for now in range(56, 100):
+        evaluated(now, *crash, stepped=54.0)
+    changes = [c for now in range(100, 200) for c in evaluated(now, *crash)]
+    assert ["incident.resolved"] == kinds([c for c in changes if c.kind != "incident.updated"])
+    assert "training goes on" == changes[-1].incident.timeline[-1].text
+
+
+def test_of_a_job_that_ended_long_ago_nothing_is_announced(evaluated, tracker, topology, found):
+    crash = found("job.crashed", topology.job_entity, 55.0)
+    assert [] == evaluated(2000, crash, stepped=54.0, silent=1900.0)
+
+
+def test_an_incident_that_turns_out_to_be_part_of_another_is_merged_into_it(
+    tracker, topology, found, health
+):
+    slow = found("job.slow", topology.job_entity, 40.0)
+
+    def of(rank):
+        entity = topology.rank_entity(rank)
+        return [found("rank.slow_compute", entity), found("rank.waits_least", entity)]
+
+    def root(*evidence):
+        (row,) = explanations([slow, *evidence], topology, observed=EVERYTHING)
+        return row
+
+    two = (root(*of(2)), root(*of(3)))
+    host = root(*of(2), *of(3), found("host.cpu_wait", topology.host_entity("host-b")))
+    for now in range(60, 70):
+        rows = two if now < 63 else (host,)
+        tracker.update(RUN, 0, [slow], lambda _, rows=rows: rows, health(now), START + now)
+    kept, merged = sorted(tracker.incidents.values(), key=lambda row: row.status)
+    assert ["open", "resolved"] == [kept.status, merged.status]
+    assert "host-b" == kept.root_cause.hypotheses[0].entity.id
+    assert f"explained by incident {kept.id}" == merged.timeline[-1].text

@@ -4,6 +4,7 @@ import json
 import threading
 
 import pytest
+import structlog
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.cli import asking
@@ -60,6 +61,8 @@ def collector(tmp_path_factory):
     ]
     store.commit([Change("incident.opened", row, notify=True) for row in rows], 0.0)
     store.close()
+    # Its log would come out between the lines of a verb, at whatever moment.
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     service = Service(settings, clock=SystemClock())
     thread = threading.Thread(target=service.serve, daemon=True)
     thread.start()
@@ -67,6 +70,7 @@ def collector(tmp_path_factory):
     yield service.address
     service.stop()
     thread.join(30)
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True)

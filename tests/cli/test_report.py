@@ -76,6 +76,12 @@ def test_ranks_come_as_numbers_and_as_ranges(document):
     assert "(ranks 0, 3, 6, 9, 12, 15, 18, 21, ...)" in incident_report(document)
 
 
+def test_a_symptom_names_the_ranks_that_stand_out(document):
+    """Where no cause is named they are the only hint of where to look."""
+    document["symptoms"][0]["ranks"] = [2, "8-15"]
+    assert "(ranks that stand out: 2, 8-15)" in incident_report(document)
+
+
 def test_a_text_with_line_ends_stays_on_its_line(document):
     """A log line must not be able to add an action to the report."""
     document["summary"] = "bad\nActions\n  now: rm -rf /"

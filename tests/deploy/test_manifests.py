@@ -175,7 +175,7 @@ def test_the_agent_would_start_with_its_variables(profile: str):
     assert TOKENS["ingest"] == loaded.push.token.get_secret_value()
     known = {key.variable for key in settings.keys(AgentSettings)}
     assert set() == {name for name in given if name.startswith("RANKSCOPE_")} - known
-    names = {reader.name for reader in readers.everything(readers.Surroundings(settings=loaded))}
+    names = {reader.name for reader in readers.everything(readers.ReaderContext(settings=loaded))}
     assert set(loaded.readers.off) <= names
 
 

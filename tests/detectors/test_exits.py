@@ -9,7 +9,10 @@ from rankscope.detectors.sketch import START, sketch
 @pytest.fixture
 def evaluated(steady):
     """Return a function that evaluates a job of four ranks by what happened to it."""
-    return lambda *events, **fields: Exits().evaluate(sketch(steady(), events=events, **fields))
+    late = {"now": START + 120}
+    return lambda *events, **fields: Exits().evaluate(
+        sketch(steady(), events=events, **{**late, **fields})
+    )
 
 
 @pytest.fixture
@@ -215,7 +218,7 @@ def test_ranks_killed_all_together_are_a_first_word_that_names_nobody(evaluated,
     assert [] == evaluated(*killed)  # no fault reaches the processes of two hosts with SIGKILL
     (crashed,) = evaluated(*killed, hosts=1)
     assert ("job.crashed", 1.0) == (crashed.kind, crashed.score)
-    assert "4 of 4 ranks were killed together, as a scheduler does" == crashed.text
+    assert "4 of 4 ranks ended together, as stopped" == crashed.text
     for_memory = event("host.oom_kill", 60, rank=1, pid=1001)
     assert 3.0 == next(
         f.score for f in evaluated(for_memory, *killed, hosts=1) if f.kind == "job.crashed"
@@ -234,3 +237,25 @@ def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_
     ours = event("host.oom_kill", 30, job=None, pid=1001, rank=1)
     window = sketch(steady(), events=(kill, ours), attempt_started_at=START - 10)
     assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]
+
+
+def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(evaluated, exited):
+    lone = exited(2, 61.0, **KILL)
+    assert [] == evaluated(lone, now=START + 63)
+    assert {"job.crashed", "rank.first_exit"} == {f.kind for f in evaluated(lone, now=START + 64)}
+    other = exited(3, 61.2, exit_code=1)
+    assert evaluated(lone, other, now=START + 62)
+
+
+def test_time_alone_matters_when_a_kill_was_held_for_long_enough(steady, exited):
+    window = sketch(steady(), now=START + 62, events=(exited(2, 61.0, **KILL),))
+    assert START + 64 == Exits().next_due(window)
+
+
+def test_ranks_that_vanish_together_with_codes_unknown_most_likely_ended(evaluated, exited, logged):
+    gone = [exited(rank, 61.0 + rank / 10) for rank in range(4)]
+    (ended,) = evaluated(*gone)
+    assert 1.0 == ended.score
+    assert "rank.first_exit" in {f.kind for f in evaluated(gone[2])}
+    blamed = logged(2, 60.9, "root", signature="cuda_oom")
+    assert "rank.first_exit" in {f.kind for f in evaluated(blamed, *gone)}

@@ -314,3 +314,12 @@ def test_a_fault_that_the_window_outlived_is_since_then_or_earlier_and_names_nob
     )
     (symptom,) = Nonfinite().evaluate(window)
     assert "since step 0 or earlier" in symptom.text
+
+
+def test_a_bad_gradient_before_the_first_step_ended_waits_for_the_scale(steady, event):
+    """The first overflow of fp16 is sent at once, the scale with the end of the step."""
+    sent = tuple(
+        event("training.numeric", 1, rank=rank, step=0, what="grad_local", value="inf")
+        for rank in range(4)
+    )
+    assert [] == Nonfinite().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.silent_hosts import SilentHosts
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -128,3 +128,23 @@ def test_time_alone_matters_when_a_host_would_count_as_silent(evaluated, steady)
     assert START + 128 == SilentHosts().next_due(window)
     alone = sketch(steady(), hosts=1, now=START + 120)
     assert np.inf == SilentHosts().next_due(alone)
+
+
+def test_a_host_whose_agent_is_away_while_the_others_evaluate_is_not_lost(steady):
+    """Devices elsewhere calculate; without a peer they would wait in a collective."""
+    at = START + np.arange(0.0, 101, 5)
+    now = START + 100
+
+    def evaluate(during):
+        level = np.where(at > START + 60, during, 0.4)
+        math = readings(at, np.tile(level, (4, 1)))
+        window = sketch(
+            steady(),
+            now=now,
+            host_last_received=np.array([now, now - 30]),
+            rank_readings={"hw.gpu.tensor.activity": math},
+        )
+        return [f.entity.id for f in SilentHosts().evaluate(window)]
+
+    assert [] == evaluate(0.3)
+    assert ["host-1"] == evaluate(0.0)

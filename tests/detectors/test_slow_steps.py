@@ -1,10 +1,12 @@
 """Steps that take longer than this job's own healthy steps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.slow_steps import SlowSteps, durations
+from rankscope.detectors.slow_steps import SlowSteps
 from rankscope.detectors.window import Steps
 
 DURATION = "training.step.duration"
@@ -137,7 +139,8 @@ def test_gaps_between_step_ends_stand_in_for_durations_that_nobody_tells(steady)
 
 def test_gaps_over_untold_steps_are_shared_among_them():
     steps = Steps(np.array([0, 10, 20, 30]), np.array([[5.0, 15.0, 25.0, 45.0]]))
-    np.testing.assert_allclose([np.nan, 1.0, 1.0, 2.0], durations(steps))
+    window = replace(sketch(np.ones((1, 4))), steps=steps)
+    np.testing.assert_allclose([np.nan, 1.0, 1.0, 2.0], window.features.job_duration)
 
 
 def test_fewer_steps_than_warm_up_and_comparison_need_are_no_finding(steady):

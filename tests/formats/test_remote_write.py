@@ -64,7 +64,8 @@ def test_the_agents_own_series_come_back_in_the_contracts_names():
         )
     )
     extra = (("service.instance.id", "10.0.0.1:9470"),)
-    assert table[0].resource == Resource("gpu-12", "run 1", 0, "a", "rankscope-agents", extra)
+    expected = Resource("gpu-12", "run 1", None, "a", "rankscope-agents", extra)
+    assert expected == table[0].resource
     assert table[0].metric == "hw.energy"
     assert table[0].attributes == (("hw.id", "GPU-1"), ("rank", 3))
     assert (batch.rejected, batch.reason) == (0, "")

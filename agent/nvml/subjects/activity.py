@@ -95,7 +95,7 @@ def _say(device: Device, before: Any, after: Any) -> None:
             continue  # not measured: NaN or an error of its own
         if number in _PERCENT:
             metric, pairs = _PERCENT[number]
-            device.say(metric, min(1.0, answer.value / 100), *pairs)
+            device.report(metric, min(1.0, answer.value / 100), *pairs)
         else:
             metric, pairs = _MEBIBYTES[number]
-            device.say(metric, answer.value * (1 << 20), *pairs)
+            device.report(metric, answer.value * (1 << 20), *pairs)

@@ -12,7 +12,7 @@ def read(device: Device) -> None:
     for domain, number in _DOMAINS.items():
         now = device.ask("nvmlDeviceGetClockInfo", number)
         if now is not None:
-            device.say("hw.frequency", now * 1e6, ("domain", domain))
+            device.report("hw.frequency", now * 1e6, ("domain", domain))
         most = device.ask("nvmlDeviceGetMaxClockInfo", number)
         if most is not None:
-            device.say("hw.frequency.limit", most * 1e6, ("domain", domain))
+            device.report("hw.frequency.limit", most * 1e6, ("domain", domain))

@@ -17,19 +17,19 @@ _PARTS = {
 def read(device: Device) -> None:
     """Say errors by type and part; devices that do not tell parts apart say one total."""
     for error, kind in _TYPES.items():
-        told = False
+        counted = False
         for part, location in _PARTS.items():
             count = device.ask(
                 "nvmlDeviceGetMemoryErrorCounter", kind, pynvml.NVML_VOLATILE_ECC, location
             )
             if count is not None:
-                told = True
+                counted = True
                 _say(device, count, error, part)
-        if not told:
+        if not counted:
             count = device.ask("nvmlDeviceGetTotalEccErrors", kind, pynvml.NVML_VOLATILE_ECC)
             if count is not None:
                 _say(device, count, error, "memory")
 
 
 def _say(device: Device, count: float, error: str, part: str) -> None:
-    device.say("hw.errors", count, ("error.type", error), ("hw.part", part))
+    device.report("hw.errors", count, ("error.type", error), ("hw.part", part))

@@ -8,7 +8,7 @@ def read(device: Device) -> None:
     facts = device.kept.get("identity")
     if facts is None:
         facts = device.kept["identity"] = _asked(device)
-    device.say("hw.gpu.info", 1, *facts)
+    device.report("hw.gpu.info", 1, *facts)
 
 
 def _asked(device: Device) -> tuple[tuple[str, str], ...]:

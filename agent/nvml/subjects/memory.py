@@ -9,9 +9,9 @@ def read(device: Device) -> None:
     """Say bytes. The second version tells what is reserved apart from what is used."""
     memory = device.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
     if memory is not None:
-        device.say("hw.gpu.memory.reserved", memory.reserved)
+        device.report("hw.gpu.memory.reserved", memory.reserved)
     else:
         memory = device.ask("nvmlDeviceGetMemoryInfo")
     if memory is not None:
-        device.say("hw.gpu.memory.usage", memory.used)
-        device.say("hw.gpu.memory.limit", memory.total)
+        device.report("hw.gpu.memory.usage", memory.used)
+        device.report("hw.gpu.memory.limit", memory.total)

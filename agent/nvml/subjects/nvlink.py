@@ -18,13 +18,13 @@ def read(device: Device) -> None:
     """Say the state of every link, and bytes in all; NVML counts those in KiB."""
     there = links(device)
     for link, state in there.items():
-        device.say("hw.gpu.nvlink.up", state, ("link", link))
+        device.report("hw.gpu.nvlink.up", state, ("link", link))
     if not there:
         return
     moved = device.fields(*((number, _ALL) for number in _DATA.values()))
     for direction, kibibytes in zip(_DATA, moved, strict=True):
         if kibibytes is not None:
-            device.say("hw.gpu.nvlink.io", kibibytes * 1024, ("direction", direction))
+            device.report("hw.gpu.nvlink.io", kibibytes * 1024, ("direction", direction))
 
 
 def links(device: Device) -> dict[int, int]:

@@ -39,4 +39,4 @@ def read(device: Device) -> None:
 
 
 def _say(device: Device, count: float, link: int, error: str) -> None:
-    device.say("hw.gpu.nvlink.errors", count, ("link", link), ("error.type", error))
+    device.report("hw.gpu.nvlink.errors", count, ("link", link), ("error.type", error))

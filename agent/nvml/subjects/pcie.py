@@ -25,7 +25,7 @@ def read(device: Device) -> None:
     for metric, function in _LINK.items():
         value = device.ask(function)
         if value is not None:
-            device.say(metric, value)
+            device.report(metric, value)
     for direction, count in zip(_BYTES, device.fields(*_BYTES.values()), strict=True):
         if count is not None:
-            device.say("hw.gpu.pcie.io", count, ("direction", direction))
+            device.report("hw.gpu.pcie.io", count, ("direction", direction))

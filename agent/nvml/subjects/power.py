@@ -7,10 +7,10 @@ def read(device: Device) -> None:
     """Say watts and joules; NVML gives thousandths of both."""
     drawn = device.ask("nvmlDeviceGetPowerUsage")
     if drawn is not None:
-        device.say("hw.power", drawn / 1000)
+        device.report("hw.power", drawn / 1000)
     limit = device.ask("nvmlDeviceGetEnforcedPowerLimit")
     if limit is not None:
-        device.say("hw.power.limit", limit / 1000)
+        device.report("hw.power.limit", limit / 1000)
     energy = device.ask("nvmlDeviceGetTotalEnergyConsumption")
     if energy is not None:
-        device.say("hw.energy", energy / 1000)
+        device.report("hw.energy", energy / 1000)

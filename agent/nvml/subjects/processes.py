@@ -10,4 +10,4 @@ def read(device: Device) -> None:
         for process in device.ask(f"nvmlDeviceGet{kind}RunningProcesses_v3") or ():
             held[process.pid] = max(held.get(process.pid, 0), process.usedGpuMemory or 0)
     for pid, memory in sorted(held.items()):
-        device.say("hw.gpu.process.memory", memory, ("pid", pid))
+        device.report("hw.gpu.process.memory", memory, ("pid", pid))

@@ -22,4 +22,4 @@ def read(device: Device) -> None:
     (number,) = device.fields(pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION)
     if number is None or not 0 <= number < len(ACTIONS):
         return
-    device.say("hw.gpu.recovery_action", 1, ("action", ACTIONS[int(number)]))
+    device.report("hw.gpu.recovery_action", 1, ("action", ACTIONS[int(number)]))

@@ -18,21 +18,21 @@ def read(device: Device) -> None:
         _pages(device)
         return
     corrected, uncorrected, pending, failed = rows
-    device.say("hw.gpu.row_remaps", corrected, ("error.type", "corrected"))
-    device.say("hw.gpu.row_remaps", uncorrected, ("error.type", "uncorrected"))
-    device.say("hw.gpu.row_remap", pending, ("state", "pending"))
-    device.say("hw.gpu.row_remap", failed, ("state", "failed"))
+    device.report("hw.gpu.row_remaps", corrected, ("error.type", "corrected"))
+    device.report("hw.gpu.row_remaps", uncorrected, ("error.type", "uncorrected"))
+    device.report("hw.gpu.row_remap", pending, ("state", "pending"))
+    device.report("hw.gpu.row_remap", failed, ("state", "failed"))
     banks = device.ask("nvmlDeviceGetRowRemapperHistogram")
     if banks is not None:
         for name in _BANKS:
-            device.say("hw.gpu.row_remap.banks", getattr(banks, name), ("availability", name))
+            device.report("hw.gpu.row_remap.banks", getattr(banks, name), ("availability", name))
 
 
 def _pages(device: Device) -> None:
     for error, cause in _CAUSES.items():
         pages = device.ask("nvmlDeviceGetRetiredPages", cause)
         if pages is not None:
-            device.say("hw.gpu.retired_pages", len(pages), ("error.type", error))
+            device.report("hw.gpu.retired_pages", len(pages), ("error.type", error))
     pending = device.ask("nvmlDeviceGetRetiredPagesPendingStatus")
     if pending is not None:
-        device.say("hw.gpu.retired_pages.pending", pending)
+        device.report("hw.gpu.retired_pages.pending", pending)

@@ -20,10 +20,10 @@ def read(device: Device) -> None:
     """
     degrees = device.ask("nvmlDeviceGetTemperature", pynvml.NVML_TEMPERATURE_GPU)
     if degrees is not None:
-        device.say("hw.temperature", degrees, ("hw.sensor", "gpu"))
+        device.report("hw.temperature", degrees, ("hw.sensor", "gpu"))
     (memory,) = device.fields(pynvml.NVML_FI_DEV_MEMORY_TEMP)
     if memory:
-        device.say("hw.temperature", memory, ("hw.sensor", "memory"))
+        device.report("hw.temperature", memory, ("hw.sensor", "memory"))
     limits = device.kept.get("temperature limits")
     if limits is None:
         limits = device.kept["temperature limits"] = {
@@ -32,4 +32,4 @@ def read(device: Device) -> None:
         }
     for name, limit in limits.items():
         if limit:
-            device.say("hw.temperature.limit", limit, ("limit", name))
+            device.report("hw.temperature.limit", limit, ("limit", name))

@@ -25,4 +25,4 @@ def read(device: Device) -> None:
         mask = device.ask("nvmlDeviceGetCurrentClocksThrottleReasons")
     if mask is not None:
         for bit, reason in REASONS.items():
-            device.say("hw.gpu.throttle", float(bool(mask & bit)), ("reason", reason))
+            device.report("hw.gpu.throttle", float(bool(mask & bit)), ("reason", reason))

@@ -19,4 +19,4 @@ def read(device: Device) -> None:
     for reason, policy in _POLICIES.items():
         held = device.ask("nvmlDeviceGetViolationStatus", policy)
         if held is not None:
-            device.say("hw.gpu.throttle.duration", held.violationTime / 1e9, ("reason", reason))
+            device.report("hw.gpu.throttle.duration", held.violationTime / 1e9, ("reason", reason))

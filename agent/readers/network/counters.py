@@ -50,7 +50,7 @@ def of(port: Port, net: str) -> list[Found]:
     """Return the counters that a port has; `net` is the folder of its interface, "" without one.
 
     The bytes of each direction are read once: RDMA counters where they are kept, else those of the
-    interface. Errors of the interface are told beside those of RDMA, which they do not include.
+    interface. Errors of the interface are reported beside those of RDMA, which they do not include.
     """
     folders: dict[Folder, str] = {"statistics": f"{net}/statistics" if net else ""}
     if port.folder:

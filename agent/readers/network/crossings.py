@@ -1,6 +1,6 @@
-"""When a port's error counter grew too fast: told at once, folded while it lasts, then cleared.
+"""When a port's error counter grew too fast: reported at once, folded while it lasts, then cleared.
 
-The limits are those of the fault knowledge (vocabulary/device_faults/infiniband.toml). To judge
+The limits are those of the fault knowledge (vocabulary/device_faults/infiniband.toml). To evaluate
 one node's own counters takes no peers, so it is done here.
 """
 
@@ -14,7 +14,7 @@ from ....vocabulary.samples import Event, Scalar
 from .inventory import Port
 
 FOLD_SECONDS = 600.0
-"""A fault that lasts is told again so often."""
+"""A fault that lasts is reported again so often."""
 QUIET_SECONDS = 600.0
 """A fault is over when its counter has kept below the limit for so long."""
 
@@ -35,16 +35,16 @@ class _State:
 
 
 class Crossings:
-    """Judges increments; `now` is given with each. Keeps what is within the longest stretch."""
+    """Evaluates increments; `now` is given with each. Keeps those within the longest time range."""
 
     def __init__(
         self,
         limits: Mapping[str, tuple[CounterThreshold, ...]],
         *,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self._limits = limits
-        self._tell = tell
+        self._emit = emit
         self._states: dict[tuple[str, str], _State] = {}
 
     def take(self, port: Port, code: str, grown: int, now: float) -> None:
@@ -92,7 +92,7 @@ class Crossings:
             self._say(port, code, state, "lasting", text, now)
 
     def _say(self, port: Port, code: str, state: _State, said: str, text: str, now: float) -> None:
-        told: dict[str, Scalar] = {
+        pairs: dict[str, Scalar] = {
             "device": port.device,
             "port": port.port,
             "code": code,
@@ -102,7 +102,7 @@ class Crossings:
             "state": said,
         }
         state.told_at, state.count = now, 0
-        self._tell(Event("network.fault", now, told))
+        self._emit(Event("network.fault", now, pairs))
 
 
 def _crossed(

@@ -92,7 +92,7 @@ class Inventory:
         return self._ports
 
     def present(self, port: Port) -> bool:
-        """Tell whether a port is there, watched or not."""
+        """Return whether a port is there, watched or not."""
         return Path(port.folder or self.net(port.interface)).exists()
 
     def listed(self) -> set[str]:
@@ -187,7 +187,7 @@ class Inventory:
             if kernel_files.number(f"{folder}/type") not in (None, _ETHERNET):
                 continue
             if Path(place, "infiniband").exists():
-                continue  # it is told as the RDMA port that it belongs to
+                continue  # it is reported as the RDMA port that it belongs to
             ports.append(Port(name, "1", "ethernet", "", name, os.path.realpath(place)))
         return ports
 

@@ -95,7 +95,7 @@ class Link:
                 held.close()
 
     def _used(self) -> bool:
-        """Tell whether it was ever up since the host started, by what it has counted."""
+        """Return whether it was ever up since the host started, by what it has counted."""
         if self._carrier is not None:
             ups = kernel_files.number(f"{self._net}/carrier_up_count")
             if ups is not None:

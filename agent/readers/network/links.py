@@ -1,4 +1,4 @@
-"""Whether the network ports are up: seen within a second, told at once, flapping folded.
+"""Whether the network ports are up: seen within a second, reported at once, flapping folded.
 
 A port that was never up since the host started is not "down": it is not in use, and nothing is said
 of it. Neither is a port that somebody had set down before the agent ever saw it up.
@@ -33,18 +33,18 @@ class NetworkLinks:
         period: float = 1.0,
         state: Path | None = None,
         boot: str = "",
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self.period = period
         self._inventory = inventory
-        self._tell = tell
+        self._emit = emit
         self._path = state / _FILE if state else None
         self._boot = boot
         self._links: dict[str, Link] = {}
         self._known = _load(self._path, boot)
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is a port to watch, and which ones were never up since the start."""
+        """Return whether there is a port to watch, and which ones were never up since the start."""
         ports = self._inventory.ports(0.0, look=True)
         if not ports:
             return False, "no network port to watch; see network_ports"
@@ -107,22 +107,22 @@ class NetworkLinks:
 
     def _say(self, link: Link, state: State, count: int, now: float) -> None:
         port = link.port
-        told: dict[str, Scalar] = {
+        pairs: dict[str, Scalar] = {
             "device": port.device,
             "port": port.port,
             "state": "up" if link.up else "down",
         }
         name = f"{port.device} port {port.port}"
         if count > 1:
-            told |= {"count": count, "reason": "flapping"}
-            told["text"] = f"{name} went up and down {count} times; now it is {told['state']}"
+            pairs |= {"count": count, "reason": "flapping"}
+            pairs["text"] = f"{name} went up and down {count} times; now it is {pairs['state']}"
         elif link.up:
-            told |= {"text": f"{name} is up again"}
+            pairs |= {"text": f"{name} is up again"}
         else:
             reason, why = link.why(state)
-            told |= {"text": f"{name} is down: {why}", "reason": reason}
-        _log.warning("%s", told["text"])
-        self._tell(Event("network.link", now, told))
+            pairs |= {"text": f"{name} is down: {why}", "reason": reason}
+        _log.warning("%s", pairs["text"])
+        self._emit(Event("network.link", now, pairs))
 
     def _gone(self, link: Link, now: float) -> None:
         """Tell a device that three looks in a row did not find: its driver or the bus lost it."""
@@ -130,17 +130,19 @@ class NetworkLinks:
             return
         link.up = self._known[link.port.key] = False
         self._save()
-        link.flapping.take(up=False, now=now, changes=1)  # so that its return is told as a change
+        link.flapping.take(
+            up=False, now=now, changes=1
+        )  # so that its return is reported as a change
         text = f"{link.port.device} port {link.port.port} is gone: its driver or the bus lost it"
         _log.warning("%s", text)
-        told = {
+        pairs = {
             "device": link.port.device,
             "port": link.port.port,
             "state": "down",
             "text": text,
             "reason": "gone",
         }
-        self._tell(Event("network.link", now, told))
+        self._emit(Event("network.link", now, pairs))
 
     def _link(self, port: Port) -> Link:
         link = self._links.get(port.key)

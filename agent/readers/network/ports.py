@@ -60,19 +60,19 @@ class NetworkPorts:
         state: Path | None = None,
         boot: str = "",
         health: Health,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self.period = period
         self._inventory = inventory
         self._health = health
         path = state / "network_ports.json" if state else None
         self._baselines = Baselines(path, boot=boot)
-        self._crossings = Crossings(thresholds.infiniband(), tell=tell)
+        self._crossings = Crossings(thresholds.infiniband(), emit=emit)
         self._found: dict[str, _There] = {}
         self._full: dict[str, bool] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is a port to watch."""
+        """Return whether there is a port to watch."""
         if self._inventory.ports(0.0, look=True):
             return True, ""
         return False, (
@@ -123,7 +123,7 @@ class NetworkPorts:
         if full == self._full.get(key, False):
             return
         self._full[key] = full
-        self._health.show("port_counter_full", float(full), port.device, port.port, counter.file)
+        self._health.show("port_saturated", float(full), port.device, port.port, counter.file)
         if full:
             _log.warning(
                 "%s port %s: %s stands at %d, where a counter of %d bits stops; clear it with "

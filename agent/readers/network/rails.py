@@ -54,7 +54,7 @@ class NetworkRails:
         self._devices = devices
 
     def supported(self) -> tuple[bool, str]:
-        """Tell whether there is a port to place."""
+        """Return whether there is a port to place."""
         if self._inventory.ports(0.0, look=True):
             return True, ""
         return False, "no network port to place; see network_ports"

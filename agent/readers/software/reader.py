@@ -24,7 +24,7 @@ class Software:
     def __init__(
         self,
         *,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         trainers: Callable[[], Sequence[Trainer]] = list,
         state: Path | None = None,
         period: float = 60.0,
@@ -32,7 +32,7 @@ class Software:
         sys: Path = Path("/sys"),
     ) -> None:
         self.period = period
-        self._tell = tell
+        self._emit = emit
         self._libraries = Libraries(trainers=trainers, proc=proc)
         self._proc = proc
         self._sys = sys
@@ -58,8 +58,8 @@ class Software:
         for name, (kind, version) in found.items():
             before = self._known.get(name, version)
             if before != version:
-                told = {"kind": kind, "text": f"{name} is {version}, it was {before}"}
-                self._tell(Event("change", now, told))
+                changed = {"kind": kind, "text": f"{name} is {version}, it was {before}"}
+                self._emit(Event("change", now, changed))
         self._remember({name: version for name, (_, version) in found.items()})
         return [
             Sample("system.software.info", 1.0, now, attributes({"name": name, "version": version}))

@@ -29,8 +29,8 @@ class Page:
     def see(self, *samples):
         self.samples = list(samples)
         self.now = max((sample.at for sample in samples), default=self.now)
-        self.imitation.see(samples)
-        self.attribution.see(samples)
+        self.imitation.observe(samples)
+        self.attribution.observe(samples)
 
     def give(self, *given, names=None, belongs=None, processes=()):
         facts = self.attribution.facts([], self.now)

@@ -57,8 +57,8 @@ class Serving:
         ]
         if self._turns > 2:
             samples.append(Sample("hw.gpu.fault.last", 79.0, now, XID))
-        self._attribution.see(samples)
-        self._imitation.see(samples)
+        self._attribution.observe(samples)
+        self._imitation.observe(samples)
         facts = self._attribution.facts([], now)
         given = [
             Given("ml", f"job-{index}", "train", "nvidia.com/gpu", f"GPU-{index}")

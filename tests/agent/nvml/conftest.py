@@ -82,7 +82,7 @@ def watched(
             period=1.0,
             devices=devices,
             health=health,
-            tell=events.append,
+            emit=events.append,
         )
         one = Watched(scenario, supervisor, health, devices, events)
 

@@ -34,7 +34,7 @@ def make_trainer() -> Callable[..., Trainer]:
             rank=rank,
             pid=pid,
             container_pid=container_pid,
-            heard_at=0.0,
+            last_received=0.0,
         )
 
     return make

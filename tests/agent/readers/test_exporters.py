@@ -43,7 +43,7 @@ class Rig:
         self.reader = Exporters(
             period=5.0,
             settings=Settings(targets=targets, **(settings or {})),
-            tell=self.events.append,
+            emit=self.events.append,
             health=self.health,
             state=state,
             **more,
@@ -321,7 +321,7 @@ def test_targets_of_one_host_are_told_apart_without_secrets(rig):
 def test_of_a_device_that_we_ask_ourselves_only_what_we_do_not_have_is_taken(rig, exporter):
     has = {"GPU-1": {"hw.power", "hw.gpu.info"}}
     exporter.says(POWER % 612 + 'DCGM_FI_PROF_SM_ACTIVE{gpu="0",UUID="GPU-1"} 0.5\n')
-    one = rig(exporter.url, tells=lambda hw_id: has.get(hw_id, ()))
+    one = rig(exporter.url, native_metrics=lambda hw_id: has.get(hw_id, ()))
     assert {"hw.gpu.sm.activity"} == {sample.metric for sample in one.settled()}
     has.clear()  # it answers us no more
     assert "hw.power" in {sample.metric for sample in one.settled()}

@@ -20,7 +20,7 @@ class Host:
         self.health = Health()
         self.reader = OomKills(
             trainers=lambda: list(self.trainers),
-            tell=self.events.append,
+            emit=self.events.append,
             health=self.health,
             proc=self.proc,
         )
@@ -180,7 +180,7 @@ def test_cgroup_version_1_is_understood(proc, make_trainer, tmp_path):
     host = Host(proc, make_trainer, tmp_path / "v1")
     proc(self__mountinfo=mount.format(root=tmp_path / "v1"))
     host.reader = OomKills(
-        trainers=lambda: host.trainers, tell=host.events.append, health=Health(), proc=host.proc
+        trainers=lambda: host.trainers, emit=host.events.append, health=Health(), proc=host.proc
     )
     control = tmp_path / "v1/pod/memory.oom_control"
     control.parent.mkdir(parents=True)
@@ -194,6 +194,6 @@ def test_cgroup_version_1_is_understood(proc, make_trainer, tmp_path):
 
 
 def test_a_kernel_that_does_not_count_says_so(proc):
-    reader = OomKills(trainers=list, tell=print, health=Health(), proc=proc(vmstat="nr_free 9\n"))
+    reader = OomKills(trainers=list, emit=print, health=Health(), proc=proc(vmstat="nr_free 9\n"))
     supported, reason = reader.supported()
     assert (supported, "oom_kill" in reason) == (False, True)

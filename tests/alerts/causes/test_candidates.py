@@ -49,15 +49,15 @@ checks = []
 
 @pytest.fixture
 def candidates(topology, found):
-    """Return a function that reports the candidates of a fault that one finding touches."""
+    """Return a function that returns the candidates of a fault that one finding touches."""
 
-    def tell(fault, kind, entity, at="self"):
+    def name(fault, kind, entity, at="self"):
         knowledge = knowing(fault, (kind, at, False))
         findings = [found("job.slow", topology.job_entity), found(kind, entity)]
         cause = explain(findings, topology, knowledge=knowledge)
         return [(row.entity.type, row.entity.id) for row in cause.hypotheses if row.fault == fault]
 
-    return tell
+    return name
 
 
 def test_a_rank_leads_to_its_host_and_its_device(candidates, topology):
@@ -108,7 +108,7 @@ def test_a_candidate_that_nothing_supports_has_no_time_to_speak_for_it(topology,
     assert ["prior"] == [term.family for term in host.evidence]
 
 
-def test_a_place_with_half_of_the_affected_ranks_is_worse_than_the_one_with_all(topology, found):
+def test_an_entity_with_half_of_the_affected_ranks_is_worse_than_the_one_with_all(topology, found):
     knowledge = knowing(
         "host.lost", ("rank.slow_compute", "ranks", False), covers=("rank.slow_compute",)
     )

@@ -14,16 +14,16 @@ EVERY = pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: c
 
 
 def test_the_four_faults_of_the_demo_are_there():
-    valid = {cause.fault for cause in catalogue().causes}
+    faults_held = {cause.fault for cause in catalogue().causes}
     assert {
         "host.cpu_contention", "software.stuck_process", "numerics.nan_rank", "software.crash",
-    } <= valid  # fmt: skip
+    } <= faults_held  # fmt: skip
 
 
-def test_no_fault_is_told_twice_and_unknown_is_the_engines_own():
-    valid = [cause.fault for cause in catalogue().causes]
-    assert sorted(set(valid)) == sorted(valid)
-    assert faults.UNKNOWN not in valid
+def test_no_fault_stands_twice_and_unknown_is_the_engines_own():
+    faults_held = [cause.fault for cause in catalogue().causes]
+    assert sorted(set(faults_held)) == sorted(faults_held)
+    assert faults.UNKNOWN not in faults_held
 
 
 @EVERY
@@ -47,7 +47,7 @@ def test_what_it_covers_it_also_predicts(cause):
 
 
 @EVERY
-def test_its_places_can_be_reached_from_what_it_predicts(cause):
+def test_its_entities_can_be_reached_from_what_it_predicts(cause):
     """Some predicted finding stands on a type that is, or leads to, a type the fault points at."""
     leads_to = {
         "rank": {"rank", "host", "gpu", "job"},

@@ -105,7 +105,27 @@ def crash(topology, found):
     ]
 
 
+@pytest.fixture
+def slow_loader(topology, found):
+    return [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.data_wait", topology.rank_entity(2)),
+    ]
+
+
+@pytest.fixture
+def extra_work(topology, found):
+    return [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.extra_work", topology.rank_entity(0)),
+        found("rank.slow_compute", topology.rank_entity(0)),
+        found("rank.waits_least", topology.rank_entity(0)),
+    ]
+
+
 FAULTS = {
+    "slow_loader": ("software.dataloader_slow", "rank", "2"),
+    "extra_work": ("balance.rank0_preprocessing", "rank", "0"),
     "contention": ("host.cpu_contention", "host", "host-b"),
     "stuck": ("software.stuck_process", "rank", "2"),
     "nan": ("numerics.nan_rank", "rank", "1"),
@@ -309,6 +329,15 @@ def lenient():
     return replace(whole, causes=tuple(replace(c, essential_any=()) for c in whole.causes))
 
 
+def test_extra_work_of_another_rank_is_no_fault_of_rank_0(topology, found):
+    rows = [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.extra_work", topology.rank_entity(2)),
+    ]
+    named_faults = {row.fault for row in explain(rows, topology).hypotheses}
+    assert not {fault for fault in named_faults if fault.startswith("balance.rank0")}
+
+
 def test_contention_without_one_sign_of_the_cpu_is_no_candidate(contention, topology):
     slow = [f for f in contention if not f.kind.startswith("host.")]
     for observed in (EVERYTHING, EVERYTHING - {"process.cpu.wait", "system.cpu.utilization"}):
@@ -345,9 +374,7 @@ def test_a_throttled_device_goes_before_its_slowness_alone(topology, found):
     assert ("gpu.thermal_throttle", "gpu", "GPU-2") == named(hot)
 
 
-def test_the_place_that_covers_the_affected_ranks_and_no_healthy_ones_is_named(
-    contention, topology
-):
+def test_the_entity_that_covers_the_affected_ranks_and_no_others_is_named(contention, topology):
     term = next(
         e for e in explain(contention, topology).hypotheses[0].evidence if e.family == "scope"
     )

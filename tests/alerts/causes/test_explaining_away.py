@@ -5,7 +5,9 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.causes import candidates, engine, explaining_away
+from rankscope.alerts.causes import candidates, engine, explaining_away, scoring
+from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ids import Job
@@ -91,9 +93,16 @@ def test_two_hosts_with_the_same_fault_are_two_roots(roots, slow, contended):
     assert ["host-b", "host-e"] == sorted(entity for _, entity, _ in found)
 
 
-def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended):
+def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):
     rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
     assert 1 == len(roots(slow, *rows))
+    (row,) = engine.explanations([slow, *rows], wide, observed=EVERYTHING)
+    assert (
+        "the same on host-b, host-c, host-d and 2 more" == row.cause.hypotheses[0].evidence[-1].text
+    )
+    assert sentence(row.cause, []).startswith(
+        "CPU contention: host host-a (ranks 0, 1) and at least 5 more with the same fault; "
+    )
 
 
 def test_what_a_ranks_slowness_does_to_the_evidence_on_its_host_is_explained(
@@ -242,16 +251,16 @@ class TestSpeed:
 
     def test_the_number_of_scored_candidates_is_bounded(self, large, thousand, monkeypatch):
         scored: list[Entity] = []
-        real = engine.ranking.__globals__["scoring"].terms
+        real = scoring.terms
 
         def counted(cause, entity, **more):
             scored.append(entity)
             return real(cause, entity, **more)
 
-        monkeypatch.setattr(engine.ranking.__globals__["scoring"], "terms", counted)
+        monkeypatch.setattr(scoring, "terms", counted)
         engine.explanations(thousand, large, observed=EVERYTHING)
         rounds = explaining_away.MOST_ROOTS + 2
-        causes = 3  # of slowness in the catalogue
+        causes = sum("job.slow" in cause.symptoms for cause in catalogue().causes)
         assert 0 < len(scored) <= rounds * causes * candidates.MOST_CANDIDATES
 
     def test_those_with_most_support_are_scored(self, large, thousand, found):

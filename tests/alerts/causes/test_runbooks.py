@@ -27,10 +27,10 @@ def test_a_page_has_its_sections_in_order_and_says_something_in_each(page):
 @EVERY
 def test_names_on_a_page_are_in_the_vocabulary(page):
     known = {*faults.catalogue(), *findings.catalogue(), *metrics.catalogue(), *events.catalogue()}
-    rooms = {name.partition(".")[0] for name in known}
+    prefixes = {name.partition(".")[0] for name in known}
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     shown = set(re.findall(r"`([a-z]+\.[a-z_.0-9]+)`", text))
-    assert set() == {name for name in shown if name.partition(".")[0] in rooms} - known - FILES
+    assert set() == {name for name in shown if name.partition(".")[0] in prefixes} - known - FILES
 
 
 FILES = {"memory.events"}
@@ -38,14 +38,14 @@ FILES = {"memory.events"}
 
 
 @pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: cause.fault)
-def test_a_page_tells_all_the_evidence_that_its_cause_predicts(cause):
+def test_a_page_names_all_the_evidence_that_its_cause_predicts(cause):
     text = (RUNBOOKS / f"{cause.fault}.md").read_text(encoding="utf-8")
     for prediction in cause.predicts:
         assert f"`{prediction.finding}`" in text
 
 
 @pytest.mark.parametrize("cause", catalogue().causes, ids=lambda cause: cause.fault)
-def test_a_page_names_the_faults_that_the_checks_tell_it_from(cause):
+def test_a_page_names_the_faults_that_the_checks_separate_it_from(cause):
     """Of those that are checked for, at least one is what it is confused with."""
     text = (RUNBOOKS / f"{cause.fault}.md").read_text(encoding="utf-8")
     confused = text.partition("## What it is confused with")[2]

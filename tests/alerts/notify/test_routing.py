@@ -43,7 +43,7 @@ def _document(severity="critical", jobs=("run-1",)):
         ({"enabled": False}, "opened", "critical", False, None),
     ],
 )
-def test_what_an_endpoint_is_told(endpoint, kind, severity, valid, expected):
+def test_what_an_endpoint_is_notified_of(endpoint, kind, severity, valid, expected):
     found = routing.wanted(
         dataclasses.replace(ENDPOINT, **endpoint),
         f"incident.{kind}",

@@ -34,7 +34,7 @@ def test_the_vector_of_the_specification_is_reproduced():
 
 
 @given(st.text(), st.dictionaries(st.text(), st.text()))
-def test_whatever_is_told_verifies_and_comes_back(word, data):
+def test_every_message_verifies_and_comes_back(word, data):
     now = time.time()
     body = webhook.body(Notice("incident.opened", 1_700_000_000.0, {"word": word, **data}))
     headers = webhook.headers(webhook_id="msg_1", body=body, secret=SECRET, at=now)

@@ -116,9 +116,9 @@ def test_a_job_is_summed_up_again_only_after_it_reported(client, send_steps, mon
     summed = []
     really = queries.summary
 
-    def summary(attempt):
+    def summary(attempt, host_names):
         summed.append(attempt.job)
-        return really(attempt)
+        return really(attempt, host_names)
 
     monkeypatch.setattr(queries, "summary", summary)
     first = client.get("/api/v1/jobs").json()

@@ -68,7 +68,7 @@ def test_a_second_collector_on_the_same_folder_is_refused(collector, tmp_path):
 def test_without_a_token_it_listens_on_loopback_whatever_was_asked(collector_at, tmp_path, capsys):
     with collector_at(tmp_path, http={"listen": "0.0.0.0:0"}) as service:
         assert service.address.startswith("http://127.0.0.1:")
-    assert "no token is configured" in capsys.readouterr().err
+    assert "no token is configured" in "".join(capsys.readouterr())
 
 
 def test_a_port_in_use_is_an_error_and_leaves_the_folder_free(collector, tmp_path):

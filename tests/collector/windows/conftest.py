@@ -24,7 +24,7 @@ class Told:
         *points: tuple[str, float, float, dict[str, Any]],
         host: str = "host-a",
         job: str | None = "run-1",
-        attempt: int = 0,
+        attempt: int | None = 0,
         now: float | None = None,
         **extra: Any,
     ) -> None:
@@ -64,7 +64,7 @@ class Told:
         *,
         host: str = "host-a",
         job: str | None = "run-1",
-        attempt: int = 0,
+        attempt: int | None = 0,
         now: float | None = None,
         **pairs: Any,
     ) -> None:
@@ -74,7 +74,7 @@ class Told:
 
     def window(self, job: str = "run-1", now: float = 60.0, **more: Any) -> Any:
         """Return what a detector sees of a job's newest attempt."""
-        attempt = self.windows.attempt_of(job)
+        attempt = self.windows.attempt(job)
         assert attempt is not None
         return self.windows.window(attempt, START + now, **more)
 

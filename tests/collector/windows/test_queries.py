@@ -56,7 +56,7 @@ def test_an_unknown_job_has_nothing(valid, after):
     assert [] == queries.ranks(windows, "no")
     assert [] == queries.series(windows, "no", LOSS, None, 0, after(99))
     assert None is queries.topology(windows, "no")
-    assert None is windows.attempt_of("no")
+    assert None is windows.attempt("no")
 
 
 @pytest.fixture

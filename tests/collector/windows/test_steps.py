@@ -173,6 +173,18 @@ def test_a_job_that_goes_back_beyond_all_that_is_remembered_begins_anew(valid):
     assert ([0], [[1.0]]) == valid.matrix()
 
 
+def test_the_first_end_of_a_step_stands_however_often_it_is_reported(valid):
+    valid.step(0, 4, at=1, loss=1)
+    valid.step(0, 5, at=2, loss=2)
+    for second in range(10, 60, 10):
+        valid.step(0, 5, at=second, loss=2)
+    assert [START + 1, START + 2] == valid.grid.view().at[0].tolist()
+    assert (START + 2, 5) == (valid.grid.last_at[0], valid.grid.last_index[0])
+    valid.step(0, 4, at=70, loss=3)
+    valid.step(0, 5, at=80, loss=4)
+    assert [START + 70, START + 80] == valid.grid.view().at[0].tolist(), "rolled back"
+
+
 def test_an_old_step_told_again_is_no_going_back(valid):
     for index in range(6):
         valid.step(0, index, at=index, loss=index)

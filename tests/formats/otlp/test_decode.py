@@ -68,16 +68,21 @@ def test_the_host_is_the_best_name_at_hand(given, expected):
         ({"intValue": 3}, 3),
         (text("3"), 3),
         ({"doubleValue": 3.0}, 3),
-        (text("third"), 0),
-        (text("²"), 0),
-        ({"boolValue": True}, 0),
-        ({"doubleValue": "NaN"}, 0),
+        (text("third"), None),
+        (text("²"), None),
+        ({"boolValue": True}, None),
+        ({"doubleValue": "NaN"}, None),
     ],
 )
 def test_the_attempt_is_understood_as_number_or_text(given, expected):
     resource = {"rankscope.job.id": text("j"), "rankscope.job.attempt": given}
     _, (series,) = read(request(gauge(point()), **resource))
     assert (series.resource.job, series.resource.attempt) == ("j", expected)
+
+
+def test_a_job_that_names_no_attempt_is_told_apart_from_attempt_0():
+    _, (series,) = read(request(gauge(point()), **{"rankscope.job.id": text("j")}))
+    assert (series.resource.job, series.resource.attempt) == ("j", None)
 
 
 def test_other_resource_attributes_are_kept():

@@ -139,7 +139,7 @@ class Node:
         self.settings = Network(**settings)
         self.inventory = Inventory(settings=self.settings, sys=tree.sys, proc=tree.proc)
         boot = (tree.proc / "sys/kernel/random/boot_id").read_text().strip()
-        given: Any = {"state": tree.state, "boot": boot, "tell": self.events.append}
+        given: Any = {"state": tree.state, "boot": boot, "emit": self.events.append}
         self.ports = NetworkPorts(period=5.0, inventory=self.inventory, health=self.health, **given)
         self.links = NetworkLinks(inventory=self.inventory, **given)
         self.rails = NetworkRails(

@@ -57,8 +57,8 @@ class Day:
             node.links,
             node.ports,
             node.rails,
-            OomKills(trainers=list, health=Health(), tell=tell, proc=proc),
-            Software(state=self.tree.state, sys=sys, tell=tell, proc=proc),
+            OomKills(trainers=list, health=Health(), emit=tell, proc=proc),
+            Software(state=self.tree.state, sys=sys, emit=tell, proc=proc),
         ]
         for reader in self.readers:
             reader.supported()

@@ -100,7 +100,7 @@ def test_a_legacy_counter_at_its_highest_value_is_told_until_it_moves(tree):
 
     def full():
         every = {measure.name: found for measure, found in node.health.everything(0.0)}
-        return every["rankscope_agent_port_counter_full"].get(("mlx5_0", "1", "symbol_error"))
+        return every["rankscope_agent_port_saturated"].get(("mlx5_0", "1", "symbol_error"))
 
     node.ports.read(0.0)
     assert full() is None

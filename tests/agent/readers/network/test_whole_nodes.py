@@ -20,10 +20,10 @@ class Watched:
         self.events: list[Event] = []
         sys, proc = node.files.sys, node.files.proc
         inventory = Inventory(settings=Network(), sys=sys, proc=proc)
-        self.links = NetworkLinks(inventory=inventory, tell=self.events.append)
+        self.links = NetworkLinks(inventory=inventory, emit=self.events.append)
         self.rails = NetworkRails(period=30.0, inventory=inventory, settings=Network())
         self.ports = NetworkPorts(
-            period=5.0, inventory=inventory, health=Health(), tell=self.events.append
+            period=5.0, inventory=inventory, health=Health(), emit=self.events.append
         )
         self.at = 1000.0
 

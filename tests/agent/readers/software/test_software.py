@@ -41,7 +41,7 @@ class Host:
 
     def start(self, trainers=()):
         return Software(
-            tell=self.events.append,
+            emit=self.events.append,
             trainers=lambda: trainers,
             state=self.root / "state",
             proc=self.root / "proc",

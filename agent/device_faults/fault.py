@@ -1,4 +1,4 @@
-"""One verdict: a fault of a device with all its evidence, from the first sight to its clearing."""
+"""One fault of a device with all its evidence, from the first report to its clearing."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ _TEXT = 300
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One telling of a fault. `at` is seconds since the epoch; `source` is kmsg, nvml, ..."""
+    """One report of a fault. `at` is seconds since the epoch; `source` is kmsg, nvml, ..."""
 
     text: str
     source: str
@@ -20,7 +20,7 @@ class Evidence:
 
 
 @dataclass(slots=True)
-class Verdict:
+class Fault:
     """A fault that is open, or was cleared. Actions are named as the vendor's catalogue does."""
 
     hw_id: str
@@ -45,7 +45,7 @@ class Verdict:
     evidence: list[Evidence] = field(default_factory=list)
 
     def add(self, evidence: Evidence) -> None:
-        """Keep a telling; of many texts the first ones and the newest, each once a source."""
+        """Keep a report; of many texts the first ones and the newest, each once a source."""
         short = Evidence(evidence.text[:_TEXT], evidence.source, evidence.at)
         known = [(one.text, one.source) for one in self.evidence]
         if (short.text, short.source) in known:
@@ -60,21 +60,21 @@ class Verdict:
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it; `class` is `fault_class` there."""
-        told = asdict(self)
-        told["class"] = told.pop("fault_class")
-        told["hw.id"] = told.pop("hw_id")
-        told["others"] = [
+        document = asdict(self)
+        document["class"] = document.pop("fault_class")
+        document["hw.id"] = document.pop("hw_id")
+        document["others"] = [
             {"tool": one.tool, "class": one.fault_class, "action": one.action}
             for one in self.others
         ]
-        return told
+        return document
 
 
 def opened(
     known: FaultKnowledge, *, hw_id: str, code: str, fault_class: str, at: float, boot_id: str
-) -> Verdict:
-    """Return a new verdict about a device."""
-    return Verdict(
+) -> Fault:
+    """Return a new fault of a device."""
+    return Fault(
         hw_id=hw_id,
         vendor=known.vendor,
         code=code,
@@ -92,9 +92,9 @@ def opened(
     )
 
 
-def from_document(told: Mapping[str, Any]) -> Verdict:
+def from_document(document: Mapping[str, Any]) -> Fault:
     """Read what `document` wrote; KeyError, TypeError or ValueError where that is not it."""
-    row = dict(told)
+    row = dict(document)
     row["fault_class"] = row.pop("class")
     row["hw_id"] = row.pop("hw.id")
     row["others"] = tuple(
@@ -103,8 +103,8 @@ def from_document(told: Mapping[str, Any]) -> Verdict:
     row["evidence"] = [
         Evidence(str(one["text"]), str(one["source"]), float(one["at"])) for one in row["evidence"]
     ]
-    verdict = Verdict(**row)
+    fault = Fault(**row)
     for name in ("first_seen", "last_seen"):
-        setattr(verdict, name, float(getattr(verdict, name)))
-    verdict.count = int(verdict.count)
-    return verdict
+        setattr(fault, name, float(getattr(fault, name)))
+    fault.count = int(fault.count)
+    return fault

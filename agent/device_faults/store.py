@@ -1,4 +1,4 @@
-"""Where verdicts outlive the agent, and where an operator asks for one to be cleared."""
+"""Where faults outlive the agent, and where an operator asks for one to be cleared."""
 
 import contextlib
 import json
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..state import rewrite
-from .verdict import Verdict, from_document
+from .fault import Fault, from_document
 
-_FILE = "verdicts.json"
+_FILE = "device_faults.json"
 _CLEAR = "faults.clear"
 _VERSION = 1
 _LARGEST = 8 << 20
@@ -17,9 +17,9 @@ _LARGEST = 8 << 20
 
 @dataclass(slots=True)
 class Kept:
-    """What was kept: verdicts, and how often each code of a device was ever told."""
+    """What was kept: faults, and how often each code of a device was ever reported."""
 
-    verdicts: list[Verdict] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
     totals: dict[tuple[str, str], int] = field(default_factory=dict)
     last: dict[str, str] = field(default_factory=dict)
     boot_id: str = ""
@@ -31,14 +31,14 @@ def load(folder: Path | None) -> Kept:
         return Kept()
     try:
         with (folder / _FILE).open("rb") as file:
-            told = json.loads(file.read(_LARGEST))
-        if told["version"] != _VERSION:
+            kept = json.loads(file.read(_LARGEST))
+        if kept["version"] != _VERSION:
             return Kept()
         return Kept(
-            verdicts=[from_document(one) for one in told["verdicts"]],
-            totals={(str(one[0]), str(one[1])): int(one[2]) for one in told["totals"]},
-            last={str(hw_id): str(code) for hw_id, code in told["last"].items()},
-            boot_id=str(told.get("boot_id", "")),
+            faults=[from_document(one) for one in kept["faults"]],
+            totals={(str(one[0]), str(one[1])): int(one[2]) for one in kept["totals"]},
+            last={str(hw_id): str(code) for hw_id, code in kept["last"].items()},
+            boot_id=str(kept.get("boot_id", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return Kept()  # absent, torn by a full disk or of another version: faults come again
@@ -46,21 +46,21 @@ def load(folder: Path | None) -> Kept:
 
 def save(
     folder: Path,
-    verdicts: list[dict[str, Any]],
+    faults: list[dict[str, Any]],
     totals: list[Any],
     last: object,
     *,
     boot_id: str,
 ) -> None:
     """Keep them, all or nothing; raises OSError."""
-    told = {
+    document = {
         "version": _VERSION,
         "boot_id": boot_id,
-        "verdicts": verdicts,
+        "faults": faults,
         "totals": totals,
         "last": last,
     }
-    rewrite(folder / _FILE, json.dumps(told))
+    rewrite(folder / _FILE, json.dumps(document))
 
 
 def ask_to_clear(folder: Path, hw_id: str, code: str = "*") -> None:

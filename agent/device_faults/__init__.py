@@ -1,0 +1,12 @@
+"""Device faults: what is wrong with this node's devices, on what evidence, since when, until when.
+
+Every `gpu.fault` event of every reader passes through `FaultTracker.take`: it leaves with class and
+actions, a repeat is folded, and one fault reported by two sources is one fault and one event.
+"""
+
+from .fault import Evidence, Fault
+from .store import ask_to_clear
+from .tracker import FaultTracker
+from .writer import Writer
+
+__all__ = ["Evidence", "Fault", "FaultTracker", "Writer", "ask_to_clear"]

@@ -1,0 +1,78 @@
+"""Features of steps kept beside them: only the columns that changed are computed.
+
+Own time and its ratio to peers are planes of the grid ("~own", "~ratio"), so they come and go with
+its columns; what is one number a step is a ruler of it.
+"""
+
+import numpy as np
+
+from ...detectors import own_time
+from ...detectors.features import Kept, newest_kept
+from ...detectors.window import Floats, Ints, Steps
+from .steps import StepGrid
+
+OWN, RATIO = "~own", "~ratio"
+
+REFIT_GROWTH = 1.1
+"""Tokens are fitted anew when there are so many times the steps of the last fit."""
+
+
+class KeptFeatures:
+    """What was computed of one grid, and of what."""
+
+    def __init__(self) -> None:
+        self._plane: str | None = None
+        self._roles: Ints = np.zeros(0, np.int64)
+        self._fit: own_time.TokenFit | None = None
+        self._fitted = 0
+
+    def refresh(self, grid: StepGrid, role_of: Ints) -> Steps:
+        """Return the grid's steps with their features, brought up to date."""
+        steps = grid.view()
+        columns, here = grid.columns, grid.columns.here
+        dirty = columns.dirty[here]
+        if dirty.any():
+            plane, fit = own_time.own_plane(steps), self._token_fit(steps)
+            if plane != self._plane or fit != self._fit or not np.array_equal(role_of, self._roles):
+                self._plane, self._fit, self._roles = plane, fit, role_of
+                dirty[:] = True
+            self._compute(grid, steps, np.flatnonzero(dirty), role_of)
+            dirty[:] = False
+        kept = [columns.values(name, len(role_of)) for name in (OWN, RATIO)]
+        own, ratio = kept if self._plane is not None else (None, None)
+        return Steps(
+            steps.index,
+            steps.at,
+            steps.planes,
+            np.where(np.isfinite(columns.ended[here]), columns.ended[here], np.nan),
+            Kept(own, ratio, columns.duration[here], columns.most_tokens[here]),
+        )
+
+    def _compute(self, grid: StepGrid, steps: Steps, changed: Ints, role_of: Ints) -> None:
+        columns = grid.columns
+        names = (own_time.COMPUTE, own_time.COMM, own_time.STEP, own_time.TOKENS)
+        some = Steps(
+            steps.index[changed],
+            steps.at[:, changed],
+            {name: steps.planes[name][:, changed] for name in names if name in steps.planes},
+        )
+        own, ratio, duration, most = newest_kept(some, role_of, self._fit, own=self._plane)
+        where = changed + columns.start
+        columns.duration[where], columns.most_tokens[where] = duration, most
+        for name, values in ((OWN, own), (RATIO, ratio)):
+            if values is not None:
+                number = columns.plane(name)
+                with np.errstate(over="ignore"):
+                    columns.planes[number][where, : len(values)] = values.T
+
+    def _token_fit(self, steps: Steps) -> own_time.TokenFit | None:
+        count = len(steps.index)
+        if not steps.has(own_time.TOKENS) or REFIT_GROWTH * self._fitted > count >= self._fitted:
+            return self._fit
+        self._fitted = count
+        # As many ranks as are looked at in the end.
+        stride = max(1, steps.at.size // (2 * own_time.FIT_POINTS))
+        planes = {name: plane[::stride] for name, plane in steps.planes.items()}
+        some = Steps(steps.index, steps.at[::stride], planes)
+        own: Floats | None = own_time.own_time(some)
+        return None if own is None else own_time.token_fit(own, some.plane(own_time.TOKENS))

@@ -1,0 +1,146 @@
+"""What detectors compute of steps, once for all of them: own time, its ratio to peers, durations.
+
+The collector keeps these beside the steps and computes only the columns that changed (`Kept`); a
+window drawn by hand computes them when they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import own_time
+
+if TYPE_CHECKING:
+    from .window import Floats, Ints, JobWindow, Steps
+
+DATA = "training.data.duration"
+PARTS = (
+    own_time.COMPUTE,
+    own_time.COMM,
+    DATA,
+    "training.optimizer.duration",
+    "training.checkpoint.duration",
+    "training.gc.duration",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Features of the columns of a grid, aligned with its steps.
+
+    own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
+    None where nobody reports what it is made of.
+    """
+
+    own: Floats | None
+    ratio: Floats | None
+    duration: Floats
+    most_tokens: Floats
+
+    def cut(self, first: int, last: int) -> Kept:
+        """Return those of the columns [first, last)."""
+        return Kept(
+            None if self.own is None else self.own[:, first:last],
+            None if self.ratio is None else self.ratio[:, first:last],
+            self.duration[first:last],
+            self.most_tokens[first:last],
+        )
+
+
+class StepFeatures:
+    """Features of the steps that all ranks have reported, made when first asked for."""
+
+    def __init__(self, window: JobWindow) -> None:
+        self._window = window
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Return the steps without the newest ones that part of the ranks has yet to report."""
+        return own_time.complete(self._window.steps)
+
+    @cached_property
+    def own(self) -> Floats | None:
+        """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
+        kept = self.steps.kept
+        return own_time.own_time(self.steps) if kept is None else kept.own
+
+    @cached_property
+    def ratio(self) -> Floats | None:
+        """Return [ranks, steps], own seconds by tokens over those of healthy peers of the role."""
+        kept = self.steps.kept
+        if kept is not None:
+            return kept.ratio
+        if self.own is None:
+            return None
+        by_tokens = own_time.per_token(self.own, self.steps)
+        return own_time.against_peers(by_tokens, self._window.role_of)
+
+    @cached_property
+    def comm(self) -> Floats:
+        """Return [ranks, steps], seconds that a rank waited inside collectives."""
+        return self.steps.plane(own_time.COMM)
+
+    @cached_property
+    def data(self) -> Floats:
+        """Return [ranks, steps], seconds that a rank waited for its next batch."""
+        return self.steps.plane(DATA)
+
+    @cached_property
+    def other(self) -> Floats:
+        """Return [ranks, steps], seconds of a step that none of its parts explains."""
+        left = self.steps.plane(own_time.STEP).astype(np.float64)
+        for name in PARTS:
+            if name in self.steps.planes:
+                left -= np.nan_to_num(self.steps.planes[name])
+        return left
+
+    @cached_property
+    def step_ends(self) -> Floats:
+        """Return [steps], when each step ended on the last of its ranks."""
+        return own_time.step_ends(self.steps)
+
+    @cached_property
+    def duration(self) -> Floats:
+        """Return [steps], the median step time over ranks, or gaps between ends; not by tokens."""
+        kept, steps = self.steps.kept, self.steps
+        if steps.has(own_time.STEP):
+            if kept is not None:
+                return kept.duration
+            return own_time.median(steps.plane(own_time.STEP), axis=0)
+        gaps = np.diff(self.step_ends, prepend=np.nan)
+        gaps = gaps / np.maximum(np.diff(steps.index, prepend=0), 1)
+        return np.where(gaps > 0, gaps, np.nan)
+
+    @cached_property
+    def job_duration(self) -> Floats:
+        """Return [steps], the job's step time, by tokens where they explain it."""
+        steps, job = self.steps, self.duration
+        if not steps.has(own_time.TOKENS):
+            return job
+        # The step waits for the rank with the most tokens.
+        if steps.kept is not None:
+            most = steps.kept.most_tokens
+        else:
+            most = own_time.highest(steps.plane(own_time.TOKENS), axis=0)
+        fit = own_time.token_fit(job, most)
+        return job if fit is None else fit.freed(job, most)
+
+
+def newest_kept(
+    steps: Steps, role_of: Ints, fit: own_time.TokenFit | None, *, own: str | None
+) -> tuple[Floats | None, Floats | None, Floats, Floats]:
+    """Return (own, ratio, duration, most tokens) of some columns, as `Kept` holds them.
+
+    own: the plane that own time is made of, None where there is none.
+    """
+    duration = own_time.median(steps.plane(own_time.STEP), axis=0)
+    most = own_time.highest(steps.plane(own_time.TOKENS), axis=0)
+    if own is None:
+        return None, None, duration, most
+    seconds = own_time.own_seconds(steps, own)
+    freed = seconds if fit is None else fit.freed(seconds, steps.plane(own_time.TOKENS))
+    return seconds, own_time.against_peers(freed, role_of), duration, most

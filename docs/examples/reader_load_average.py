@@ -1,0 +1,34 @@
+"""Load average: how many processes ran or waited for a disk, over a minute.
+
+A reader is this file in `agent/readers/`, one line in `everything` (agent/readers/__init__.py)
+
+    load_average.LoadAverage(period=period, proc=proc),
+
+and the row of reader_load_average.toml in `agent/readers/readers.toml`. A metric that is new has a
+row in `vocabulary/metrics.toml` too. Inside the package imports are relative, as its neighbours'.
+"""
+
+from pathlib import Path
+
+from rankscope.vocabulary.samples import Sample
+
+
+class LoadAverage:
+    """Reads /proc/loadavg, one small file of the kernel's."""
+
+    name = "load_average"
+
+    def __init__(self, *, period: float, proc: Path = Path("/proc")) -> None:
+        self.period = period
+        self._file = proc / "loadavg"
+
+    def supported(self) -> tuple[bool, str]:
+        """Return whether the file is there; absence is an answer, with what would help."""
+        if self._file.exists():
+            return True, ""
+        return False, f"{self._file} is not there: mount the host's /proc and name it in node.proc"
+
+    def read(self, now: float) -> list[Sample]:
+        """Return one sample, timed `now`; an OSError or ValueError is counted by the agent."""
+        minute = self._file.read_text(encoding="ascii").split()[0]
+        return [Sample("system.cpu.load_average.1m", float(minute), now)]

@@ -1,0 +1,71 @@
+"""The worked example of a cause, followed step by step as CONTRIBUTING describes it."""
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from rankscope.alerts.causes import engine
+from rankscope.alerts.causes.catalogue import catalogue, parse
+from rankscope.vocabulary import faults
+from rankscope.vocabulary import findings as kinds
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+ROW = (EXAMPLES / "cause_example.toml").read_text(encoding="utf-8")
+PAGE = (EXAMPLES / "cause_example.md").read_text(encoding="utf-8")
+FAULT = tomllib.loads(ROW)["cause"][0]["fault"]
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.fixture
+def knowledge():
+    """Return the shipped catalogue with the row of the example added at its end."""
+    shipped = resources.files("rankscope.alerts.causes").joinpath("catalogue.toml")
+    return parse(shipped.read_text(encoding="utf-8") + ROW)
+
+
+def test_the_example_is_no_cause_of_the_catalogue_yet():
+    assert FAULT not in {cause.fault for cause in catalogue().causes}
+
+
+def test_the_fault_and_all_that_it_predicts_are_in_the_vocabulary(knowledge):
+    cause = knowledge.causes[-1]
+    assert cause.fault in faults.catalogue()
+    for prediction in (*cause.predicts, *cause.contradicts):
+        assert prediction.finding in kinds.catalogue()
+
+
+def test_with_its_row_the_fault_is_the_first_cause(knowledge, topology, found):
+    findings = [
+        found("job.stalled", topology.job_entity),
+        found("gpu.fault_event", topology.gpu_entity(2)),
+        found("rank.behind_completed", topology.rank_entity(2)),
+    ]
+    without = engine.explain(findings, topology, observed=EVERYTHING)
+    first = engine.explain(findings, topology, observed=EVERYTHING, knowledge=knowledge).hypotheses[
+        0
+    ]
+    assert FAULT not in {row.fault for row in without.hypotheses}
+    assert (FAULT, "GPU-2") == (first.fault, first.entity.id)
+    assert "ssh host-b nvidia-smi --gpu-reset -i GPU-2" == first.actions[0].command
+
+
+def test_without_what_is_essential_it_is_no_candidate(knowledge, topology, found):
+    findings = [
+        found("job.stalled", topology.job_entity),
+        found("rank.behind_completed", topology.rank_entity(2)),
+    ]
+    cause = engine.explain(findings, topology, observed=EVERYTHING, knowledge=knowledge)
+    assert FAULT not in {row.fault for row in cause.hypotheses}
+
+
+def test_the_page_has_the_sections_of_a_runbook_and_names_the_evidence(knowledge):
+    shipped = (EXAMPLES.parent / "runbooks" / "host.lost.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## .+$", shipped, re.MULTILINE) == re.findall(
+        r"^## .+$", PAGE, re.MULTILINE
+    )
+    assert PAGE.startswith(f"# {FAULT}: ")
+    for prediction in knowledge.causes[-1].predicts:
+        assert f"`{prediction.finding}`" in PAGE

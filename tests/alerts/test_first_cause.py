@@ -1,0 +1,56 @@
+"""A stable cause holds, and is given up when its evidence has left it."""
+
+import pytest
+
+
+@pytest.fixture
+def slow(topology, found):
+    return found("job.slow", topology.job_entity)
+
+
+def first(tracker):
+    (incident,) = tracker.incidents.values()
+    return incident.root_cause.hypotheses[0].fault, incident.root_cause.status
+
+
+def test_a_spike_of_cpu_wait_does_not_keep_contention_stable_for_minutes(
+    evaluated, tracker, contended, slow, topology, found
+):
+    rank = found("rank.slow_compute", topology.rank_entity(2))
+    for now in range(60, 81):
+        evaluated(now, *contended())
+    assert ("host.cpu_contention", "stable") == first(tracker)
+    for now in range(81, 125):
+        evaluated(now, slow, rank, found("rank.waits_least", topology.rank_entity(2)))
+    assert "host.cpu_contention" != first(tracker)[0]
+
+
+def test_evidence_that_is_gone_for_a_few_seconds_changes_nothing(
+    evaluated, tracker, contended, slow
+):
+    for now in range(60, 200):
+        evaluated(now, *(contended() if now < 80 or now % 10 else [slow]))
+    assert ("host.cpu_contention", "stable") == first(tracker)
+
+
+def test_why_a_job_stopped_does_not_age(evaluated, tracker, stuck):
+    """A stopped rank leaves no new evidence; what it left is still why the job stands."""
+    for now in range(52, 80):
+        evaluated(now, *stuck(), stepped=40.0)
+    for now in range(80, 200):
+        evaluated(now, stuck()[0], stepped=40.0)
+    assert ("software.stuck_process", "stable") == first(tracker)
+
+
+def test_the_onset_in_the_words_of_a_symptom_does_not_move(evaluated, tracker, topology, found):
+    def text(step, seconds):
+        return f"steps take {seconds} s (25 % longer) since step {step}"
+
+    for now, step, seconds in ((60, 618, 1.2), (600, 2075, 1.4)):
+        for later in range(31):
+            evaluated(
+                now + later,
+                found("job.slow", topology.job_entity, now - 10.0, text=text(step, seconds)),
+            )
+    (incident,) = [row for row in tracker.incidents.values() if row.status == "open"]
+    assert text(618, 1.4) == incident.symptoms[0].text
