@@ -47,15 +47,24 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
+class _Asked:
+    """When a detector was last asked, what it found, and when time alone changes that."""
+
+    at: float
+    found: tuple[Finding, ...]
+    due: float = math.inf
+
+
+@dataclass(slots=True)
 class _Evaluated:
     """What was found when an attempt was last evaluated, and when time alone changes it."""
 
     at: float
     due: float
-    findings: dict[str, tuple[float, tuple[Finding, ...]]] = field(default_factory=dict)
-    """By detector with a cadence: when it was last asked, and what it said."""
-    postponed: float = math.inf
-    """When the first of those that were not asked this time is to be asked."""
+    changed: bool = False
+    """Whether anything was received since."""
+    asked: dict[str, _Asked] = field(default_factory=dict)
+    """By detector."""
 
 
 class Pipeline:
@@ -105,7 +114,8 @@ class Pipeline:
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
                 last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)
-            if now >= last.due or self.windows.last_received(attempt) >= last.at:
+            last.changed = self.windows.last_received(attempt) >= last.at
+            if now >= last.due or last.changed:
                 try:
                     yield self._evaluate(attempt, last, now)
                 except Exception as error:  # noqa: BLE001  the edge of one job: the others go on
@@ -181,13 +191,18 @@ class Pipeline:
         """Return when time alone could change what is said about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
-        due = min(last.postponed, self.tracker.next_due(attempt.job, now))
+        due = self.tracker.next_due(attempt.job, now)
         for detector in self._detectors:
+            asked = last.asked.get(detector.name)
+            if asked is None or asked.at < now:
+                due = min(due, now + 1.0 if asked is None else asked.due)
+                continue
             try:
-                due = min(due, detector.next_due(window))
+                asked.due = detector.next_due(window)
             except Exception as error:  # noqa: BLE001  the edge of one detector
                 self._failed(detector, window, error)
-                due = min(due, now + 1.0)
+                asked.due = now + 1.0
+            due = min(due, asked.due)
         return max(now + 1.0, due)
 
     def _forget(self, now: float) -> None:
@@ -199,26 +214,30 @@ class Pipeline:
         self._findings = {job: row for job, row in self._findings.items() if job in jobs}
 
     def _found(self, window: JobWindow, last: _Evaluated | None = None) -> tuple[Finding, ...]:
-        """Return what detectors find; those with a cadence are asked as rarely as it says."""
+        """Return what detectors find.
+
+        One that was asked before answers anew where something changed, not sooner than its cadence,
+        and where time alone may have changed its answer.
+        """
         findings: list[Finding] = []
-        if last is not None:
-            last.postponed = math.inf
         for detector in self._detectors:
-            asked = None if last is None else last.findings.get(detector.name)
-            if last is not None and asked is not None:
-                again = asked[0] + detector.cadence_seconds
-                if window.now < again:
-                    findings += asked[1]
-                    last.postponed = min(last.postponed, again)
+            asked = None if last is None else last.asked.get(detector.name)
+            if last is not None and asked is not None and window.now < asked.due:
+                again = asked.at + detector.cadence_seconds
+                if not last.changed or window.now < again:
+                    findings += asked.found
+                    asked.due = min(asked.due, again) if last.changed else asked.due
                     continue
             try:
                 found = tuple(detector.evaluate(window))
             except Exception as error:  # noqa: BLE001  the edge of one detector
                 self._failed(detector, window, error)
+                if last is not None:
+                    last.asked.pop(detector.name, None)
                 continue
             findings += found
-            if last is not None and detector.cadence_seconds:
-                last.findings[detector.name] = (window.now, found)
+            if last is not None:
+                last.asked[detector.name] = _Asked(window.now, found)
         return tuple(findings)
 
     def _failed(self, detector: Detector, window: JobWindow, error: Exception) -> None:
