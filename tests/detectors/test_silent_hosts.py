@@ -148,3 +148,8 @@ def test_a_host_whose_agent_is_away_while_the_others_evaluate_is_not_lost(steady
 
     assert [] == evaluate(0.3)
     assert ["host-1"] == evaluate(0.0)
+
+
+def test_hosts_whose_last_reports_lie_an_interval_apart_are_the_end_of_the_data(evaluated):
+    assert [] == evaluated(7.0, 15.5, cadence=5.0)
+    assert ["host-1"] == [f.entity.id for f in evaluated(3.0, 15.5, cadence=5.0)]

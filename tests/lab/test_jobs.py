@@ -96,7 +96,7 @@ def test_an_ordered_crash_ends_its_rank_with_a_traceback_and_its_peer_with_a_los
     orders.give(tmp_path / "orders.json", fault=orders.CRASH, rank=1)
     (first, first_text), (second, second_text) = ends(start(tmp_path))
     assert (first, second) == (1, 1)
-    assert "OrderedCrashError: rank 1 was told to crash" in second_text
+    assert "OrderedCrashError: rank 1 was ordered to crash" in second_text
     assert "PeerLostError: Connection closed by peer" in first_text
 
 

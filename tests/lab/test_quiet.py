@@ -28,8 +28,9 @@ def test_healthy_hours_differ_in_what_detectors_could_stumble_over():
     assert any(job.stage_load for job in jobs)
     assert any(hour.reporting.agent_restarts for hour in hours)
     assert {1.0, 5.0, 10.0, 20.0, 30.0} == {hour.reporting.push for hour in hours}
-    assert max(job.step_seconds for job in jobs) > 30
-    assert min(job.step_seconds for job in jobs) < 2
+    seconds = sorted(job.step_seconds for job in jobs)
+    assert seconds[0] < 2
+    assert seconds[-1] > 30
 
 
 def test_an_agent_that_is_away_sends_nothing_meanwhile():
@@ -48,7 +49,7 @@ def test_an_agent_that_is_away_sends_nothing_meanwhile():
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2, 3, 7, 103, 104])
 def test_nothing_above_info_is_said_of_a_healthy_job(seed):
-    """An hour in six shapes; each of them was paged about once."""
+    """An hour in six shapes; each of them was paged about once (the last 30 s: no data at all)."""
     found = quiet.incidents(seed, seconds=600.0)
     assert [] == [i.summary for i in found if i.severity != "info"]
     assert len(found) <= 1
