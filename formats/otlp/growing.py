@@ -1,5 +1,7 @@
 """An array that grows at its end while another thread reads what it already holds."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -12,7 +14,7 @@ class Growing:
     """
 
     def __init__(self, kind: DTypeLike, *first: int) -> None:
-        self.held: NDArray[np.integer] = np.zeros(max(1024, len(first)), kind)
+        self.held: NDArray[Any] = np.zeros(max(1024, len(first)), kind)
         self.held[: len(first)] = first
         self._count = len(first)
 
@@ -25,7 +27,7 @@ class Growing:
         self.held[self._count] = value
         self._count += 1
 
-    def extend(self, values: NDArray[np.integer]) -> None:
+    def extend(self, values: NDArray[Any]) -> None:
         """Add numbers, in order."""
         self._room(len(values))
         self.held[self._count : self._count + len(values)] = values

@@ -185,7 +185,9 @@ class LayoutScan:
         if None in found:
             for index, tail in enumerate(tails):
                 if found[index] is None:
-                    found[index] = self._learn(body[tail : tail + keep])
+                    part = body[tail : tail + keep]
+                    one = known.get(part)  # an earlier point of the block may have had the same
+                    found[index] = self._learn(part) if one is None else one
         self.attributes += found  # type: ignore[arg-type]
         self.times += range(first + 1, end, length)
         self.values += range(first + 10, end, length)

@@ -33,7 +33,7 @@ def series(metric: str, ranks: int, culprits: set[int]) -> dict[str, Any]:
     noise = random.Random(metric)
     rows = []
     for rank in range(ranks):
-        points = []
+        values: list[tuple[str, float]] = []
         at = ONSET - 60
         waited = 0.0
         while at < ONSET + 85:
@@ -47,16 +47,19 @@ def series(metric: str, ranks: int, culprits: set[int]) -> dict[str, Any]:
                 "process.cpu.wait": waited,
                 "training.loss": math.nan if late else 2.4 + noise.gauss(0, 0.05),
             }.get(metric, own)
-            points.append([times.rfc3339(at), "NaN" if math.isnan(value) else round(value, 5)])
+            values.append((times.rfc3339(at), value))
             at += step
+        points = [
+            [moment, "NaN" if math.isnan(value) else round(value, 5)] for moment, value in values
+        ]
         rows.append({"rank": rank, "attributes": {}, "points": points})
         if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
             rows[-1]["attributes"] = {"scope": "global"}
-            own = [
+            local = [
                 [moment, round(value * (3 if rank in culprits else 1), 5)]
-                for moment, value in points
+                for moment, value in values
             ]
-            rows.append({"rank": rank, "attributes": {"scope": "local"}, "points": own})
+            rows.append({"rank": rank, "attributes": {"scope": "local"}, "points": local})
     return {"metric": metric, "unit": "s", "series": rows}
 
 
