@@ -63,14 +63,13 @@ class Trainers:
         another rank: a probe may learn its rank only after it began to report.
         """
         said = received.datagram
-        attempt = said.attempt or 0  # not numbered by the launcher: as the first
         key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
         with self._lock:
             trainer = self._known.get(key)
             forgotten = trainer
             if trainer is None or (trainer.job, trainer.attempt, trainer.rank) != (
                 said.job,
-                attempt,
+                said.attempt,
                 said.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
@@ -79,7 +78,7 @@ class Trainers:
                 trainer = Trainer(
                     key=key,
                     job=said.job,
-                    attempt=attempt,
+                    attempt=said.attempt,
                     rank=said.rank,
                     pid=received.pid,
                     container_pid=said.pid if received.pid not in (None, said.pid) else None,
