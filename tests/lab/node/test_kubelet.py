@@ -42,8 +42,12 @@ def kubelet():
 
 
 def call(kubelet, method="List", request=b"", timeout=10.0):
-    """Ask as any client does: bytes in, bytes out."""
-    with grpc.insecure_channel(f"unix:{kubelet.path}") as channel:
+    """Ask as any client does: bytes in, bytes out.
+
+    Channels of one process share connections, and so the wait after a refused one: each has its own.
+    """
+    apart = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(f"unix:{kubelet.path}", options=apart) as channel:
         ask = channel.unary_unary(f"/v1.PodResourcesLister/{method}")
         return ask(request, timeout=timeout, wait_for_ready=False)
 
