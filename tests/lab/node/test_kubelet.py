@@ -44,7 +44,7 @@ def kubelet():
 def call(kubelet, method="List", request=b"", timeout=10.0):
     """Ask as any client does: bytes in, bytes out.
 
-    Channels of one process share connections, and so the wait after a refused one: each has its own.
+    Channels of one process share connections, and so the wait after a refused one: not this one.
     """
     apart = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(f"unix:{kubelet.path}", options=apart) as channel:
