@@ -22,14 +22,14 @@ IGNORED = shutil.ignore_patterns("__pycache__", ".*_cache")
 IMPORTS = {
     "vocabulary/seeded.py": "from ..formats import wire\n__all__ = ['wire']\n",
     "alerts/seeded.py": "from ..detectors import contract\n__all__ = ['contract']\n",
-    "agent/seeded.py": "import numpy\nfrom ..collector import engine\n",
+    "agent/seeded.py": "import numpy\nfrom ..collector import pipeline\n",
     "probe/seeded.py": "def late():\n    import made_up_library\n    return made_up_library\n",
     "collector/seeded.py": "from .. import probe\n__all__ = ['probe']\n",
 }
 BROKEN_IMPORTS = (
     "rankscope.vocabulary.seeded -> rankscope.formats.wire",
     "rankscope.alerts.seeded -> rankscope.detectors.contract",
-    "rankscope.agent.seeded -> rankscope.collector.engine",
+    "rankscope.agent.seeded -> rankscope.collector.pipeline",
     "rankscope.agent.seeded -> numpy",
     "rankscope.collector.seeded -> rankscope.probe",
     "rankscope.probe.seeded must not import made_up_library",
