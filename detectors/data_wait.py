@@ -69,22 +69,8 @@ class DataWait(Detector):
         )
         if found is None:
             return self._starved(window, steps, wait)
-        ranks = window.ranks[found.rows].tolist()
-        slow = report(
-            window,
-            self.name,
-            "job.slow",
-            window.entity,
-            onset=found.onset(),
-            seen=found.seen(),
-            magnitude=found.step / (found.step - found.lost),
-            score=max(found.lost / found.step / self.least, 1.0),
-            signal=own_time.STEP,
-            observed=found.step,
-            expected=found.step - found.lost,
-            text=f"steps take {found.step:.3g} s; without the wait of {_named(ranks)} for data "
-            f"they would take {found.step - found.lost:.3g} s",
-            ranks=ranks,
+        slow = parts.slowed(
+            window, self.name, found, least=self.least, without="the wait of {} for data"
         )
         return [slow, *(self._rank(window, found, int(row)) for row in found.rows)]
 
@@ -140,7 +126,3 @@ class DataWait(Detector):
                 f"(usual: {usual:.2g} s)",
             )
         ]
-
-
-def _named(ranks: Sequence[int]) -> str:
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} ranks"

@@ -82,24 +82,7 @@ class ExtraWork(Detector):
             found, signal = self._by_cpu(window, steps), CPU
         if found is None:
             return []
-        ranks = window.ranks[found.rows].tolist()
-        slow = report(
-            window,
-            self.name,
-            "job.slow",
-            window.entity,
-            onset=found.onset(),
-            seen=found.seen(),
-            magnitude=found.step / (found.step - found.lost),
-            score=max(found.lost / found.step / self.least, 1.0),
-            signal=own_time.STEP,
-            observed=found.step,
-            expected=found.step - found.lost,
-            text=f"steps take {found.step:.3g} s; without extra work of "
-            f"{'rank ' + str(ranks[0]) if len(ranks) == 1 else str(len(ranks)) + ' ranks'} they "
-            f"would take {found.step - found.lost:.3g} s",
-            ranks=ranks,
-        )
+        slow = parts.slowed(window, self.name, found, least=self.least, without="extra work of {}")
         return [slow, *(self._rank(window, found, int(row), signal) for row in found.rows)]
 
     def _rank(self, window: JobWindow, found: parts.Excess, row: int, signal: str) -> Finding:

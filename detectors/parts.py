@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..vocabulary.findings import Finding
 from . import onsets, own_time
+from .findings import report
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
 SIGMAS = 4.0
@@ -206,3 +208,31 @@ def _first(values: Floats, limit: float, count: int) -> int:
     if not odd.any():
         return len(values) - count
     return onsets.newest_run(odd, ends_after=max(onsets.ENDS_AFTER, count))
+
+
+def slowed(
+    window: JobWindow, detector: str, found: Excess, *, least: float, without: str
+) -> Finding:
+    """Return the symptom that the excess of these ranks makes steps longer.
+
+    `without` says without what they would be shorter; {} in it is filled with the ranks.
+    """
+    ranks = window.ranks[found.rows].tolist()
+    named = f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} ranks"
+    shorter = found.step - found.lost
+    return report(
+        window,
+        detector,
+        "job.slow",
+        window.entity,
+        onset=found.onset(),
+        seen=found.seen(),
+        magnitude=found.step / shorter,
+        score=max(found.lost / found.step / least, 1.0),
+        signal=own_time.STEP,
+        observed=found.step,
+        expected=shorter,
+        text=f"steps take {found.step:.3g} s; without {without.format(named)} they would take "
+        f"{shorter:.3g} s",
+        ranks=ranks,
+    )
