@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 EPOCH = 1_772_438_400.0
 """Seconds since the epoch at which every recording starts: 2026-03-02 08:00 UTC. Fixed, so that
 one scenario and seed always give the same bytes."""
+
+
+Strength = Literal["plain", "weak"]
+"""plain: as people meet it. weak: an effect of 5-10 %, or a sign that is easily overlooked."""
 
 
 class ScenarioError(ValueError):

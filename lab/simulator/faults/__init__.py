@@ -2,8 +2,9 @@
 
 A fault is a frozen dataclass with its contract id, an onset (seconds from the start of the
 recording), settings with usable defaults, and three methods: `act` changes the conditions at a
-moment, `entity` says what is truly at fault, and `ranks` whose work it touches. Places (`host`,
-`slot`) that a scenario leaves open are drawn from the seed.
+moment and `entity` says what is truly at fault. Places (`host`, `slot`) that a scenario leaves open
+are drawn from the seed. `inject` puts a fault of a kind into any scenario: a fault that needs
+something of the job (a loss scale, pipeline stages) has `prepared`, one of some strength `drawn`.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ import numpy as np
 from ....vocabulary.entities import Entity
 from ..conditions import Conditions
 from ..placement import Seats
-from ..shape import Cluster, Job, ScenarioError
+from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
 from . import (
     cpu_contention,
     crash,
@@ -31,7 +32,12 @@ from . import (
 
 
 class Fault(Protocol):
-    """What the simulator asks of a fault."""
+    """What the simulator asks of a fault.
+
+    Two class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
+    that the fault can occur in its first job, or raises ScenarioError where it cannot.
+    `drawn(scenario, random, strength)` returns settings: fields of the fault but onset and place.
+    """
 
     id: ClassVar[str]
 
@@ -85,3 +91,28 @@ def build(
     if "slots" in fields:
         rest["slots"] = cluster.slots
     return FAULTS[kind](**rest)
+
+
+def inject(
+    kind: str,
+    scenario: Scenario,
+    random: np.random.Generator,
+    *,
+    strength: Strength = "plain",
+    onset: float | None = None,
+) -> Scenario:
+    """Return the scenario with a fault of this kind in it, 30-70 % into it if no onset is given.
+
+    Raises ScenarioError where the kind is unknown or the scenario cannot have it.
+    """
+    if kind not in FAULTS:
+        raise ScenarioError(f"fault.kind {kind!r}: one of {', '.join(FAULTS)}")
+    fault = cast("Any", FAULTS[kind])
+    if hasattr(fault, "prepared"):
+        scenario = fault.prepared(scenario, random)
+    if onset is None:
+        onset = float(random.uniform(0.3, 0.7) * scenario.seconds)
+    settings: dict[str, Any] = {"kind": kind, "onset": onset}
+    if hasattr(fault, "drawn"):
+        settings |= fault.drawn(scenario, random, strength)
+    return dataclasses.replace(scenario, fault=settings)

@@ -1,12 +1,14 @@
 """gpu.slow: a device takes longer for the same work, and nothing it reports says why."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ....vocabulary import entities
 from ..conditions import Conditions
 from ..placement import Seats, device_id, device_index, host_name, rank_of
-from ..shape import Cluster
+from ..shape import Cluster, Scenario, Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,17 @@ class SlowGpu:
     slots: int
     until: float = float("inf")
     drag: float = 1.3
+
+    @classmethod
+    def drawn(
+        cls,
+        scenario: Scenario,
+        random: np.random.Generator,
+        strength: Strength,
+    ) -> dict[str, Any]:
+        """Return how slow it gets."""
+        low, high = (1.05, 1.1) if strength == "weak" else (1.15, 2.0)
+        return {"drag": float(random.uniform(low, high))}
 
     def act(self, state: Conditions, at: float) -> None:
         """Slow the device down."""
