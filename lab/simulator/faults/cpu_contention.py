@@ -44,6 +44,6 @@ class CpuContention:
                 slot = device_index(self.host, place, self.slots)
                 state.quota_share[slot] *= 1 - taken
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -23,6 +23,6 @@ class HostLost:
             state.silent[self.host] = True
             state.lost_at = self.onset
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -31,6 +31,6 @@ class HostOom:
             state.deaths[slot] = Death(self.onset, signal=9, oom=True)
             state.swollen[self.host] = 0.1
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the host."""
         return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -32,6 +32,6 @@ class NanRank:
         state.poison[slot] = POISONS_LOSS if self.what == "loss" else POISONS_GRADIENT
         state.poison_once = self.once
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the rank."""
         return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

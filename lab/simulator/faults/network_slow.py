@@ -24,6 +24,6 @@ class NetworkSlow:
             state.network = self.factor
             state.congested = True
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the job."""
         return entities.job(job, tuple(range(seats.world)))

@@ -39,7 +39,7 @@ class SlowGpu:
         if self.onset <= at < self.until:
             state.drag[device_index(self.host, self.place, self.slots)] = self.drag
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device."""
         rank = rank_of(seats, self.host, self.place)
         return entities.gpu(device_id(self.host, self.place), host_name(self.host), (rank,))

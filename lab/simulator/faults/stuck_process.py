@@ -35,6 +35,6 @@ class StuckProcess:
         state.busy_stop[slot] = self.busy
         state.released = self.until
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the rank."""
         return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

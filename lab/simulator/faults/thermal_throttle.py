@@ -34,7 +34,7 @@ class ThermalThrottle:
             state.heat[slot] = 28.0 * force
             state.thermal[slot] = force > 0.3
 
-    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:  # noqa: ARG002
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are hot."""
         name = host_name(self.host)
         if self.whole_host:
