@@ -98,16 +98,27 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
     everywhere = len({_host_of(window, event) for event in kills}) > 1
     if _accused(window, newest) or (not everywhere and _logged(window)):
         return "crashed"
-    if window.now - newest < HOLD_SECONDS:
+    if window.now < held_until(window, newest):
         return "waiting"
     if everywhere:
         return "stopped"  # no fault reaches the processes of several hosts with SIGKILL
     if wished:
         # A launcher that lost one process asks the others to end: a kill or two, then SIGTERMs.
-        many = 3 <= len(kills) and len(abnormal) < 4 * len(kills)
+        least = 2 if kills and wished[0].at <= kills[0].at else 3
+        many = least <= len(kills) and len(abnormal) < 4 * len(kills)
         return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
-    least = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
-    return "together" if 1 < len(window.ranks) and least <= len(abnormal) else "crashed"
+    most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
+    return "together" if len(window.ranks) > 1 and most <= len(abnormal) else "crashed"
+
+
+def held_until(window: JobWindow, newest: float) -> float:
+    """Return until when further exits may still come in after the newest one.
+
+    A host that has not reported since, and does so rarely, is waited for.
+    """
+    quiet = window.host_last_received <= newest
+    interval = np.nan_to_num(window.host_interval[quiet]).max(initial=0.0)
+    return newest + HOLD_SECONDS + float(interval)
 
 
 def _after_a_wish(

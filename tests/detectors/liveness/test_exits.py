@@ -257,6 +257,15 @@ def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_
     assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]
 
 
+@pytest.mark.parametrize(("at", "count"), [(-100, 0), (-50, 1), (5, 1)])
+def test_a_line_from_long_before_the_attempt_is_not_its_own_though_it_carries_the_job_s_id(
+    steady, event, at, count
+):
+    oom = event("host.oom_kill", at, rank=2, pid=1002)
+    window = sketch(steady(), events=[oom], attempt_started_at=START, now=START + 120)
+    assert count == len(Exits().evaluate(window))
+
+
 def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(evaluated, exited):
     lone = exited(2, 61.0, **KILL)
     assert [] == evaluated(lone, now=START + 63)
