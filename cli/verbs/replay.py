@@ -100,7 +100,7 @@ def _documents(
     )
     documents = replay.run(arguments.path)
     if frames is not None:
-        out: Path = arguments.frame
+        out = Path(arguments.frame)
         messages.clear()
         terminal.complain(f"{out}: {frames.write(out)} rows")
     return documents
