@@ -82,4 +82,5 @@ def gathered(
 
 def _integers(body: bytes, values: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return [points] which values are integers, by the tags before them."""
-    return np.frombuffer(body, np.uint8)[values - 1] == AS_INT
+    integers: NDArray[np.bool_] = np.frombuffer(body, np.uint8)[values - 1] == AS_INT
+    return integers

@@ -139,7 +139,10 @@ class LayoutScan:
             size = body[at + 1]
             at += 2
             if size > 127:
-                size, at = long_size(body, at - 1)
+                if (high := body[at]) < 128:
+                    size, at = size & 127 | high << 7, at + 1
+                else:
+                    size, at = long_size(body, at - 1)
             start, at = at, at + size
             if at > end:
                 raise UnusualError(f"runs past the end at {end}")
@@ -174,7 +177,10 @@ class LayoutScan:
         size = body[at + 1]
         start = at + 2
         if size > 127:
-            size, start = long_size(body, at + 1)
+            if (high := body[start]) < 128:
+                size, start = size & 127 | high << 7, start + 1
+            else:
+                size, start = long_size(body, at + 1)
         if start + size != end or kind not in (_GAUGE, _SUM):
             raise UnusualError(f"neither a gauge nor a sum at {at}")
         if kind == _SUM:

@@ -17,8 +17,8 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.formats.otlp.point_blocks import UnusualError
 from rankscope.formats.otlp.payload_layout import Layouts
+from rankscope.formats.otlp.point_blocks import UnusualError
 from rankscope.formats.otlp.streams import Streams
 from rankscope.vocabulary.samples import Resource, Sample
 
