@@ -29,6 +29,7 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from .evaluation.settings import EvaluationSettings
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -70,9 +71,15 @@ class _Evaluated:
 class Pipeline:
     """Windows, detectors, incidents. All of it can be pickled."""
 
-    def __init__(self, *, detectors: Sequence[Detector] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        detectors: Sequence[Detector] | None = None,
+        settings: EvaluationSettings | None = None,
+    ) -> None:
         self.table = SeriesTable(unkept=UNKEPT)
         self.windows = Windows(self.table)
+        self.configure(settings or EvaluationSettings())
         self.tracker = IncidentTracker()
         self.detector_failures: dict[str, int] = {}
         self._detectors = tuple(detectors) if detectors is not None else catalogue.detectors()
@@ -80,6 +87,11 @@ class Pipeline:
         self._evaluated: dict[tuple[Job, int], _Evaluated] = {}
         self._due_at = math.inf
         self._forgot_at = 0.0
+
+    def configure(self, settings: EvaluationSettings) -> None:
+        """Take settings over, also after a start from a snapshot of an earlier process."""
+        self.table.capacity = settings.max_series
+        self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:

@@ -92,7 +92,7 @@ class Service:
             self._decisions.close()
             raise
         self._stages = Stages(
-            pipeline=Pipeline(),
+            pipeline=Pipeline(settings=settings.evaluation),
             journal=self._journal,
             decisions=self._decisions,
             sink=self._store,
@@ -102,6 +102,7 @@ class Service:
             rereading=Rereading.of(self._store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
+            configure=lambda pipeline: pipeline.configure(settings.evaluation),
         )
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self.address = self._listening.address

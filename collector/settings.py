@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from ..settings import Section
 from .api.settings import ApiSettings
+from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .store.settings import StoreSettings, WebhookSettings
@@ -48,6 +49,7 @@ class CollectorSettings(Section):
     api: ApiSettings = ApiSettings()
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     store: StoreSettings = StoreSettings()
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"

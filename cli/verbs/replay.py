@@ -40,10 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ...collector.replay import Replay, as_line  # noqa: PLC0415
     from . import collector  # noqa: PLC0415
 
-    collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
+    settings = collector.settings(arguments.config)
     messages = _Messages()
     replay = Replay(
-        pipeline=Pipeline(),
+        pipeline=Pipeline(settings=settings.evaluation),
         warn=messages.warn,
         failed=messages.failed,
         progress=messages.progress,

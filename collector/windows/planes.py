@@ -257,6 +257,8 @@ class Plane:
 
     def _stretch(self, first: float, last: float) -> None:
         """Widen the slots where a rare reporter would push its own first readings out."""
+        if self.newest * self.interval <= first and last < (self.newest + 1) * self.interval:
+            return  # of a slot that is held already
         held = self.slots(-np.inf, np.inf)[1]
         span = last - min(first, self.interval * int(held[0]) if len(held) else first)
         interval = self.interval
