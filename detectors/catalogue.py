@@ -1,29 +1,11 @@
-"""Every detector there is: one file each, one line here."""
+"""Every detector there is, by family; each family lists its own in its `__init__.py`."""
 
+from . import balance, efficiency, hardware, liveness, memory, numbers, speed
 from .contract import Detector
-from .cpu_time import CpuTime
-from .data_wait import DataWait
-from .device_faults import DeviceFaults
-from .exits import Exits
-from .extra_work import ExtraWork
-from .nonfinite import Nonfinite
-from .silent_hosts import SilentHosts
-from .slow_steps import SlowSteps
-from .stalls import Stalls
-from .stragglers import Stragglers
+
+_FAMILIES = (speed, balance, hardware, memory, liveness, numbers, efficiency)
 
 
 def detectors() -> tuple[Detector, ...]:
     """Return one of each, with its default parameters."""
-    return (
-        SlowSteps(),
-        Stragglers(),
-        DataWait(),
-        ExtraWork(),
-        CpuTime(),
-        DeviceFaults(),
-        Stalls(),
-        Nonfinite(),
-        Exits(),
-        SilentHosts(),
-    )
+    return tuple(detector for family in _FAMILIES for detector in family.DETECTORS)

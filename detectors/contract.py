@@ -16,7 +16,7 @@ class Detector(Protocol):
     holds its parameters and nothing else, so that it can be pickled and shared by all jobs.
 
     name: the word that findings name it by. kinds: the kinds of findings it may return, all of
-    them in vocabulary/findings.toml. cadence_seconds: it is evaluated at most so often; 0 means
+    them in vocabulary/findings/. cadence_seconds: it is evaluated at most so often; 0 means
     every second in which the window changed.
     """
 

@@ -1,12 +1,16 @@
-"""The catalogue of causes, read from catalogue.toml: what each fault predicts, and what to do."""
+"""The catalogue of causes, read from faults/*.toml: what each fault predicts, and what to do.
+
+The keys of a row and the weights of the engine stand in catalogue.toml.
+"""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, cast
 
+from ...vocabulary import tables
 from ...vocabulary.ids import Fault
 
 At = Literal["self", "ranks", "host", "job"]
@@ -79,18 +83,21 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue that ships with this version."""
-    text = resources.files(__package__ or "").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return parse(text)
+    here = resources.files(__package__ or "")
+    head = tomllib.loads(here.joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    return read(head, tables.rows(here.joinpath("faults"), "cause"))
 
 
 def parse(text: str) -> Catalogue:
-    """Return the catalogue in a TOML text."""
+    """Return the catalogue in one TOML text."""
     body = tomllib.loads(text)
-    return Catalogue(
-        version=body["version"],
-        weights=Weights(**body["weights"]),
-        causes=tuple(_cause(row) for row in body["cause"]),
-    )
+    return read(body, body["cause"])
+
+
+def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogue:
+    """Return the catalogue of these constants and rows; raises KeyError for what is lacking."""
+    causes = tuple(_cause(row) for row in rows)
+    return Catalogue(version=head["version"], weights=Weights(**head["weights"]), causes=causes)
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:

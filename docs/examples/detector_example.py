@@ -1,7 +1,7 @@
 """A detector, whole: hosts whose shared memory runs full.
 
 A detector is this file in `detectors/`, one line in `detectors/catalogue.py`, and one row in
-`vocabulary/findings.toml` for each kind of finding that is new:
+`vocabulary/findings/memory.toml` for each kind of finding that is new:
 
     [[finding]]
     kind = "host.shm_full"

@@ -3,13 +3,13 @@
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.cli import verbs
 
 ROOT = Path(__file__).parents[2]
@@ -63,14 +63,13 @@ def test_every_page_of_docs_can_be_reached_from_its_index():
 
 def test_every_cause_of_the_catalogue_has_its_runbook():
     """An incident points at its runbook; the page must be there at night."""
-    text = (ROOT / "alerts" / "causes" / "catalogue.toml").read_text(encoding="utf-8")
-    causes = tomllib.loads(text)["cause"]
+    causes = catalogue().causes
     assert causes
     for cause in causes:
-        assert f"docs/runbooks/{cause['fault']}.md" == cause["runbook"]
-        page = ROOT / cause["runbook"]
+        assert f"docs/runbooks/{cause.fault}.md" == cause.runbook
+        page = ROOT / cause.runbook
         assert page.is_file()
-        assert page.read_text(encoding="utf-8").startswith(f"# {cause['fault']}: ")
+        assert page.read_text(encoding="utf-8").startswith(f"# {cause.fault}: ")
 
 
 def test_every_verb_that_the_pages_show_exists():

@@ -1,0 +1,158 @@
+"""Ranks that do work of their own beside training, which their peers then wait for."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time, parts
+from ..activity import CPU
+from ..contract import Detector
+from ..findings import report
+from ..speed.data_wait import DATA
+from ..window import Floats, Ints, JobWindow, Steps
+
+_PARTS = (
+    DATA,
+    own_time.COMPUTE,
+    own_time.COMM,
+    "training.optimizer.duration",
+    "training.checkpoint.duration",
+    "training.gc.duration",
+)
+_SPINS = 0.85
+"""CPU of peers from which on a waiting process cannot be told from a working one."""
+
+
+class ExtraWork(Detector):
+    """Name the ranks, usually rank 0, that do more in a step than training.
+
+    Two signs. What is left of a rank's step when every timed part is taken out (logging, metrics,
+    preprocessing, gathering results) exceeds that of its peers, who wait in collectives meanwhile.
+    Or, where compute time is measured as that remainder, the rank's own time exceeds that of its
+    peers and its process uses the CPU for a good part of that: work in the process, not a slower
+    device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
+    that stands out so has slower CPUs, and is no finding.
+
+    Parameters
+    ----------
+    least : smallest excess, as a share of the step, where the rank's habit is known.
+    least_from_start : smallest excess where it is not.
+    on_cpu : share of the excess that the rank's process must spend on a CPU.
+
+    Examples
+    --------
+    From step 40 on rank 0 spends 0.3 s of each step with something that nothing else accounts for.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> train = np.full((4, 60), 0.8)
+    >>> extra = np.zeros((4, 60))
+    >>> extra[0, 40:] = 0.3
+    >>> window = sketch(train + extra, planes={"training.compute.duration": train})
+    >>> for finding in ExtraWork().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.30
+    rank.extra_work rank 0 on host-0 0.30
+
+    Fails where waiting peers burn their CPU and compute is not timed by itself: then a rank with
+    extra work looks like one with a slow device. Cannot see what the work is.
+
+    References: facts on root causes (rank 0 writes logs, gathers and preprocesses for all);
+    What-if analysis of stragglers (OSDI'25).
+    """
+
+    name = "extra_work"
+    kinds = ("job.slow", "rank.extra_work")
+
+    def __init__(
+        self, *, least: float = 0.08, least_from_start: float = 0.2, on_cpu: float = 0.3
+    ) -> None:
+        self.least = least
+        self.least_from_start = least_from_start
+        self.on_cpu = on_cpu
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return findings on ranks and the slowness they cause."""
+        steps = parts.steps_to_compare(window)
+        if steps is None:
+            return []
+        found = self._left_over(window, steps)
+        signal = own_time.STEP
+        if found is None:
+            found, signal = self._by_cpu(window, steps), CPU
+        if found is None:
+            return []
+        slow = parts.slowed(window, self.name, found, least=self.least, without="extra work of {}")
+        return [slow, *(self._rank(window, found, int(row), signal) for row in found.rows)]
+
+    def _rank(self, window: JobWindow, found: parts.Excess, row: int, signal: str) -> Finding:
+        extra = float(found.effect[row])
+        return report(
+            window,
+            self.name,
+            "rank.extra_work",
+            window.rank_entity(row),
+            onset=found.onset(),
+            seen=found.seen(),
+            magnitude=extra,
+            score=extra / (self.least * found.step),
+            signal=signal,
+            observed=float(found.seconds[row]),
+            expected=float(found.peers[row]),
+            text=f"rank {int(window.ranks[row])} works {extra:.3g} s longer in a step than its "
+            "peers, " + ("on the CPU" if signal == CPU else "beside what training accounts for"),
+        )
+
+    def _left_over(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+        if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
+            return None
+        left = _sane(steps.plane(own_time.STEP))
+        for name in _PARTS:
+            if name in steps.planes:
+                part = _sane(steps.plane(name))
+                timed = name in (own_time.COMPUTE, own_time.COMM)
+                left = left - (part if timed else np.nan_to_num(part))
+        left = np.maximum(left, 0.0)
+        return parts.excess(
+            window, steps, left, least=self.least, least_from_start=self.least_from_start
+        )
+
+    def _by_cpu(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+        used = window.rank_readings.get(CPU)
+        own = own_time.own_time(steps)
+        if used is None or own is None:
+            return None
+        own = own_time.per_token(own, steps)
+        found = parts.excess(
+            window, steps, own, least=self.least, least_from_start=self.least_from_start
+        )
+        if found is None:
+            return None
+        begin, end = found.seen()
+        cpu = used.mean(min(max(begin, found.onset()[1]), end - 6.0), np.inf)
+        others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)
+        if not len(others) or float(np.median(cpu[others])) > _SPINS:
+            return None
+        usual = float(np.median(cpu[others]))
+        with np.errstate(invalid="ignore"):
+            busy = (cpu - usual) * found.step >= self.on_cpu * found.effect
+        rows = np.array([row for row in found.rows if busy[row]], np.int64)
+        if not len(rows) or _whole_hosts(window, rows, cpu):
+            return None
+        return parts.Excess(
+            rows, found.seconds, found.peers, found.effect, found.first, found.step,
+            found.recent, found.steps,
+        )  # fmt: skip
+
+
+def _sane(values: Floats) -> Floats:
+    return np.where(np.abs(values) < own_time.MOST, values, np.nan)
+
+
+def _whole_hosts(window: JobWindow, rows: Ints, cpu: Floats) -> bool:
+    """Tell whether all ranks of a host, two at least, stand out alike."""
+    for host in np.unique(window.host_of[rows]):
+        there = np.flatnonzero((window.host_of == host) & np.isfinite(cpu))
+        if host >= 0 and len(there) > 1 and np.isin(there, rows).all():
+            return True
+    return False

@@ -1,0 +1,214 @@
+"""Hosts on which the job's processes do not get the CPU time they need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..window import Floats, JobWindow, Readings
+
+_RISE = 1.4
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """One sign of missing CPU time: where it is read, and from which value on it counts."""
+
+    kind: str
+    metric: str
+    counter: bool
+    per_rank: bool
+    least: float
+    factor: float
+    words: str
+
+
+_SIGNS = (
+    _Sign("host.cpu_wait", "process.cpu.wait", True, True, 0.08, 2.5,
+          "its ranks wait {seen:.0%} of the time for a CPU although they could run"),
+    _Sign("host.cpu_throttled", "container.cpu.throttled", True, True, 0.05, 2.5,
+          "a CPU quota stops its containers {seen:.0%} of the time"),
+    _Sign("host.cpu_steal", "system.cpu.steal", True, False, 0.10, 2.5,
+          "the hypervisor takes {seen:.2g} CPUs from it"),
+    _Sign("host.cpu_busy", "system.cpu.utilization", False, False, 0.90, 1.25,
+          "its CPUs are {seen:.0%} in use"),
+)  # fmt: skip
+
+
+class CpuTime(Detector):
+    """Compare each host's run-queue wait, quota, steal and load with its peers and its own past.
+
+    A sign counts when the newest `seconds` are above its absolute least value and a factor above
+    what is usual: the median of the other hosts of the job, or the host's own earlier readings,
+    whichever is known; where both are, exceeding either is enough for wait, quota and steal, while
+    load must exceed both (a job that loads every host alike is normal life).
+
+    Parameters
+    ----------
+    seconds : the newest time range evaluated; at least two readings of a counter must lie in it.
+    past : how far back the host's own habit is learnt from.
+
+    Examples
+    --------
+    From second 60 on the ranks of one host wait 60 % of the time for a CPU. Readings come every
+    5 s, so it began between second 60 and second 65.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0.0, 121, 5)
+    >>> wait = np.full((4, len(at)), 0.05)
+    >>> wait[:2, at > START + 60] = 3.0
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 120, rank_readings={
+    ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
+    >>> (waits,) = CpuTime().evaluate(window)
+    >>> str(waits.entity), waits.onset[0] - START, waits.onset[1] - START
+    ('host host-0', 60.0, 65.0)
+
+    Fails where the kernel gives no schedstat (no wait) and the contention is short-lived against
+    the reporting period.
+
+    Source: Linux Documentation/scheduler/sched-stats (run delay), cgroup-v2 cpu.stat.
+    """
+
+    name = "cpu_time"
+    kinds = tuple(sign.kind for sign in _SIGNS)
+
+    def __init__(self, *, seconds: float = 20.0, past: float = 600.0) -> None:
+        self.seconds = seconds
+        self.past = past
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host and sign."""
+        findings: list[Finding] = []
+        for sign in _SIGNS:
+            findings += self._sign(window, sign)
+        return findings
+
+    def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
+        readings, owner = _readings(window, sign)
+        newest = -np.inf if readings is None else readings.newest_at()
+        if readings is None or newest == -np.inf:
+            return []
+        # Slow reporters are given a window that holds at least three of their readings.
+        seconds = max(self.seconds, 3.2 * readings.period())
+        seen = _by_host(window, sign, _value(readings, sign, newest - seconds, newest), owner)
+        before = newest - seconds
+        candidates = np.flatnonzero(np.nan_to_num(seen) >= sign.least)
+        if not len(candidates):
+            return []  # the past of a healthy job is not even looked at
+        rows = np.flatnonzero(np.isin(owner, candidates))
+        readings, owner = readings.of(rows), owner[rows]
+        past = _by_host(window, sign, _value(readings, sign, before - self.past, before), owner)
+        others = _median_of_others(seen)
+        findings = []
+        for host in candidates.tolist():
+            value, peers = float(seen[host]), float(others[host])
+            usual = [bar for bar in (peers, float(past[host])) if np.isfinite(bar)]
+            above = [value >= max(sign.factor * bar, bar + sign.least / 2) for bar in usual]
+            if sign.kind == "host.cpu_busy":
+                above = [value >= sign.factor * bar for bar in usual]
+            counts = any(above) if sign.kind != "host.cpu_busy" else bool(above) and all(above)
+            # Where waiting is usual, a clear rise over both peers and past counts as well.
+            counts |= sign.counter and all(
+                value >= max(_RISE * bar, bar + 3 * sign.least) for bar in usual
+            )
+            if not counts and usual:
+                continue
+            expected = min(usual) if usual else sign.least
+            onset = self._onset(readings, owner, host, sign, (expected + value) / 2, newest)
+            entity = window.host_entity(host)
+            findings.append(
+                Finding(
+                    kind=sign.kind,
+                    job=window.job,
+                    attempt=window.attempt,
+                    entity=entity,
+                    onset=onset,
+                    magnitude=float(value),
+                    score=float(min(value / sign.least, 10.0))
+                    if sign.kind != "host.cpu_busy"
+                    else 1.5,
+                    detector=self.name,
+                    signal=sign.metric,
+                    window=(before, newest),
+                    observed=float(value),
+                    expected=float(expected),
+                    text=(
+                        f"host {entity.id}: {sign.words.format(seen=value)} (usual: {expected:.2g})"
+                    ),
+                )
+            )
+        return findings
+
+    def _onset(
+        self,
+        readings: Readings,
+        owner: np.ndarray,
+        host: int,
+        sign: _Sign,
+        limit: float,
+        newest: float,
+    ) -> tuple[float, float]:
+        """Return the interval between the last usual reading and the first one above the limit."""
+        first = newest
+        for row in np.flatnonzero(owner == host):
+            order = np.argsort(readings.at[row], kind="stable")
+            at, value = readings.at[row][order], readings.value[row][order]
+            valid = np.isfinite(at)
+            at, value = at[valid], value[valid]
+            if sign.counter:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    value = np.diff(value) / np.diff(at)
+                at = at[1:]
+            low = np.flatnonzero(~(value > limit))
+            since = int(low[-1]) + 1 if len(low) else 0
+            if since < len(at):
+                first = min(first, float(at[since]))
+        return first - max(readings.period(), 1.0), first
+
+
+def _readings(window: JobWindow, sign: _Sign) -> tuple[Readings | None, np.ndarray]:
+    """Return the readings and the host of each of their rows."""
+    if sign.per_rank:
+        found = window.rank_readings.get(sign.metric)
+        if found is not None:
+            return found, window.host_of
+    return window.host_readings.get(sign.metric), np.arange(len(window.hosts))
+
+
+def _value(readings: Readings, sign: _Sign, start: float, end: float) -> Floats:
+    return readings.rate(start, end) if sign.counter else readings.mean(start, end)
+
+
+def _by_host(window: JobWindow, sign: _Sign, values: Floats, owner: np.ndarray) -> Floats:
+    """Return [hosts]: the median of a host's ranks, or the host's own value.
+
+    One rank with a busy helper thread is no sign for the host; half of them is.
+    """
+    seen = np.full(len(window.hosts), np.nan)
+    rows = np.flatnonzero(np.isfinite(values) & (owner >= 0))
+    rows = rows[np.lexsort((values[rows], owner[rows]))]
+    hosts, first, count = np.unique(owner[rows], return_index=True, return_counts=True)
+    if sign.per_rank:
+        low, high = values[rows[first + (count - 1) // 2]], values[rows[first + count // 2]]
+        seen[hosts] = (low + high) / 2
+    else:
+        seen[hosts] = values[rows[first + count - 1]]
+    return seen
+
+
+def _median_of_others(seen: Floats) -> Floats:
+    """Return [hosts], the median over all other hosts; NaN where there is no other."""
+    valid = np.flatnonzero(np.isfinite(seen))
+    others = np.full(len(seen), np.nan)
+    count = len(valid) - 1
+    if count > 0:
+        order = valid[np.argsort(seen[valid], kind="stable")]
+        ascending = seen[order]
+        place = np.arange(count + 1)
+        # What stands at a place when one's own value is taken out.
+        low, high = (count - 1) // 2, count // 2
+        lower, upper = ascending[low + (low >= place)], ascending[high + (high >= place)]
+        others[order] = (lower + upper) / 2
+    return others

@@ -1,0 +1,13 @@
+"""Who lives, who ended, and whether steps still end."""
+
+from ..contract import Detector
+from .exits import Exits
+from .silent_hosts import SilentHosts
+from .stalls import Stalls
+
+DETECTORS: tuple[Detector, ...] = (
+    Stalls(),
+    Exits(),
+    SilentHosts(),
+)
+"""Every detector of this family, with its default parameters: one line each."""

@@ -1,0 +1,218 @@
+"""Processes that ended abnormally, and which of them ended first."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import JobWindow
+from . import stops
+from .stops import code_of, rank_of
+
+
+class Exits(Detector):
+    """Order the abnormal exits of a job's ranks: the first one is the suspect, the rest cascade.
+
+    An exit is abnormal with a signal or a code other than 0. SIGTERM and SIGINT are somebody's
+    wish: they count only while another rank of the job ended otherwise. A job is stopped, not
+    crashed, when most of its ranks end by SIGTERM, SIGINT or in order, or a scheduler or the ranks
+    themselves announced it, and what follows within the grace period are SIGKILLs and the errors
+    of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
+    says it lacked memory, are stopped as well, also where SIGTERM reached some of them in time:
+    over several hosts that is certain, on one host it is a first word only, and names nobody. A
+    rank whose log says that a peer closed the connection ended because of that peer, however early
+    its exit was seen. An exit that steps of the same rank follow is over: the job was restarted.
+
+    Parameters
+    ----------
+    together : seconds within which exits count as simultaneous (polling and clocks); among those,
+        a rank with a root error in its log goes before one without.
+
+    Examples
+    --------
+    Rank 0 is seen to end first, but its log says that a peer closed the connection.
+
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> events = [
+    ...     Event("log.fault", START + 59.9, {"rank": 0, "role": "cascade"}),
+    ...     Event("process.exit", START + 60.0, {"rank": 0, "exit_code": 1}),
+    ...     Event("process.exit", START + 60.3, {"rank": 2, "signal": 11}),
+    ... ]
+    >>> window = sketch(np.full((4, 60), 0.8), events=events)
+    >>> for finding in Exits().evaluate(window):
+    ...     print(finding.text, round(finding.onset[1] - START, 1))
+    2 of 4 ranks ended abnormally 60.3
+    rank 2 ended first: signal 11 60.3
+
+    Cannot see who sent a signal: a person's `kill -9` of every rank at once looks like a
+    scheduler's, a `kill` of one rank alone like a crash.
+
+    Fails where the first process vanished without its exit being seen, and only its peers' exits
+    were (the missing rank is then found by its silence).
+
+    Reference: torchrun names the first observed failure by time only; facts 2.5 for roles.
+    """
+
+    name = "exits"
+    kinds = ("job.crashed", "rank.first_exit", "rank.root_log", "host.oom_killed")
+
+    def __init__(self, *, together: float = 0.05) -> None:
+        self.together = together
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the symptom, the first exit, root log lines, and OOM kills of the job's hosts."""
+        findings = [*self._logs(window), *self._kills(window)]
+        exits, outcome = self._abnormal(window)
+        if outcome in ("stopped", "waiting"):
+            return findings
+        cascade = {
+            rank
+            for event in window.events
+            if event.name == "log.fault"
+            and event.attributes.get("role") == "cascade"
+            and (rank := rank_of(event)) is not None
+        }
+        root = {rank_of(event) for event in window.events if _is_root(event)}
+        suspects = [event for event in exits if rank_of(event) not in cascade - root] or exits
+        earliest = min(event.at for event in suspects)
+        together = [event for event in suspects if event.at <= earliest + self.together]
+        first = min(
+            together,
+            key=lambda e: (rank_of(e) not in root, code_of(e) == -stops.SIGTERM, e.at, rank_of(e)),
+        )
+        alone = len(together) == 1 or (
+            rank_of(first) in root and sum(rank_of(event) in root for event in together) == 1
+        )
+        ended = sorted({rank for event in exits if (rank := rank_of(event)) is not None})
+        onset = (min(event.at for event in exits), first.at)
+        together_all = outcome == "together"
+        findings.append(
+            report(
+                window,
+                self.name,
+                "job.crashed",
+                window.entity,
+                onset=(min(onset), max(onset)),
+                seen=(exits[0].at, exits[-1].at),
+                magnitude=float(len(ended)),
+                score=1.0 if together_all else 3.0,
+                signal="process.exit",
+                observed=float(len(ended)),
+                expected=0.0,
+                text=f"{len(ended)} of {window.world_size} ranks "
+                + ("ended together, as stopped" if together_all else "ended abnormally"),
+                ranks=ended,
+            )
+        )
+        row = window.row_of(rank_of(first) or 0)
+        if row is not None and not together_all:
+            how = _how(first)
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "rank.first_exit",
+                    window.rank_entity(row),
+                    onset=first.at,
+                    seen=(exits[0].at, exits[-1].at),
+                    score=3.0 if alone else 1.5,
+                    signal="process.exit",
+                    observed=how,
+                    expected="exit code 0",
+                    text=f"rank {rank_of(first)} ended first: {how}",
+                )
+            )
+        return findings
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when exits that may be the first of a stop have waited long enough."""
+        exits = stops.exits_of(window)
+        if not any(code_of(event) in (-stops.SIGKILL, None) for event in exits):
+            return np.inf
+        due = (stops.held_until(window, event.at) for event in exits)
+        return min((at for at in due if at > window.now), default=np.inf)
+
+    def _abnormal(self, window: JobWindow) -> tuple[list[Event], stops.Outcome]:
+        """Return abnormal exits of ranks, oldest first, and how the job ended by them."""
+        shutdown = {
+            rank_of(event)
+            for event in window.events
+            if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        }
+        exits = stops.exits_of(window)
+        # A vanished process whose code nobody saw ended in order only if it said so before.
+        abnormal = [
+            event
+            for event in exits
+            if (code := code_of(event)) != 0
+            and (code is not None or rank_of(event) not in shutdown)
+        ]
+        return abnormal, stops.outcome(window, exits, abnormal) if abnormal else "stopped"
+
+    def _logs(self, window: JobWindow) -> list[Finding]:
+        findings: dict[int, Finding] = {}
+        for event in own_events(window):
+            rank = rank_of(event)
+            if not _is_root(event) or rank is None or rank in findings:
+                continue
+            row = window.row_of(rank)
+            if row is None:
+                continue
+            signature = str(event.attributes.get("signature", ""))
+            text = str(event.attributes.get("text", "")).strip().splitlines()
+            line = text[0][:160] if text else ""
+            findings[rank] = report(
+                window,
+                self.name,
+                "rank.root_log",
+                window.rank_entity(row),
+                onset=event.at,
+                seen=(event.at, event.at),
+                score=2.0,
+                signal="log.fault",
+                observed=signature,
+                text=f"rank {rank} logged {signature}: {line}".rstrip(": "),
+            )
+        return list(findings.values())
+
+    def _kills(self, window: JobWindow) -> list[Finding]:
+        findings = []
+        for event in own_events(window):
+            if event.name != "host.oom_kill" or event.resource.host not in window.hosts:
+                continue
+            entity = window.host_entity(window.hosts.index(event.resource.host))
+            whose = rank_of(event)
+            ours = whose is not None
+            whose_text = f"rank {whose}" if ours else "a process"
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "host.oom_killed",
+                    entity,
+                    onset=event.at,
+                    seen=(event.at, event.at),
+                    score=3.0 if ours else 1.0,
+                    signal="host.oom_kill",
+                    observed=f"pid {event.attributes.get('pid', '?')}",
+                    text=f"the kernel killed {whose_text} on host {entity.id} for memory",
+                    ranks=(whose,) if whose is not None else (),
+                )
+            )
+        return findings
+
+
+def _is_root(event: Event) -> bool:
+    return event.name == "log.fault" and event.attributes.get("role") == "root"
+
+
+def _how(event: Event) -> str:
+    code = code_of(event)
+    if code is None:
+        return "exit code unknown"
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,180 @@
+"""Hosts that fell silent while others of their job go on reporting."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import activity, own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from . import stops
+
+
+class SilentHosts(Detector):
+    """Report a host of the job that has sent nothing for long while another host still reports.
+
+    Silence is measured by the clock that telemetry is received with, against the host's own
+    reporting interval; as long as that is not known, against `unknown`. Everything silent together
+    is the end of the data and no finding. Neither is a host whose ranks all ended in order, nor
+    one whose agent announced its shutdown: what its ranks do then is for others to say. A
+    synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
+    not overdue by `overdue` usual steps, the host lives and its agent or its network does not. So
+    it does while ranks elsewhere calculate between steps: they evaluate or save.
+
+    Parameters
+    ----------
+    least : seconds of silence that count at the earliest.
+    periods : how many of the host's usual reporting intervals must pass.
+    unknown : seconds of silence that count where the interval is not known.
+    overdue : how many usual steps may pass since the last step ended before the job stands still.
+
+    Examples
+    --------
+    Both hosts report every second; one was last received 15 s ago.
+
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 80.0,
+    ...                 host_last_received=START + np.array([79.5, 65.0]))
+    >>> (silent,) = SilentHosts().evaluate(window)
+    >>> str(silent.entity), silent.onset[0] - START, silent.magnitude
+    ('host host-1', 65.0, 15.0)
+
+    Fails to tell a dead host from a dead agent or network where no steps are reported: the next
+    check does. Cannot see that a host died after its agent announced a shutdown.
+
+    Reference: heartbeats of executors, MegaScale (NSDI'24).
+    """
+
+    name = "silent_hosts"
+    kinds = ("host.silent",)
+
+    def __init__(
+        self,
+        *,
+        least: float = 10.0,
+        periods: float = 3.0,
+        unknown: float = 60.0,
+        overdue: float = 2.0,
+    ) -> None:
+        self.least = least
+        self.periods = periods
+        self.unknown = unknown
+        self.overdue = overdue
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a silent host."""
+        silence = window.now - window.host_last_received
+        limit = self._limit(window)
+        late = (silence > limit) & np.isfinite(silence) & ~_announced(window)
+        if len(window.hosts) < 2 or not late.any():
+            return []
+        interval = np.where(np.isfinite(window.host_interval), window.host_interval, 5.0)
+        # A stalled job is reported every 5 s only.
+        reporting = silence <= np.maximum(1.5 * interval, 7.5)
+        ended = _ended(window)
+        findings = []
+        for host in np.flatnonzero(late):
+            ranks = set(window.ranks[window.host_of == host].tolist())
+            others = np.delete(window.host_last_received, host)
+            # Where the data ends, the last reports of the hosts lie an interval or two apart.
+            longer = float(others.max(initial=-np.inf)) - window.host_last_received[host]
+            if longer < 0.8 * limit[host] or not np.delete(reporting, host).any() or ranks <= ended:
+                continue
+            if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
+                continue
+            entity = window.host_entity(int(host))
+            last_received = float(window.host_last_received[host])
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "host.silent",
+                    entity,
+                    onset=(last_received, last_received + float(interval[host])),
+                    seen=(last_received, window.now),
+                    magnitude=float(silence[host]),
+                    score=float(silence[host] / limit[host]),
+                    signal="training.progress.age",
+                    observed=float(silence[host]),
+                    expected=float(interval[host]),
+                    text=f"host {entity.id} has sent nothing for {silence[host]:.0f} s",
+                )
+            )
+        return findings
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the next host would count as silent, or the job's next step as overdue."""
+        if len(window.hosts) < 2:
+            return np.inf
+        due = window.host_last_received + self._limit(window)
+        later = due[np.isfinite(due) & (due > window.now) & ~_announced(window)]
+        last, usual = _pace(window)
+        if (due <= window.now).any() and np.isfinite(last):
+            overdue = last + self.overdue * usual
+            later = np.append(later, overdue if overdue > window.now else np.inf)
+        return float(later.min(initial=np.inf))
+
+    def _limit(self, window: JobWindow) -> Floats:
+        """Return [hosts], how long each may be silent."""
+        known = np.isfinite(window.host_interval)
+        interval = np.where(known, window.host_interval, 0.0)
+        return np.where(known, np.maximum(self.least, self.periods * interval), self.unknown)
+
+    def _steps_go_on(self, window: JobWindow, host: int) -> bool:
+        """Tell whether other ranks ended steps that began after the host was last received.
+
+        Also as long as the next step is not overdue: nothing says yet that the job stands still.
+        """
+        last, usual = _pace(window)
+        if np.isfinite(last) and window.now - last < self.overdue * usual:
+            return True
+        steps = window.steps
+        others = steps.at[window.host_of != host]
+        mine = steps.at[window.host_of == host]
+        if not others.size or not np.isfinite(mine).any() or not np.isfinite(others).any():
+            return False
+        valid = np.flatnonzero(np.isfinite(mine).any(axis=0))
+        later = np.flatnonzero(np.isfinite(others).any(axis=0))
+        # The step in flight and the one being reported may still end.
+        return bool((later > valid[-1]).sum() > 2)
+
+
+def _others_work(window: JobWindow, host: int) -> bool:
+    """Tell whether ranks elsewhere evaluate or save since the last step: they wait for nobody."""
+    last, _ = _pace(window)
+    if not np.isfinite(last):
+        return False
+    done = activity.since(window, last)
+    elsewhere = window.host_of != host
+    return bool(((done.works | done.busy) & elsewhere).any())
+
+
+def _pace(window: JobWindow) -> tuple[float, float]:
+    """Return when the newest step ended and how long a step usually takes; NaN where unknown."""
+    ends = own_time.step_ends(window.steps.last(64))
+    ends = ends[np.isfinite(ends)]
+    if len(ends) < 3:
+        return float("nan"), float("nan")
+    return float(ends.max()), float(np.median(np.diff(ends)))
+
+
+def _announced(window: JobWindow) -> Flags:
+    """Return [hosts], whose agent announced its shutdown and was not received since."""
+    if len(window.host_announced) == len(window.hosts):
+        return window.host_announced
+    return np.zeros(len(window.hosts), np.bool_)
+
+
+def _ended(window: JobWindow) -> set[int]:
+    """Return the ranks that ended in order, or by a signal that somebody sent."""
+    ended = set()
+    for event in window.events:
+        rank = event.attributes.get("rank")
+        if not isinstance(rank, int):
+            continue
+        shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        if shutdown or (event.name == "process.exit" and stops.is_stop(event)):
+            ended.add(rank)
+    return ended

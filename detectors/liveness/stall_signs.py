@@ -1,0 +1,258 @@
+"""What points at a rank while its job stands still: counters, stacks, probes, idle processes."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..findings import report
+from ..window import Floats, JobWindow
+
+AGE = "training.progress.age"
+DETECTOR = "stalls"
+
+SILENT_SECONDS = 12.0
+RECEIVED_SECONDS = 8.0
+"""A probe is silent after the first, and counts as received within the second."""
+
+_COLLECTIVE = re.compile(
+    r"all_?reduce|all_?gather|reduce_?scatter|broadcast|barrier|all_?to_?all|collective|"
+    r"c10d|gloo|nccl|hccl|_engine_run_backward",
+    re.IGNORECASE,
+)
+_WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECASE)
+"""Words that mean a collective only where most ranks stand at the same place: locks wait too."""
+
+_PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|validat", re.IGNORECASE)
+"""Words in a stack that explain why a rank is elsewhere: it saves or evaluates."""
+
+_LINES = re.compile(r":\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A window whose job stands still: since when (s since the epoch), and its usual step (s)."""
+
+    window: JobWindow
+    last: float
+    usual: float
+
+    def sign(
+        self,
+        row: int,
+        kind: str,
+        signal: str,
+        seen: float | str,
+        usual: float | str,
+        score: float,
+        text: str,
+    ) -> Finding:
+        """Return a finding about a rank."""
+        return report(
+            self.window,
+            DETECTOR,
+            kind,
+            self.window.rank_entity(row),
+            onset=self.last,
+            magnitude=score,
+            score=score,
+            signal=signal,
+            observed=seen,
+            expected=usual,
+            text=text,
+        )
+
+
+def behind_in_collectives(stall: Stall) -> list[Finding]:
+    """Return ranks behind in a group's counters, as reported after the stall began."""
+    window, last = stall.window, stall.last
+    found: dict[int, Finding] = {}
+    for group in window.groups:
+        fresh = group.at > last + min(stall.usual, 2.0)
+        if group.kind == "pp" or fresh.sum() < 2:
+            continue
+        for name, kind, valid in (
+            ("completed", "rank.behind_completed", group.completed),
+            ("enqueued", "rank.behind_enqueued", group.enqueued),
+        ):
+            rows, best = _lowest(valid, fresh)
+            for member in rows:
+                row = int(group.rows[member])
+                found.setdefault(
+                    row,
+                    stall.sign(
+                        row,
+                        kind,
+                        f"collective.{name}",
+                        float(valid[member]),
+                        best,
+                        3.0,
+                        f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
+                        f"collectives of group {group.name}, its peers {best:.0f}",
+                    ),
+                )
+            if rows:
+                break
+    return list(found.values())
+
+
+def behind_in_steps(stall: Stall) -> list[Finding]:
+    """Return the few ranks whose last step is older than that of their peers."""
+    window = stall.window
+    at = window.steps.at
+    valid = np.isfinite(at)
+    newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
+    behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))
+    if not 0 < len(behind) <= max(1, len(newest) // 3):
+        return []
+    index = window.steps.index
+    return [
+        stall.sign(
+            int(row),
+            "rank.behind_step",
+            "training.step",
+            float(index[newest[row]]),
+            float(index[newest.max()]),
+            2.0,
+            f"rank {int(window.ranks[row])} ended step {int(index[newest[row]])} last, its "
+            f"peers step {int(index[newest.max()])}",
+        )
+        for row in behind
+    ]
+
+
+def stacks(stall: Stall) -> dict[int, str]:
+    """Return the innermost frames of each row's newest stack since the stall began."""
+    window = stall.window
+    found: dict[int, str] = {}
+    for event in window.events:
+        if event.name == "process.stack" and event.at > stall.last:
+            rank = event.attributes.get("rank")
+            row = window.row_of(rank) if isinstance(rank, int) else None
+            if row is not None:
+                found[row] = _top(str(event.attributes.get("text", "")))
+    return found
+
+
+def pausing(tops: dict[int, str]) -> list[int]:
+    """Return the rows whose stack says that they save or evaluate."""
+    return [row for row, top in tops.items() if _PAUSING.search(top)]
+
+
+def outside(stall: Stall, tops: dict[int, str]) -> list[Finding]:
+    """Return ranks whose stack is outside any collective while most others are inside one."""
+    places = Counter(_LINES.sub("", top) for top in tops.values())
+    usual, count = places.most_common(1)[0] if places else ("", 0)
+    shared = usual if count > len(tops) / 2 else ""
+    inside = {
+        row: bool(_COLLECTIVE.search(top))
+        or (_LINES.sub("", top) == shared and bool(_WAITING.search(top)))
+        for row, top in tops.items()
+    }
+    elsewhere = [row for row, waits in inside.items() if not waits]
+    if len(inside) < 2 or not 0 < len(elsewhere) < len(inside) / 2 + 0.5:
+        return []
+    return [
+        stall.sign(
+            row,
+            "rank.outside_collective",
+            "process.stack",
+            tops[row][:200],
+            "inside a collective",
+            2.5,
+            f"rank {int(stall.window.ranks[row])} is outside any collective, its peers wait in one",
+        )
+        for row in elsewhere
+    ]
+
+
+def silent(stall: Stall) -> list[Finding]:
+    """Return ranks whose probe fell silent while their host and most other probes report."""
+    window = stall.window
+    silence = window.now - window.last_received
+    interval = host_interval(window)
+    host_silence = np.full(len(silence), np.inf)
+    if len(window.hosts):
+        of_host = window.now - window.host_last_received[window.host_of]
+        host_silence = np.where(window.host_of >= 0, of_host, np.inf)
+    received = np.maximum(RECEIVED_SECONDS, 1.7 * interval)
+    speaking = np.isfinite(silence) & (silence < received)
+    late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
+    quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
+    if not 0 < len(quiet) <= speaking.sum():
+        return []
+    return [
+        stall.sign(
+            int(row),
+            "rank.probe_silent",
+            AGE,
+            float(silence[row]),
+            5.0,
+            2.0,
+            f"the probe of rank {int(window.ranks[row])} has been silent for "
+            f"{silence[row]:.0f} s while its host reports",
+        )
+        for row in quiet
+    ]
+
+
+def host_interval(window: JobWindow) -> Floats:
+    """Return [ranks], how often each rank's host reports (s); 0 where that is not known."""
+    if not len(window.hosts):
+        return np.zeros(len(window.ranks))
+    of_host = np.nan_to_num(window.host_interval)[window.host_of]
+    return np.where(window.host_of >= 0, of_host, 0.0)
+
+
+def idle(stall: Stall) -> list[Finding]:
+    """Return the few ranks whose process or device is far less, or more, busy than the rest."""
+    window, last = stall.window, stall.last
+    found: dict[int, Finding] = {}
+    for metric in ("hw.gpu.utilization", "process.cpu.utilization"):
+        found_here = window.rank_readings.get(metric)
+        if found_here is None:
+            continue
+        busy = np.minimum(found_here.mean(last + 5.0, np.inf), 2.0)
+        valid = np.flatnonzero(np.isfinite(busy))
+        if len(valid) < 3:
+            continue
+        usual = float(np.median(busy[valid]))
+        spread = float(np.median(np.abs(busy[valid] - usual)))
+        odd = valid[np.abs(busy[valid] - usual) > max(0.4, 6 * spread)]
+        if not 0 < len(odd) <= max(1, len(valid) // 4):
+            continue
+        for row in odd:
+            found.setdefault(
+                int(row),
+                stall.sign(
+                    int(row),
+                    "rank.idle_process",
+                    metric,
+                    float(busy[row]),
+                    usual,
+                    1.5,
+                    f"rank {int(window.ranks[row])}: {metric} {busy[row]:.2g} during the "
+                    f"stall, its peers {usual:.2g}",
+                ),
+            )
+    return list(found.values())
+
+
+def _lowest(valid: Floats, fresh: np.ndarray) -> tuple[list[int], float]:
+    """Return the members that are behind, and where the others are; nobody if most are behind."""
+    known = np.flatnonzero(np.isfinite(valid) & fresh)
+    if len(known) < 2:
+        return [], 0.0
+    best = float(valid[known].max())
+    behind = [int(member) for member in known if valid[member] < best]
+    return (behind, best) if len(behind) <= len(known) / 2 else ([], best)
+
+
+def _top(text: str) -> str:
+    """Return the innermost frames of a stack, whichever way round it is written."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and ("most recent call first" in lines[0].lower()):
+        return " ".join(lines[1:5])
+    return " ".join(lines[-4:])

@@ -1,0 +1,320 @@
+"""Jobs that stopped stepping, and the ranks that the others wait for."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import activity, own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow
+from . import stall_signs, stops
+from .stall_signs import AGE, Stall
+
+_STRONG = (
+    "rank.behind_enqueued",
+    "rank.behind_completed",
+    "rank.behind_step",
+    "rank.outside_collective",
+    "rank.probe_silent",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Seconds without a step from which on there is a first word, a warning, and certainty."""
+
+    first: float
+    warning: float
+    certain: float
+
+
+class Stalls(Detector):
+    """Report a job none of whose ranks has finished a step for far longer than steps take.
+
+    The stall is measured in event time, up to the newest report of the job's own sources: a job
+    whose sources are all silent is over, not stalled. A collective that completes is progress.
+    Then, per communication group (pipeline groups left out): ranks behind in completed stopped on
+    the device; else ranks behind in enqueued stopped in the process; stacks outside any
+    collective, last steps, silent probes and idle processes are further signs.
+
+    What it is called depends on who works. A rank that the others wait for and that does nothing
+    is stuck: a first word after `least` seconds or `steps` median steps, a warning after 15 s,
+    certain after `agreed`. Everybody waiting inside a collective that does not complete is a hang
+    of the transport: a warning after 30 s, certain after `surely`. A rank that the others wait for
+    and that computes, saves or evaluates, and devices that calculate, explain the pause: nothing
+    is said until it exceeds what a pause may take. Where nothing can tell, it stays a first word
+    (score 1) until the wait is beyond `beyond` times the longest the job has survived, and is not
+    certain before the collective time-out.
+
+    Parameters
+    ----------
+    least, steps : the first word.
+    agreed : seconds after which a named rank that does nothing makes it certain.
+    surely : seconds after which a wait of everybody in one collective is certain.
+    beyond : factor over the longest gap between steps that the job has shown.
+    phases : factor on every limit while a rank says it evaluates or writes a checkpoint.
+    pause : seconds that a first pause may take where it may be an evaluation or a checkpoint.
+
+    Examples
+    --------
+    The last step ends 60 s after the start, the probes report on, and rank 2 has not launched the
+    collective that its peers wait in.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> from rankscope.detectors.window import Group
+    >>> at = START + np.arange(0, 91, 5)
+    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 60, 61]),
+    ...               completed=np.full(4, 60.0), at=np.full(4, START + 90),
+    ...               changed_at=np.full(4, START + 60))
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
+    ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
+    >>> for finding in Stalls().evaluate(window):
+    ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
+    job.stalled job example 60.0 3.0
+    rank.behind_enqueued rank 2 on host-1 60.0 3.0
+
+    Fails to name a rank where no counters, stacks or activity are reported. Cannot see that a rank
+    which burns its CPU outside any collective is stuck and not at work, nor that a rank which
+    writes to a hung file system is not: both are first words until the limits above. Start-up
+    (before the second step) is another detector's.
+
+    References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
+    8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
+    """
+
+    name = stall_signs.DETECTOR
+    kinds = ("job.stalled", *_STRONG, "rank.idle_process")
+
+    def __init__(
+        self,
+        *,
+        least: float = 9.5,
+        steps: float = 2.5,
+        agreed: float = 30.0,
+        surely: float = 60.0,
+        beyond: float = 1.5,
+        phases: float = 20.0,
+        pause: float = 180.0,
+    ) -> None:
+        self.least = least
+        self.steps = steps
+        self.agreed = agreed
+        self.surely = surely
+        self.beyond = beyond
+        self.phases = phases
+        self.pause = pause
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the symptom on the job and the signs on ranks; nothing while steps go on."""
+        ends = own_time.step_ends(window.steps)
+        ends = ends[np.isfinite(ends)]
+        if len(ends) < 2:
+            return []
+        newest = _newest_report(window)
+        interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
+        last = float(ends.max())
+        gaps = np.diff(np.maximum.accumulate(ends))
+        usual = float(np.median(gaps[-200:]))
+        least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        if newest - last < least:
+            return []
+        # A phase that ended and a collective that completed are progress as well.
+        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+        last = max(last, _collectives_moved(window, last, interval))
+        stalled = newest - last
+        phase = _phase(window)
+        if stalled < least or phase == "shutdown" or _all_ended(window):
+            return []
+        if stops.being_ended(window, last):
+            return []
+        longest = max(_longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual)
+        stall = Stall(window, last, usual)
+        tops = stall_signs.stacks(stall)
+        signs = [
+            *stall_signs.behind_in_collectives(stall),
+            *stall_signs.behind_in_steps(stall),
+            *stall_signs.outside(stall, tops),
+            *stall_signs.silent(stall),
+            *stall_signs.idle(stall),
+        ]
+        suspects = np.array(
+            sorted({row for s in signs if s.kind in _STRONG if (row := _row(window, s)) >= 0}), int
+        )
+        silent = {_row(window, s) for s in signs if s.kind == "rank.probe_silent"}
+        on_device = {_row(window, s) for s in signs if s.kind == "rank.behind_completed"}
+        limits = self._limits(stall, suspects, silent, on_device, tops, least, longest)
+        if phase in ("eval", "checkpoint", "init"):
+            first = max(least * self.phases, self.beyond * longest)
+            limits = _Limits(max(limits.first, first), limits.warning, limits.certain)
+        if stalled < limits.first:
+            return []
+        score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
+        symptom = report(
+            window,
+            self.name,
+            "job.stalled",
+            window.entity,
+            onset=(last, last + usual),
+            seen=(last, last + stalled),
+            magnitude=stalled,
+            score=score,
+            signal=AGE,
+            observed=stalled,
+            expected=usual,
+            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s",
+            ranks=window.ranks[suspects].tolist(),
+        )
+        return [symptom, *signs]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the next probe or host would count as silent."""
+        if _all_ended(window):
+            return np.inf
+        interval = stall_signs.host_interval(window)
+        due = np.concatenate(
+            [
+                window.last_received + np.maximum(stall_signs.SILENT_SECONDS, 2.5 * interval),
+                window.host_last_received + stall_signs.RECEIVED_SECONDS,
+            ]
+        )
+        later = due[np.isfinite(due) & (due > window.now)]
+        return float(later.min()) if len(later) else np.inf
+
+    def _limits(
+        self,
+        stall: Stall,
+        suspects: Ints,
+        silent: set[int],
+        on_device: set[int],
+        tops: dict[int, str],
+        least: float,
+        longest: float,
+    ) -> _Limits:
+        """Return from when on this stall counts, by who does what."""
+        window, usual = stall.window, stall.usual
+        shown = self.beyond * longest
+        timeout = max(window.collective_timeout_seconds, shown)
+        # What may be a pause of normal life, and is not yet beyond all reason.
+        pause = _Limits(max(least, shown), max(self.pause, 10 * usual, shown), timeout)
+        if _paused(window, stall.last, usual):
+            # One rank may go on writing what all of them said they had written: no counter tells
+            # that from being stuck, only time does.
+            certain = max(self.surely, shown)
+            return _Limits(least, certain, certain)
+        done = activity.since(window, stall.last)
+        saving = stall_signs.pausing(tops)
+        if len(suspects):
+            # A device that hangs leaves its process spinning; a process that hangs does neither.
+            busy = done.busy | (np.nan_to_num(done.cpu) > activity.BUSY[1])
+            at_work = done.works | (busy & ~np.isin(np.arange(len(busy)), list(on_device)))
+            at_work[saving] = True
+            at_work[list(silent)] = False
+            if at_work[suspects].any():
+                return _Limits(pause.warning, pause.warning, timeout)
+            if done.pending[suspects].all():
+                return pause
+            idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
+            survived = 0.0 if set(suspects.tolist()) <= silent else shown
+            warning = max(15.0, 3 * usual, 0.0 if idle else survived)
+            return _Limits(least, warning, max(self.agreed, 4 * usual, survived))
+        if saving or done.works.any():
+            return _Limits(timeout, 2 * timeout, 3 * timeout)
+        if _all_wait(stall) and not done.busy.any():
+            certain = max(self.surely, 10 * usual, shown)
+            return _Limits(least, max(30.0, shown), certain)
+        if done.busy.any():
+            return _Limits(pause.warning, timeout, 2 * timeout)
+        return pause
+
+
+def _row(window: JobWindow, sign: Finding) -> int:
+    row = window.row_of(int(sign.entity.id))
+    return -1 if row is None else row
+
+
+def _longest(window: JobWindow) -> float:
+    """Return the longest gap between steps that the job has survived in this attempt, if known."""
+    return float(getattr(getattr(window, "baselines", None), "longest_gap", 0.0) or 0.0)
+
+
+def _newest_report(window: JobWindow) -> float:
+    """Return the newest event time of the job's own sources that live beside its steps."""
+    newest = -np.inf
+    for metric in (AGE, "training.rank.info", activity.CPU, "process.cpu.wait",
+                   "process.memory.usage"):  # fmt: skip
+        found = window.rank_readings.get(metric)
+        if found is not None:
+            newest = max(newest, _newest(found.at))
+    for group in window.groups:
+        newest = max(newest, float(np.max(group.at, initial=-np.inf)))
+    if newest == -np.inf:
+        for metric in ("system.cpu.utilization", "system.memory.usage"):
+            found = window.host_readings.get(metric)
+            if found is not None:
+                newest = max(newest, _newest(found.at))
+    return newest
+
+
+def _collectives_moved(window: JobWindow, last: float, interval: float) -> float:
+    """Return when collectives were last seen to complete after the last step; -inf if never.
+
+    The step's own collectives are seen up to two reporting periods late.
+    """
+    moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
+                default=-np.inf)  # fmt: skip
+    return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
+
+
+def _all_wait(stall: Stall) -> bool:
+    """Tell whether every member of a group has launched a collective that has not completed."""
+    for group in stall.window.groups:
+        fresh = group.at > stall.last + min(stall.usual, 2.0)
+        known = fresh & np.isfinite(group.enqueued) & np.isfinite(group.completed)
+        if group.kind == "pp" or known.sum() < 2 or known.sum() < len(group.rows):
+            continue
+        if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
+            return True
+    return False
+
+
+def _newest(at: Floats) -> float:
+    valid = at[np.isfinite(at)]
+    return float(valid.max()) if len(valid) else -np.inf
+
+
+def _phase(window: JobWindow) -> str:
+    """Return the phase that matters: shutdown if every rank said so, else any long-lived one."""
+    phases: dict[object, str] = {}
+    for event in window.events:
+        if event.name == "training.phase":
+            phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
+    counts = Counter(phases.values())
+    if counts["shutdown"] and counts["shutdown"] >= len(phases):
+        return "shutdown"
+    for phase in ("checkpoint", "eval", "init"):
+        if counts[phase]:
+            return phase
+    return "train"
+
+
+def _paused(window: JobWindow, last: float, usual: float) -> bool:
+    """Tell whether somebody evaluated or wrote a checkpoint just before the stall."""
+    since = last - max(5.0, 3 * usual)
+    return any(
+        event.name == "training.phase"
+        and event.attributes.get("phase") in ("eval", "checkpoint")
+        and event.at >= since
+        for event in window.events
+    )
+
+
+def _all_ended(window: JobWindow) -> bool:
+    """Tell whether every rank's process ended: nobody is left to be stuck."""
+    ended = {
+        event.attributes.get("rank") for event in window.events if event.name == "process.exit"
+    }
+    return bool(len(window.ranks)) and set(window.ranks.tolist()) <= ended

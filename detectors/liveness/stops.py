@@ -1,0 +1,203 @@
+"""Whether a job's processes ended because somebody stopped the job: a scheduler, or a person."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ...vocabulary.samples import Event, Scalar
+from ..tenants import own_events
+from ..window import JobWindow
+
+SIGKILL, SIGTERM, SIGINT = 9, 15, 2
+_WISHED = (-SIGTERM, -SIGINT)
+_STOPS = (0, -SIGTERM, -SIGINT, -SIGKILL)
+
+GRACE_SECONDS = 75.0
+"""A scheduler kills what has not ended so long after SIGTERM: 30 to 60 s, and polling."""
+
+POLLED_SECONDS = 1.5
+"""Exits are seen by polling: within this time their order is not known."""
+
+LAUNCHER_SECONDS = 10.0
+"""What a launcher kills after it asked in vain to end comes later than this (torchrun: 30 s)."""
+
+HOLD_SECONDS = 3.0
+"""What looks like the first exits of a stop is given so long for the others to be seen."""
+
+_WISHES = re.compile(
+    r"pre-?empt|cancel|requeue|time.?limit|scal|drain|stop|terminat", re.IGNORECASE
+)
+"""Reasons of a scheduler that end a job without a fault."""
+
+Outcome = Literal["stopped", "waiting", "together", "crashed"]
+"""stopped: no fault. waiting: too early to tell. together: all at once, most likely stopped."""
+
+
+def rank_of(event: Event) -> int | None:
+    """Return the rank an event names."""
+    rank = event.attributes.get("rank")
+    return rank if isinstance(rank, int) and not isinstance(rank, bool) else None
+
+
+def code_of(event: Event) -> int | None:
+    """Return the exit code, negative for a signal (a shell's 128 + n too); None if unknown."""
+    attributes: Mapping[str, Scalar] = event.attributes
+    signal, code = _whole(attributes.get("signal")), _whole(attributes.get("exit_code"))
+    if signal:
+        return -signal
+    if code is not None and 128 < code < 160:
+        return 128 - code
+    return code
+
+
+def is_stop(event: Event) -> bool:
+    """Tell whether a process ended in order, or by a signal that somebody sent it."""
+    return code_of(event) in _STOPS
+
+
+def exits_of(window: JobWindow) -> list[Event]:
+    """Return the first exit of each rank, oldest first, without those that its steps follow."""
+    seen: dict[int, Event] = {}
+    for event in window.events:
+        rank = rank_of(event)
+        if event.name != "process.exit" or rank is None or rank in seen:
+            continue
+        if event.attributes.get("role") != "dataloader" and not _stepped_after(window, rank, event):
+            seen[rank] = event
+    return sorted(seen.values(), key=lambda event: event.at)
+
+
+def being_ended(window: JobWindow, last: float) -> bool:
+    """Tell whether ranks ended since the last step at `last`: crashed, or asked to end just now.
+
+    The others then wait for them, and that is no stall. Ranks that ended in order and left the
+    others waiting, and ones ended by a signal longer ago than the grace period, are.
+    """
+    for event in exits_of(window):
+        code = code_of(event)
+        if event.at < last or code == 0 or code is None:
+            continue
+        if not is_stop(event) or window.now - event.at < GRACE_SECONDS:
+            return True
+    return False
+
+
+def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]) -> Outcome:
+    """Return how the job ended, by the exits of its ranks and the abnormal ones among them."""
+    wished = [event for event in abnormal if code_of(event) in _WISHED]
+    if len(wished) == len(abnormal) or _after_a_wish(window, exits, abnormal, wished):
+        return "stopped"
+    codes = {code_of(event) for event in abnormal}
+    first, newest = abnormal[0].at, abnormal[-1].at
+    if not codes <= {*_WISHED, -SIGKILL, None} or newest - first > GRACE_SECONDS:
+        return "crashed"
+    kills = [event for event in abnormal
+             if code_of(event) == -SIGKILL and event.at <= first + LAUNCHER_SECONDS]  # fmt: skip
+    everywhere = len({_host_of(window, event) for event in kills}) > 1
+    if _accused(window, newest) or (not everywhere and _logged(window)):
+        return "crashed"
+    if window.now < held_until(window, newest):
+        return "waiting"
+    if everywhere:
+        return "stopped"  # no fault reaches the processes of several hosts with SIGKILL
+    if wished:
+        # A launcher that lost one process asks the others to end: a kill or two, then SIGTERMs.
+        least = 2 if kills and wished[0].at <= kills[0].at else 3
+        many = least <= len(kills) and len(abnormal) < 4 * len(kills)
+        return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
+    most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
+    return "together" if len(window.ranks) > 1 and most <= len(abnormal) else "crashed"
+
+
+def held_until(window: JobWindow, newest: float) -> float:
+    """Return until when further exits may still come in after the newest one.
+
+    A host that has not reported since, and does so rarely, is waited for.
+    """
+    quiet = window.host_last_received <= newest
+    interval = np.nan_to_num(window.host_interval[quiet]).max(initial=0.0)
+    return newest + HOLD_SECONDS + float(interval)
+
+
+def _after_a_wish(
+    window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event], wished: Sequence[Event]
+) -> bool:
+    """Tell whether what there is of exits follows a wish to end, as schedulers carry it out."""
+    announced = [
+        event.at
+        for event in window.events
+        if event.name == "scheduler.event" and _WISHES.search(_reason(event))
+    ]
+    leaving = {
+        rank_of(event): event.at
+        for event in reversed(window.events)
+        if event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+    }
+    if len(leaving) > len(window.ranks) / 2:
+        announced.append(min(leaving.values()))
+    began = min(announced or [event.at for event in wished], default=np.inf)
+    stops = sum(is_stop(event) for event in exits)
+    if not np.isfinite(began) or 2 * stops < len(exits) or _root_before(window, began):
+        return False
+    # Seen in one poll, a kill and the launcher's SIGTERM that follows it have no order.
+    margin = 0.0 if announced else POLLED_SECONDS
+    return all(
+        code in _WISHED
+        or (code == -SIGKILL and began + margin <= event.at <= began + GRACE_SECONDS)
+        or (bool(wished) and began + POLLED_SECONDS < event.at <= began + GRACE_SECONDS)
+        for event in abnormal
+        for code in (code_of(event),)
+    )
+
+
+def _accused(window: JobWindow, at: float) -> bool:
+    """Tell whether anything names a reason: the kernel, a scheduler, a device, a root log line."""
+    return _root_before(window, at) or any(
+        event.name == "host.oom_kill"
+        or (event.name == "scheduler.event" and not _WISHES.search(_reason(event)))
+        for event in own_events(window)
+    )
+
+
+def _logged(window: JobWindow) -> bool:
+    """Tell whether any rank logged an error, be it only that a peer was gone."""
+    return any(
+        event.name == "log.fault" and rank_of(event) is not None for event in own_events(window)
+    )
+
+
+def _host_of(window: JobWindow, event: Event) -> str | None:
+    row = window.row_of(rank_of(event) or 0)
+    return None if row is None else window.host_name(row)
+
+
+def _root_before(window: JobWindow, at: float) -> bool:
+    """Tell whether a rank logged an error of its own, or a device failed, until `at`."""
+    return any(
+        event.at <= at
+        and (event.name == "gpu.fault"
+             or (event.name == "log.fault" and event.attributes.get("role") == "root"))
+        for event in own_events(window)
+    )  # fmt: skip
+
+
+def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:
+    """Tell whether the rank ended a step after this exit: the job was restarted."""
+    row = window.row_of(rank)
+    if row is None or not window.steps.at.shape[1]:
+        return False
+    ends = window.steps.at[row]
+    newest = ends[np.isfinite(ends)]
+    return bool(len(newest)) and float(newest.max()) > event.at + 0.5
+
+
+def _reason(event: Event) -> str:
+    return f"{event.attributes.get('reason', '')} {event.attributes.get('text', '')}"
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,71 @@
+"""Dynamic loss scaling: which overflows are its normal life, and when the scale collapses.
+
+A scaler starts too high on purpose and halves at every overflow until gradients fit: at the start
+of training that may take twenty steps in a row, each of them skipped. Later an overflow now and
+then is how it finds out that the scale could be higher. Neither is a fault as long as the scale
+falls with it and stays above one.
+
+References: Mixed precision training (Micikevicius 2018); torch.amp.GradScaler (65536, halving);
+Megatron's DynamicGradScaler (2**32, hysteresis 2).
+"""
+
+import numpy as np
+
+from ..window import Flags, Floats, Steps
+
+SCALE = "training.loss_scale"
+
+LEAST = 1.0
+"""A scale below this no longer scales anything: the gradients themselves are not finite."""
+
+SETTLED = 20
+"""After so many steps without an overflow the scaler has found its scale."""
+
+_FLOOR = 1e-12
+
+
+def scale_of(steps: Steps) -> Floats | None:
+    """Return [steps], the scale as reported (0 where nobody did); None when nobody ever does."""
+    plane = steps.planes.get(SCALE)
+    if plane is None or not np.isfinite(plane).any():
+        return None
+    scale: Floats = np.max(np.where(np.isfinite(plane), plane, 0.0), axis=0, initial=0.0)
+    return scale
+
+
+def overflows(scale: Floats, bad: Flags, *, streak: int) -> Flags:
+    """Return [steps], where a bad gradient is a skipped step of loss scaling.
+
+    scale: [steps]. bad: [steps], the gradients are not finite though the loss is. The newest step
+    is given the benefit of the doubt: the scale may fall with the next one.
+    """
+    count = len(scale)
+    if not count or not bad.any():
+        return np.zeros(count, np.bool_)
+    known = scale > 0
+    held = np.maximum.accumulate(np.where(known, np.arange(count), -1))
+    filled = np.where(held >= 0, scale[np.maximum(held, 0)], 0.0)
+    falls = np.diff(filled, prepend=filled[:1]) < 0
+    soon = falls | np.append(falls[1:], False) | np.append(falls[2:], [False] * min(2, count))
+    soon |= np.arange(count) == count - 1
+    normal: Flags = bad & soon & ((filled >= LEAST) | ~known)
+    places = np.flatnonzero(bad)
+    starts = places[np.append(True, np.diff(places) > 1)]
+    for start in starts:
+        stop = start + int(np.argmin(np.append(bad[start:], False)))
+        settled = start >= SETTLED and not bad[start - SETTLED : start].any()
+        if settled and stop - start >= streak:
+            normal[start:stop] = False
+    return normal
+
+
+def collapse(scale: Floats | None) -> tuple[int, float, float]:
+    """Return how often the scale fell lately, from what to what; 0 times unless it collapsed."""
+    if scale is None:
+        return 0, 1.0, 1.0
+    recent = scale[scale > 0][-64:]
+    falls = int((np.diff(recent) < 0).sum())
+    if len(recent) < 2 or falls < 5 or recent[-1] > recent.max() / 32:
+        return 0, 1.0, 1.0
+    high = float(recent.max())
+    return falls, high, max(float(recent[-1]), high * _FLOOR)

@@ -1,0 +1,349 @@
+"""Where a NaN or Inf came from: the rank whose own value went bad first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from .. import onsets
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, Ints, JobWindow, Steps
+from . import loss_scaling
+
+_LOSS = ("training.loss", "training.loss|local", "training.nonfinite|loss")
+_GRADIENT = ("training.nonfinite", "training.nonfinite|grad_local", "training.grad_norm|local")
+_SHARED = (
+    "training.loss|global",
+    "training.grad_norm",
+    "training.grad_norm|global",
+    "training.nonfinite|grad_reduced",
+)
+_WORDS = {"loss": 0, "grad_local": 1}
+"""What an event says was bad; anything else is a value after a reduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """[ranks, steps] each: whose loss, local gradients and reduced values are bad; seen at all."""
+
+    loss: Flags
+    gradient: Flags
+    shared: Flags
+    seen: Flags
+
+    @property
+    def own(self) -> Flags:
+        return self.loss | self.gradient
+
+
+class Nonfinite(Detector):
+    """Name the first rank whose own (not yet reduced) value was not finite.
+
+    After one all-reduce every rank has the NaN, so only values from before it accuse: the local
+    loss, local gradients, their non-finite counts, and events that say so. A value is bad when it
+    is NaN or Inf, when a non-finite count is positive (frameworks hide the NaN itself), or when
+    an event names the step. Local gradients are checked only now and then, so the first bad column
+    may be a reduced one: the first own value that goes bad on few ranks while their peers' stay
+    finite names the origin all the same, since an update that is not skipped spoils every rank.
+
+    With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
+    start of training for as many steps as the scale needs (see loss_scaling.py), later up to
+    `streak` in a row.
+
+    Parameters
+    ----------
+    most_share : the largest share of ranks that may be first together and still be called origin.
+    streak : overflow steps in a row that are no longer normal under loss scaling.
+    recovery : finite steps after which a bad time range is over.
+
+    Examples
+    --------
+    The local loss of rank 2 goes NaN at step 40, one all-reduce later everybody's. (The grid keeps
+    a NaN that was reported as Inf: NaN means that nobody reported.)
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.random.default_rng(7).normal(2.0, 0.1, (4, 60))
+    >>> loss[2, 40] = loss[:, 41:] = np.inf
+    >>> window = sketch(np.full((4, 60), 0.8), planes={"training.loss|local": loss})
+    >>> _, origin = Nonfinite().evaluate(window)
+    >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
+    ('rank 2 on host-1', 40)
+
+    Fails where only reduced values are reported, or one rank alone reports: the job is said to be
+    non-finite, and no rank is named. Cannot see where it began once the window has moved past that
+    step, nor a NaN that a framework replaces before anybody looks.
+
+    References: facts on training signals 0.6 and 3.6; Megatron's rerun state machine.
+    """
+
+    name = "nonfinite"
+    kinds = (
+        "job.nonfinite",
+        "rank.first_nonfinite",
+        "job.nonfinite_everywhere",
+        "job.loss_scale_collapse",
+    )
+
+    def __init__(self, *, most_share: float = 0.25, streak: int = 8, recovery: int = 30) -> None:
+        self.most_share = most_share
+        self.streak = streak
+        self.recovery = recovery
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the symptom, and the ranks it came from or that it came from nowhere alone."""
+        marks = [e for e in window.events if e.name == "training.numeric"]
+        if self._healthy(window.steps, marks):
+            return []
+        steps = window.steps
+        bad = _bad(window, marks)
+        scaled = loss_scaling.scale_of(steps)
+        excused = np.zeros(len(steps.index), np.bool_)
+        if scaled is not None:
+            gradients = _any_rank(bad.gradient | bad.shared) & ~_any_rank(bad.loss)
+            excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
+        bad = _Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
+        every = bad.own | bad.shared
+        odd = _any_rank(every)
+        # Before the first step ended nobody knows whether the loss is scaled.
+        scaling = scaled is not None or not len(steps.index)
+        ahead = _ahead(window, steps, marks, losses_only=scaling)
+        if not odd.any() or self._recovered(np.flatnonzero(odd), bad.seen):
+            return self._before_any_step(window, ahead)
+        first = onsets.newest_run(odd, ends_after=self.recovery)
+        if not odd[first]:
+            first = int(np.flatnonzero(odd)[-1])
+        at = _when(steps, first, marks)
+        earlier = first == 0 and _truncated(window)
+        origin = [] if earlier else self._origin(window, bad, first, marks)
+        share = float(every[:, np.flatnonzero(odd)[-1]].mean())
+        index = int(steps.index[first])
+        since = f"step {index} or earlier" if earlier else f"step {index}"
+        symptom = report(
+            window,
+            self.name,
+            "job.nonfinite",
+            window.entity,
+            onset=at,
+            magnitude=float(odd[first:].sum()),
+            signal="training.loss",
+            observed="NaN",
+            expected="finite",
+            text=f"values are not finite since {since} ({share:.0%} of the ranks by now)",
+            ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
+        )
+        return [symptom, *origin, *self._collapse(window, scaled, at)]
+
+    def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
+        """Tell whether the newest steps are finite on ranks that report; the usual second."""
+        if not len(steps.index):
+            return not marks
+        since = int(steps.index[-self.recovery :][0])
+        if any((step := event.attributes.get("step")) is None
+               or (isinstance(step, int) and step >= since) for event in marks):  # fmt: skip
+            return False
+        newest = steps.last(self.recovery)
+        seen = False
+        for name in (*_LOSS, *_GRADIENT, *_SHARED):
+            plane = newest.planes.get(name)
+            if plane is None:
+                continue
+            if _is_bad(name, plane).any():
+                return False
+            seen |= name.startswith("training.nonfinite") or bool((~np.isnan(plane)).any())
+        return (seen and len(steps.index) > self.recovery) or not any(
+            name in steps.planes for name in (*_LOSS, *_GRADIENT, *_SHARED)
+        )
+
+    def _recovered(self, columns: Ints, seen: Flags) -> bool:
+        """Tell whether the newest steps are finite again, on ranks that tell their values."""
+        since = seen.shape[1] - 1 - int(columns[-1])
+        return since >= self.recovery and bool(seen[:, -self.recovery :].any())
+
+    def _before_any_step(
+        self, window: JobWindow, ahead: Sequence[tuple[int, Event, int]]
+    ) -> list[Finding]:
+        """Return what events say of a step that no rank has reported the end of yet."""
+        if not ahead:
+            return []
+        index, at = min((step, event.at) for step, event, _ in ahead)
+        rows = np.array(sorted({row for step, _, row in ahead if step == index}))
+        newest = window.steps.at[:, -3:]
+        ended = np.isfinite(newest).any(axis=1) if newest.size else np.zeros(0, np.bool_)
+        finite = np.setdiff1d(np.flatnonzero(ended), rows)
+        share = len(rows) / max(len(window.ranks), 1)
+        origin = self._named(window, rows, len(finite), index, at, sure=True)
+        symptom = report(
+            window,
+            self.name,
+            "job.nonfinite",
+            window.entity,
+            onset=at,
+            signal="training.loss",
+            observed="NaN",
+            expected="finite",
+            text=f"values are not finite since step {index} ({share:.0%} of the ranks by now)",
+            ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
+        )
+        return [symptom, *origin]
+
+    def _origin(
+        self, window: JobWindow, bad: _Bad, first: int, marks: Sequence[Event]
+    ) -> list[Finding]:
+        """Return the ranks whose own values were bad first, or that they went bad all at once."""
+        columns = np.flatnonzero(bad.own[:, first:].any(axis=0))
+        if not len(columns):
+            return []
+        column = first + int(columns[0])
+        index, at = int(window.steps.index[column]), _when(window.steps, column, marks)
+        for flags in (bad.own[:, column], bad.gradient[:, column], bad.loss[:, column]):
+            rows = np.flatnonzero(flags)
+            finite = int((bad.seen[:, column] & ~flags).sum())
+            if len(rows) and self._few(window, rows) and finite:
+                return self._named(window, rows, finite, index, at, sure=column == first)
+        if column > first:
+            return []  # after a reduction every rank is bad, whoever began it
+        return self._named(window, np.flatnonzero(bad.own[:, column]), 0, index, at, sure=True)
+
+    def _few(self, window: JobWindow, rows: Ints) -> bool:
+        return len(rows) <= max(1, int(self.most_share * len(window.ranks)))
+
+    def _named(
+        self, window: JobWindow, rows: Ints, finite: int, index: int, at: float, *, sure: bool
+    ) -> list[Finding]:
+        if finite and self._few(window, rows):
+            return [
+                report(
+                    window,
+                    self.name,
+                    "rank.first_nonfinite",
+                    window.rank_entity(int(row)),
+                    onset=at,
+                    magnitude=float(finite),
+                    score=1.5 if len(rows) > 1 else 3.0 if sure else 2.0,
+                    signal="training.loss",
+                    observed="NaN",
+                    expected="finite",
+                    text=f"rank {int(window.ranks[row])}'s own value went non-finite at step "
+                    f"{index}, when those of {finite} peers were finite",
+                )
+                for row in rows
+            ]
+        if len(rows) < 2:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.nonfinite_everywhere",
+                window.entity,
+                onset=at,
+                magnitude=float(len(rows)),
+                score=2.0,
+                signal="training.loss",
+                observed=float(len(rows)),
+                expected=0.0,
+                text=f"the own values of {len(rows)} ranks went non-finite at the same step "
+                f"{index}",
+                ranks=window.ranks[rows].tolist(),
+            )
+        ]
+
+    def _collapse(self, window: JobWindow, scale: Floats | None, at: float) -> list[Finding]:
+        falls, high, low = loss_scaling.collapse(scale)
+        if not falls:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_scale_collapse",
+                window.entity,
+                onset=at,
+                magnitude=high / low,
+                score=2.0,
+                signal=loss_scaling.SCALE,
+                observed=low,
+                expected=high,
+                text=f"the loss scale fell {falls} times, from {high:g} to {low:g}",
+            )
+        ]
+
+
+def _any_rank(flags: Flags) -> Flags:
+    """Return [steps], where any rank's flag is up."""
+    found: Flags = np.any(flags, axis=0)
+    return found
+
+
+def _is_bad(name: str, plane: Floats) -> Flags:
+    if name.startswith("training.nonfinite"):
+        return np.nan_to_num(plane) > 0
+    # The grid keeps a NaN that was reported as Inf: NaN means that nobody reported.
+    return np.isinf(plane)
+
+
+def _bad(window: JobWindow, marks: Sequence[Event]) -> _Bad:
+    """Return who had bad values at which step, from the planes and from what events name."""
+    steps = window.steps
+    flags = [np.zeros(steps.at.shape, np.bool_) for _ in range(3)]
+    seen = np.zeros(steps.at.shape, np.bool_)
+    for number, names in enumerate((_LOSS, _GRADIENT, _SHARED)):
+        for name in names:
+            plane = steps.planes.get(name)
+            if plane is None:
+                continue
+            flags[number] |= _is_bad(name, plane)
+            if number < 2:
+                counts = name.startswith("training.nonfinite")
+                seen |= np.isfinite(steps.at) if counts else ~np.isnan(plane)
+    if marks:
+        row_of = {int(rank): row for row, rank in enumerate(window.ranks)}
+        column_of = {int(step): column for column, step in enumerate(steps.index)}
+        for event in marks:
+            row = row_of.get(event.attributes.get("rank", -1))  # type: ignore[arg-type]
+            column = column_of.get(event.attributes.get("step", -1))  # type: ignore[arg-type]
+            if row is not None and column is not None:
+                flags[_WORDS.get(str(event.attributes.get("what", "loss")), 2)][row, column] = True
+    return _Bad(flags[0], flags[1], flags[2], seen)
+
+
+def _ahead(
+    window: JobWindow, steps: Steps, marks: Sequence[Event], *, losses_only: bool
+) -> list[tuple[int, Event, int]]:
+    """Return (step, event, row) of events whose step no rank has reported the end of yet.
+
+    Under loss scaling a bad gradient says nothing before its step has said what the scale did.
+    """
+    newest = int(steps.index[-1]) if len(steps.index) else -1
+    found = []
+    for event in marks:
+        step, rank = event.attributes.get("step"), event.attributes.get("rank")
+        what = str(event.attributes.get("what", "loss"))
+        if not isinstance(step, int) or step <= newest or not isinstance(rank, int):
+            continue
+        row = window.row_of(rank)
+        if row is not None and what in (("loss",) if losses_only else _WORDS):
+            found.append((step, event, row))
+    return found
+
+
+def _when(steps: Steps, column: int, marks: Sequence[Event]) -> float:
+    valid = steps.at[:, column]
+    at = float(valid[np.isfinite(valid)].min(initial=np.inf))
+    named = [e.at for e in marks if e.attributes.get("step") == int(steps.index[column])]
+    return min([at, *named])
+
+
+def _truncated(window: JobWindow) -> bool:
+    """Tell whether the window has lost the attempt's first steps."""
+    steps = window.steps
+    begun = steps.at[:, 0]
+    begun = begun[np.isfinite(begun)]
+    if np.isfinite(window.attempt_started_at) and len(begun):
+        ends = steps.at[np.isfinite(steps.at)]
+        usual = (float(ends.max()) - float(begun.min())) / max(len(steps.index) - 1, 1)
+        return float(begun.min()) - window.attempt_started_at > 600.0 + 20 * usual
+    return int(steps.index[0]) > 0 and len(steps.index) > 500

@@ -1,0 +1,82 @@
+"""Ranks that do work of their own beside training, which their peers then wait for."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.balance.extra_work import ExtraWork
+from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.speed.data_wait import DATA
+
+COMPUTE = "training.compute.duration"
+CPU = "process.cpu.utilization"
+AT = START + np.arange(0.0, 91, 5)
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates a job whose rank 0 works longer from step 40 on."""
+
+    def evaluate(extra=0.3, *, timed=False, cpu=None, row=0, since=40, **planes):
+        train = steady()
+        more = np.zeros(train.shape)
+        more[row, since:] = extra
+        planes[COMPUTE] = train + more if timed else train
+        by_rank = {} if cpu is None else {CPU: readings(AT, np.array(cpu)[:, None])}
+        return ExtraWork().evaluate(sketch(train + more, planes=planes, rank_readings=by_rank))
+
+    return evaluate
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+def test_a_step_that_nothing_timed_accounts_for_names_the_rank(evaluated):
+    slow, rank = evaluated()
+    assert ("job.slow", "rank.extra_work", "0") == (slow.kind, rank.kind, rank.entity.id)
+    assert rank.magnitude == pytest.approx(0.3, abs=0.02)
+    assert "beside what training accounts for" in rank.text
+    assert [0] == list(slow.ranks)
+
+
+def test_a_part_that_is_timed_is_no_extra_work(evaluated):
+    wait = np.zeros((4, 60))
+    wait[0, 40:] = 0.3
+    assert [] == evaluated(**{DATA: wait})
+    gc = np.full((4, 60), np.nan)
+    gc[0, 40:] = 0.3
+    assert [] == evaluated(**{"training.gc.duration": gc})
+
+
+def test_own_time_on_the_cpu_is_extra_work_of_the_process(evaluated):
+    findings = evaluated(timed=True, cpu=[0.5, 0.2, 0.2, 0.2])
+    assert ["job.slow", "rank.extra_work"] == kinds(findings)
+    assert "on the CPU" in findings[1].text
+
+
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        pytest.param([0.2, 0.2, 0.2, 0.2], id="a slower device leaves CPU seconds as they are"),
+        pytest.param([0.1, 0.2, 0.2, 0.2], id="a missing CPU leaves fewer"),
+        pytest.param([1.0, 1.0, 1.0, 1.0], id="peers that spin tell nothing"),
+        pytest.param([0.5, np.nan, np.nan, np.nan], id="one that tells alone"),
+    ],
+)
+def test_own_time_without_more_cpu_is_somebody_elses(evaluated, cpu):
+    assert [] == evaluated(timed=True, cpu=cpu)
+
+
+def test_a_whole_host_that_needs_more_cpu_has_slower_ones(steady):
+    train = steady()
+    train[:2, 40:] += 0.3
+    busy = readings(AT, np.array([0.5, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2])[:, None])
+    own = np.vstack([train, steady()])
+    window = sketch(own, hosts=4, rank_readings={CPU: busy})
+    assert [] == ExtraWork().evaluate(window)
+
+
+def test_little_extra_work_and_work_that_was_always_there_are_no_finding(evaluated):
+    assert [] == evaluated(0.05)
+    assert [] == evaluated(0.15, since=0)
+    assert ["job.slow", "rank.extra_work"] == kinds(evaluated(0.5, since=0))

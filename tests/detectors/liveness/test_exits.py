@@ -1,0 +1,295 @@
+"""Processes that ended abnormally, and which of them ended first."""
+
+import pytest
+
+from rankscope.detectors.liveness.exits import Exits
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates a job of four ranks by what happened to it."""
+    late = {"now": START + 120}
+    return lambda *events, **fields: Exits().evaluate(
+        sketch(steady(), events=events, **{**late, **fields})
+    )
+
+
+@pytest.fixture
+def exited(event):
+    """Return a function that makes the end of a rank's process."""
+    return lambda rank, at, **how: event("process.exit", at, rank=rank, **how)
+
+
+@pytest.fixture
+def logged(event):
+    """Return a function that makes a rank's line of log with a known signature."""
+    return lambda rank, at, role, **more: event("log.fault", at, rank=rank, role=role, **more)
+
+
+def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(evaluated, exited, named):
+    findings = evaluated(
+        exited(0, 64.0, exit_code=1), exited(2, 60.0, exit_code=1), exited(1, 64.2, exit_code=1)
+    )
+    crashed, first = findings
+    assert ("job.crashed", 3.0) == (crashed.kind, crashed.magnitude)
+    assert "3 of 4 ranks ended abnormally" == crashed.text
+    assert (START + 60, START + 60) == crashed.onset == first.onset
+    assert ("rank.first_exit", "2", "exit code 1", 3.0) == (
+        first.kind, first.entity.id, first.observed, first.score,
+    )  # fmt: skip
+
+
+def test_an_exit_in_order_is_no_crash(evaluated, exited):
+    assert [] == evaluated(*(exited(rank, 60, exit_code=0) for rank in range(4)))
+
+
+@pytest.mark.parametrize("how", [{"signal": 15}, {"signal": 2}, {"exit_code": 143}])
+def test_a_job_that_somebody_stopped_is_no_crash(evaluated, exited, how):
+    assert [] == evaluated(*(exited(rank, 60, **how) for rank in range(4)))
+
+
+def test_a_wished_end_counts_where_another_rank_ended_otherwise(evaluated, exited, named):
+    findings = evaluated(exited(0, 61, signal=15), exited(2, 60, signal=11))
+    assert ["2"] == named(findings, "rank.first_exit")
+    assert "2 of 4 ranks ended abnormally" == findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"exit_code": 1}, "exit code 1"),
+        ({"exit_code": "1"}, "exit code 1"),
+        ({"exit_code": -9}, "signal 9"),
+        ({"exit_code": 139}, "signal 11"),
+        ({"signal": 11}, "signal 11"),
+        ({"signal": "6"}, "signal 6"),
+        ({"exit_code": 200}, "exit code 200"),
+        ({}, "exit code unknown"),
+    ],
+)
+def test_how_a_process_ended_is_said_in_words(evaluated, exited, how, words):
+    assert words == evaluated(exited(2, 60, **how))[1].observed
+
+
+def test_a_vanished_process_that_said_it_shuts_down_ended_in_order(evaluated, exited, event):
+    farewell = event("training.phase", 59, rank=2, phase="shutdown")
+    assert [] == evaluated(farewell, exited(2, 60))
+
+
+def test_a_shutdown_that_ends_in_an_error_is_a_crash(evaluated, exited, event, named):
+    farewell = event("training.phase", 59, rank=2, phase="shutdown")
+    assert ["2"] == named(evaluated(farewell, exited(2, 60, exit_code=1)), "rank.first_exit")
+
+
+def test_a_dataloader_workers_exit_is_not_its_ranks(evaluated, exited):
+    assert [] == evaluated(exited(2, 60, exit_code=1, role="dataloader"))
+
+
+@pytest.mark.parametrize("rank", [None, True, "2"])
+def test_an_exit_of_no_rank_is_not_the_jobs(evaluated, event, rank):
+    pairs = {} if rank is None else {"rank": rank}
+    assert [] == evaluated(event("process.exit", 60, exit_code=1, **pairs))
+
+
+def test_a_rank_that_only_lost_its_peer_is_not_first_however_early_it_was_seen(
+    evaluated, exited, logged, named
+):
+    findings = evaluated(
+        logged(0, 59.9, "cascade", signature="connection_closed"),
+        exited(0, 60.0, exit_code=1),
+        exited(2, 60.3, signal=11),
+    )
+    assert ["2"] == named(findings, "rank.first_exit")
+    assert (START + 60.0, START + 60.3) == findings[0].onset, "the crash began with the first exit"
+
+
+def test_where_everybody_blames_a_peer_the_earliest_is_named(evaluated, exited, logged, named):
+    findings = evaluated(
+        logged(0, 59.9, "cascade"), logged(2, 59.9, "cascade"),
+        exited(2, 60.0, exit_code=1), exited(0, 60.3, exit_code=1),
+    )  # fmt: skip
+    assert ["2"] == named(findings, "rank.first_exit")
+
+
+def test_a_rank_with_a_root_and_a_cascade_line_stays_a_suspect(evaluated, exited, logged, named):
+    findings = evaluated(
+        logged(2, 59.8, "root", signature="cuda_oom"), logged(2, 59.9, "cascade"),
+        exited(2, 60.0, exit_code=1), exited(0, 60.3, exit_code=1),
+    )  # fmt: skip
+    assert ["2"] == named(findings, "rank.first_exit")
+
+
+def test_of_simultaneous_exits_the_one_with_a_root_error_is_first_and_surely_so(
+    evaluated, exited, logged, named
+):
+    findings = evaluated(
+        logged(3, 59.9, "root", signature="python_exception", text="ValueError: bad batch\n  at"),
+        exited(1, 60.00, exit_code=1),
+        exited(3, 60.04, exit_code=1),
+    )
+    assert ["3"] == named(findings, "rank.root_log") == named(findings, "rank.first_exit")
+    assert "rank 3 logged python_exception: ValueError: bad batch" == findings[0].text
+    assert 3.0 == findings[-1].score
+
+
+def test_of_simultaneous_exits_without_a_log_the_first_is_named_weakly(evaluated, exited):
+    first = evaluated(exited(1, 60.00, exit_code=1), exited(3, 60.04, exit_code=1))[1]
+    assert ("1", 1.5) == (first.entity.id, first.score)
+
+
+def test_only_the_first_root_line_of_a_rank_is_told(evaluated, logged):
+    (line,) = evaluated(
+        logged(3, 50, "root", signature="a"), logged(3, 51, "root", signature="b", text="later")
+    )
+    assert "rank 3 logged a" == line.text
+
+
+@pytest.mark.parametrize(("rank", "role"), [(9, "root"), (2, "cascade"), (2, "confirmation")])
+def test_lines_of_other_roles_and_of_unknown_ranks_are_no_root(evaluated, logged, rank, role):
+    assert [] == evaluated(logged(rank, 50, role, signature="a"))
+
+
+def test_an_unknown_rank_that_ended_is_counted_and_not_named(evaluated, exited, named):
+    findings = evaluated(exited(9, 60, exit_code=1))
+    assert ["example"] == named(findings, "job.crashed")
+    assert [] == named(findings, "rank.first_exit")
+
+
+def test_a_second_exit_of_one_rank_changes_nothing(evaluated, exited):
+    once = evaluated(exited(2, 60, exit_code=1))
+    assert once == evaluated(exited(2, 60, exit_code=1), exited(2, 70, exit_code=1))
+
+
+def test_an_oom_kill_accuses_the_host_and_names_the_rank(evaluated, event):
+    (kill,) = evaluated(event("host.oom_kill", 60, host="host-1", job=None, pid=1003, rank=3))
+    assert ("host.oom_killed", "host-1", 3.0) == (kill.kind, kill.entity.id, kill.score)
+    assert "the kernel killed rank 3 on host host-1 for memory" == kill.text
+
+
+def test_an_oom_kill_of_somebody_else_is_a_weaker_sign(evaluated, event):
+    (kill,) = evaluated(event("host.oom_kill", 60, host="host-1", job=None, pid=77))
+    assert (1.0, "pid 77") == (kill.score, kill.observed)
+
+
+def test_an_oom_kill_on_a_host_of_another_job_says_nothing(evaluated, event):
+    assert [] == evaluated(event("host.oom_kill", 60, host="elsewhere", job=None, pid=77))
+
+
+def test_a_first_process_that_vanished_unseen_leaves_its_peers_to_be_named(
+    evaluated, exited, named
+):
+    """The docstring's failure mode: rank 2 is gone, and only its peers' exits were seen."""
+    findings = evaluated(exited(0, 64.0, exit_code=1), exited(1, 64.2, exit_code=1))
+    assert ["0"] == named(findings, "rank.first_exit")
+
+
+TERM, KILL = {"signal": 15}, {"signal": 9}
+
+
+def test_sigterm_and_after_the_grace_period_sigkill_is_a_stop_by_the_scheduler(evaluated, exited):
+    ended = [exited(rank, 60 + rank / 10, **TERM) for rank in (0, 1)]
+    assert [] == evaluated(*ended, *(exited(rank, 90.0, **KILL) for rank in (2, 3)))
+
+
+def test_a_rank_that_lost_its_peers_to_the_scheduler_is_no_crash(evaluated, exited):
+    ended = [exited(rank, 60.0, **TERM) for rank in (0, 1)]
+    late = [exited(2, 65.0, exit_code=1), exited(3, 90.0, **KILL)]
+    assert [] == evaluated(*ended, *late)
+
+
+def test_a_kill_that_the_launcher_s_sigterm_follows_is_a_crash(evaluated, exited, named):
+    """Seen in one poll they have no order; the launcher's wish is never the first."""
+    for at in (61.0, 62.0):
+        ended = [exited(2, at, **KILL), *(exited(rank, 62.0, **TERM) for rank in (0, 1, 3))]
+        assert ["2"] == named(evaluated(*ended), "rank.first_exit")
+
+
+def test_sigterm_and_sigkill_in_any_order_within_seconds_on_every_host_are_a_stop(
+    evaluated, exited, event
+):
+    """Half of the ranks end by the one, half by the other: no fault kills on two hosts."""
+    mixed = [exited(rank, 60 + 0.4 * rank, signal=9 if rank % 2 else 15) for rank in (1, 0, 3, 2)]
+    assert [] == evaluated(*mixed)
+    oom = event("host.oom_kill", 59.9, pid=1001)
+    assert {"host.oom_killed", "job.crashed", "rank.first_exit"} == {
+        finding.kind for finding in evaluated(*mixed, oom)
+    }
+
+
+def test_on_one_host_a_mix_with_many_kills_is_a_first_word_that_names_nobody(evaluated, exited):
+    mixed = [exited(rank, 60 + 0.4 * rank, signal=15 if rank == 2 else 9) for rank in range(4)]
+    (crashed,) = evaluated(*mixed, hosts=1)
+    assert "4 of 4 ranks ended together, as stopped" == crashed.text
+
+
+def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
+    wish = event("scheduler.event", 58, reason="Preempted", text="by a job of higher priority")
+    killed = [exited(rank, 60.0, **KILL) for rank in range(4)]
+    assert [] == evaluated(wish, *killed)
+    lost = event("scheduler.event", 58, reason="NodeFail", text="node not responding")
+    assert evaluated(lost, *killed)
+
+
+def test_ranks_killed_all_together_are_a_first_word_that_names_nobody(evaluated, exited, event):
+    killed = [exited(rank, 60.0 + rank, **KILL) for rank in range(4)]
+    assert [] == evaluated(*killed)  # no fault reaches the processes of two hosts with SIGKILL
+    (crashed,) = evaluated(*killed, hosts=1)
+    assert ("job.crashed", 1.0) == (crashed.kind, crashed.score)
+    assert "4 of 4 ranks ended together, as stopped" == crashed.text
+    for_memory = event("host.oom_kill", 60, rank=1, pid=1001)
+    assert 3.0 == next(
+        f.score for f in evaluated(for_memory, *killed, hosts=1) if f.kind == "job.crashed"
+    )
+
+
+def test_an_exit_that_steps_of_the_rank_follow_is_over(evaluated, exited):
+    """The launcher restarted it under the same attempt number."""
+    assert [] == evaluated(exited(1, 30.0, exit_code=1))
+
+
+def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_s(steady, event):
+    kill = event("host.oom_kill", -600, job=None, pid=77)
+    window = sketch(steady(), events=(kill,), attempt_started_at=START - 10)
+    assert [] == Exits().evaluate(window)
+    ours = event("host.oom_kill", 30, job=None, pid=1001, rank=1)
+    window = sketch(steady(), events=(kill, ours), attempt_started_at=START - 10)
+    assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]
+
+
+@pytest.mark.parametrize(("at", "count"), [(-100, 0), (-50, 1), (5, 1)])
+def test_a_line_from_long_before_the_attempt_is_not_its_own_though_it_carries_the_job_s_id(
+    steady, event, at, count
+):
+    oom = event("host.oom_kill", at, rank=2, pid=1002)
+    window = sketch(steady(), events=[oom], attempt_started_at=START, now=START + 120)
+    assert count == len(Exits().evaluate(window))
+
+
+def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(evaluated, exited):
+    lone = exited(2, 61.0, **KILL)
+    assert [] == evaluated(lone, now=START + 63)
+    assert {"job.crashed", "rank.first_exit"} == {f.kind for f in evaluated(lone, now=START + 64)}
+    other = exited(3, 61.2, exit_code=1)
+    assert evaluated(lone, other, now=START + 62)
+
+
+def test_time_alone_matters_when_a_kill_was_held_for_long_enough(steady, exited):
+    window = sketch(steady(), now=START + 62, events=(exited(2, 61.0, **KILL),))
+    assert START + 64 == Exits().next_due(window)
+
+
+def test_a_mix_is_looked_at_again_when_its_newest_exit_was_held_long_enough(steady, exited):
+    exits = [exited(1, 60, signal=9), exited(0, 62, signal=15)]
+    window = sketch(steady(), events=exits, now=START + 64)
+    assert [] == Exits().evaluate(window)
+    assert START + 65 == Exits().next_due(window)
+
+
+def test_ranks_that_vanish_together_with_codes_unknown_most_likely_ended(evaluated, exited, logged):
+    gone = [exited(rank, 61.0 + rank / 10) for rank in range(4)]
+    (ended,) = evaluated(*gone)
+    assert 1.0 == ended.score
+    assert "rank.first_exit" in {f.kind for f in evaluated(gone[2])}
+    blamed = logged(2, 60.9, "root", signature="cuda_oom")
+    assert "rank.first_exit" in {f.kind for f in evaluated(blamed, *gone)}

@@ -1,0 +1,325 @@
+"""Where a NaN or Inf came from: the rank whose own value went bad first."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.nonfinite import Nonfinite
+from rankscope.detectors.sketch import START, sketch
+
+LOSS = "training.loss|local"
+GLOBAL_LOSS = "training.loss|global"
+NORM = "training.grad_norm"
+LOCAL_NORM = "training.grad_norm|local"
+COUNT = "training.nonfinite|grad_local"
+SCALE = "training.loss_scale"
+BAD = np.inf
+"""A NaN that was reported: the grid keeps it as Inf, since NaN there means that nobody reported."""
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates a job by planes of [ranks, steps]."""
+
+    def evaluate(ranks=4, steps=60, events=(), **planes):
+        window = sketch(steady(ranks=ranks, steps=steps), planes=planes, events=events)
+        return window, Nonfinite().evaluate(window)
+
+    return evaluate
+
+
+def losses(ranks=4, steps=60):
+    return np.random.default_rng(2).normal(2.0, 0.1, (ranks, steps))
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+def test_the_rank_whose_own_loss_went_bad_first_is_named_at_its_step(evaluated):
+    loss = losses()
+    loss[2, 40] = loss[:, 41:] = BAD
+
+    window, (symptom, origin) = evaluated(**{LOSS: loss})
+
+    assert ("job.nonfinite", "rank.first_nonfinite") == (symptom.kind, origin.kind)
+    assert ("2", 3.0, 3.0) == (origin.entity.id, origin.magnitude, origin.score)
+    assert (window.steps.at[0, 40],) * 2 == origin.onset == symptom.onset
+    assert "at step 40" in origin.text
+    assert "since step 40 (100% of the ranks by now)" in symptom.text
+
+
+def test_finite_losses_are_no_finding(evaluated):
+    assert [] == evaluated(**{LOSS: losses()})[1]
+
+
+@pytest.mark.parametrize("name", ["training.loss", LOSS, LOCAL_NORM])
+def test_every_own_value_accuses(evaluated, name):
+    values = losses()
+    values[1, 50] = BAD
+    _, findings = evaluated(**{name: values})
+    assert ["job.nonfinite", "rank.first_nonfinite"] == kinds(findings)
+
+
+@pytest.mark.parametrize("of", ["", "|loss", "|grad_local"])
+def test_a_count_accuses_where_the_framework_hides_the_nan(evaluated, of):
+    count = np.zeros((4, 60))
+    count[1, 50:] = 7.0
+    _, findings = evaluated(**{f"training.nonfinite{of}": count})
+    assert "1" == findings[1].entity.id
+
+
+@pytest.mark.parametrize("name", [GLOBAL_LOSS, NORM, f"{NORM}|global"])
+def test_reduced_values_alone_say_that_and_not_who(evaluated, name):
+    """The docstring's failure mode: after one all-reduce every rank has the NaN."""
+    values = losses()
+    values[:, 50:] = BAD
+    _, findings = evaluated(**{name: values})
+    assert ["job.nonfinite"] == kinds(findings)
+
+
+def test_reduced_counts_alone_say_that_and_not_who(evaluated):
+    count = np.zeros((4, 60))
+    count[:, 50:] = 7.0
+    assert ["job.nonfinite"] == kinds(evaluated(**{"training.nonfinite|grad_reduced": count})[1])
+
+
+def test_one_rank_that_reports_alone_names_nobody(evaluated):
+    """The docstring's other failure mode: rank 0 logs the loss for all."""
+    loss = np.full((4, 60), np.nan)
+    loss[0] = 2.0
+    loss[0, 50:] = BAD
+    assert ["job.nonfinite"] == kinds(evaluated(**{LOSS: loss})[1])
+
+
+def test_a_single_process_that_goes_bad_has_no_peers(evaluated):
+    loss = losses(ranks=1)
+    loss[0, 50:] = BAD
+    assert ["job.nonfinite"] == kinds(evaluated(ranks=1, **{LOSS: loss})[1])
+
+
+def test_half_of_the_ranks_at_the_same_step_come_from_no_single_rank(evaluated):
+    loss = losses()
+    loss[:2, 50:] = BAD
+    _, findings = evaluated(**{LOSS: loss})
+    assert ["job.nonfinite", "job.nonfinite_everywhere"] == kinds(findings)
+    assert 2.0 == findings[1].magnitude
+
+
+def test_few_ranks_of_many_at_the_same_step_are_each_named_weakly(evaluated):
+    loss = losses(ranks=16)
+    loss[[3, 9], 50:] = BAD
+    _, findings = evaluated(ranks=16, **{LOSS: loss})
+    assert ["3", "9"] == [f.entity.id for f in findings[1:]]
+    assert {1.5} == {f.score for f in findings[1:]}
+
+
+def test_a_job_that_lived_on_for_thirty_finite_steps_is_well_again(evaluated):
+    loss = losses(steps=80)
+    loss[2, 40] = BAD
+    for steps, count in ((60, 2), (70, 2), (71, 0), (80, 0)):
+        _, findings = evaluated(steps=steps, **{LOSS: loss[:, :steps]})
+        assert count == len(findings), f"after {steps} steps"
+
+
+def test_silence_after_a_bad_value_is_no_recovery(evaluated):
+    loss = losses(steps=80)
+    loss[2, 40] = BAD
+    loss[:, 41:] = np.nan
+    assert "rank.first_nonfinite" in kinds(evaluated(steps=80, **{LOSS: loss})[1])
+
+
+def test_an_overflow_that_lowers_the_loss_scale_is_normal_life(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 30] = BAD
+    scale[:, 30:] = 32768.0
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
+
+
+def test_a_scale_that_is_reported_with_the_next_step_explains_the_overflow_as_well(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 30] = BAD
+    scale[:, 31:] = 32768.0
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
+
+
+def test_an_overflow_on_the_newest_step_waits_for_the_scale(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 59] = BAD
+    assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
+
+
+def test_a_bad_norm_that_no_falling_scale_explains_counts(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 50] = BAD
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
+
+
+def test_overflow_after_overflow_is_a_collapse_of_the_scale(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 45:] = BAD
+    scale[:, 45:] = 65536.0 / 2.0 ** np.arange(1, 16)
+
+    window, findings = evaluated(**{NORM: norm, SCALE: scale})
+
+    assert ["job.nonfinite", "job.loss_scale_collapse"] == kinds(findings)
+    assert window.steps.at[0, 45] == findings[0].onset[0]
+    assert "fell 15 times, from 65536 to 2" in findings[1].text
+
+
+def test_a_scale_that_fell_a_little_is_no_collapse(evaluated):
+    norm, scale = losses(), np.full((4, 60), 65536.0)
+    norm[:, 50:] = BAD
+    scale[:, 50:] = 32768.0
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
+
+
+def test_a_scale_that_nobody_tells_any_more_explains_nothing(evaluated):
+    norm, scale = losses(), np.full((4, 60), np.nan)
+    norm[:, 50:] = BAD
+    scale[:, 3] = 65536.0
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
+
+
+def test_an_event_is_enough_and_sets_the_second(evaluated, event):
+    numeric = event("training.numeric", 40.5, rank=3, step=40, what="loss", value="nan")
+    _, findings = evaluated(events=(numeric,), **{LOSS: losses()})
+    assert ["job.nonfinite", "rank.first_nonfinite"] == kinds(findings)
+    assert ("3", START + 40.5) == (findings[1].entity.id, findings[1].onset[0])
+
+
+def test_an_event_about_reduced_values_names_nobody(evaluated, event):
+    numeric = event("training.numeric", 40.5, rank=3, step=40, what="grad_reduced")
+    assert ["job.nonfinite"] == kinds(evaluated(events=(numeric,), **{LOSS: losses()})[1])
+
+
+def test_an_event_ahead_of_every_step_is_told_at_once(evaluated, event):
+    numeric = event("training.numeric", 61.0, rank=3, step=60, what="grad_local")
+
+    _, (symptom, origin) = evaluated(events=(numeric,), **{LOSS: losses()})
+
+    assert ("3", START + 61.0) == (origin.entity.id, origin.onset[0])
+    assert "since step 60" in symptom.text
+
+
+def test_of_two_events_ahead_the_earlier_step_is_the_origin(evaluated, event):
+    marks = [
+        event("training.numeric", 62.0, rank=1, step=61, what="loss"),
+        event("training.numeric", 61.0, rank=3, step=60, what="loss"),
+    ]
+    _, findings = evaluated(events=tuple(marks), **{LOSS: losses()})
+    assert ["3"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
+
+
+def test_an_event_before_the_first_step_ended_is_heard(event, steady):
+    numeric = event("training.numeric", 1.0, rank=3, step=0, what="loss")
+    findings = Nonfinite().evaluate(sketch(steady(steps=0), events=(numeric,)))
+    assert ["job.nonfinite"] == kinds(findings), "nobody has told a finite value yet"
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param({"rank": 9, "step": 40}, id="a rank that is not there"),
+        pytest.param({"rank": "3", "step": 40}, id="a rank in words"),
+        pytest.param({"step": 40}, id="no rank"),
+        pytest.param({"rank": 3}, id="no step"),
+        pytest.param({"rank": 3, "step": -5}, id="a step that never was"),
+        pytest.param({"rank": 3, "step": "x"}, id="a step that is no number"),
+        pytest.param({"rank": 3, "step": 70, "what": "grad_reduced"}, id="reduced, and ahead"),
+    ],
+)
+def test_events_that_point_nowhere_are_no_finding(evaluated, event, pairs):
+    numeric = event("training.numeric", 40.5, **{"what": "loss", **pairs})
+    assert [] == evaluated(events=(numeric,), **{LOSS: losses()})[1]
+
+
+def scaler(start, ranks=4, steps=60):
+    """Return a loss scale that halves after each overflow: [steps] of overflow, [ranks, steps]."""
+    scale, found = start, []
+    for bad in steps if isinstance(steps, list) else [False] * steps:
+        found.append(scale)
+        scale = scale / 2 if bad else scale
+    return np.tile(np.array(found, float), (ranks, 1))
+
+
+@pytest.mark.parametrize("start", [65536.0, 2.0**32])
+def test_the_first_overflows_of_fp16_are_normal_life_however_many(evaluated, event, start):
+    """Local gradients are Inf as well, and events say so."""
+    bad = [step < 17 for step in range(60)]
+    norm, count = losses(), np.zeros((4, 60))
+    norm[:, bad], count[:, bad] = BAD, 4096.0
+    numeric = tuple(
+        event("training.numeric", 1, rank=rank, step=step, what=what, value="inf")
+        for rank in range(4)
+        for step in (0, 1)
+        for what in ("grad_local", "grad_reduced")
+    )
+    for until in (1, 2, 5, 17, 60):
+        shown = {NORM: norm[:, :until], COUNT: count[:, :until], LOSS: losses()[:, :until]}
+        scale = scaler(start, steps=bad)[:, :until]
+        assert [] == evaluated(steps=until, events=numeric, **shown, **{SCALE: scale})[1]
+
+
+def test_a_scale_that_falls_below_one_explains_nothing(evaluated):
+    bad = [step >= 30 for step in range(60)]
+    norm = losses()
+    norm[:, bad] = BAD
+    _, findings = evaluated(**{NORM: norm, SCALE: scaler(64.0, steps=bad)})
+    assert {"job.nonfinite", "job.loss_scale_collapse"} == set(kinds(findings))
+
+
+def test_an_overflow_that_an_event_names_ahead_of_its_step_waits_for_the_scale(evaluated, event):
+    ahead = event("training.numeric", 61, rank=1, step=60, what="grad_local", value="inf")
+    assert [] == evaluated(events=(ahead,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
+    loss = event("training.numeric", 61, rank=1, step=60, what="loss", value="nan")
+    assert evaluated(events=(loss,), **{LOSS: losses(), SCALE: scaler(65536.0)})[1]
+
+
+def test_a_rank_whose_gradients_are_seen_bad_after_the_reduced_ones_is_the_origin(evaluated):
+    """Local gradients are checked now and then: here one step after the first bad reduction."""
+    norm, count = losses(), np.full((4, 60), np.nan)
+    norm[:, 40:] = BAD
+    count[:, 41], count[2, 41] = 0.0, 4096.0
+    _, findings = evaluated(**{NORM: norm, COUNT: count, LOSS: losses()})
+    (origin,) = [f for f in findings if f.kind == "rank.first_nonfinite"]
+    assert ("2", 2.0) == (origin.entity.id, origin.score)
+    assert [2] == list(findings[0].ranks)
+    count[:, 41] = 4096.0
+    assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, COUNT: count})[1])
+
+
+def test_of_a_loss_that_is_bad_everywhere_and_gradients_on_one_rank_the_gradients_name_it(
+    evaluated,
+):
+    loss, count = losses(), np.zeros((4, 60))
+    loss[:, 40:], count[1, 40] = BAD, 7.0
+    _, findings = evaluated(**{"training.loss": loss, COUNT: count})
+    assert ["1"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
+
+
+def test_a_bad_value_long_ago_is_another_one(evaluated):
+    loss = losses(steps=200)
+    loss[3, 20] = BAD
+    loss[1, 150:] = BAD
+    window, (symptom, origin) = evaluated(steps=200, **{LOSS: loss})
+    assert (window.steps.at[0, 150], "1") == (symptom.onset[0], origin.entity.id)
+
+
+def test_a_fault_that_the_window_outlived_is_since_then_or_earlier_and_names_nobody(steady):
+    """What is left of its steps has been bad on every rank since the first one."""
+    window = sketch(
+        steady(steps=100),
+        planes={LOSS: np.full((4, 100), BAD)},
+        attempt_started_at=START - 3600,
+    )
+    (symptom,) = Nonfinite().evaluate(window)
+    assert "since step 0 or earlier" in symptom.text
+
+
+def test_a_bad_gradient_before_the_first_step_ended_waits_for_the_scale(steady, event):
+    """The first overflow of fp16 is sent at once, the scale with the end of the step."""
+    sent = tuple(
+        event("training.numeric", 1, rank=rank, step=0, what="grad_local", value="inf")
+        for rank in range(4)
+    )
+    assert [] == Nonfinite().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))

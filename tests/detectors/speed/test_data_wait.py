@@ -1,0 +1,106 @@
+"""Ranks that wait for their next batch while their peers have theirs."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.speed.data_wait import DATA, DataWait
+
+COMPUTE = "training.compute.duration"
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates a job by its waits for data, [ranks, steps] in seconds."""
+
+    def evaluate(wait, **fields):
+        ranks, steps = wait.shape
+        own = steady(ranks=ranks, steps=steps)
+        return DataWait().evaluate(sketch(own + wait, planes={DATA: wait, COMPUTE: own}, **fields))
+
+    return evaluate
+
+
+def waits(ranks=4, steps=60, seconds=0.01):
+    return np.random.default_rng(3).uniform(0.5, 1.5, (ranks, steps)) * seconds
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+def test_the_rank_that_waits_for_data_is_named_and_the_job_is_slow_by_it(evaluated):
+    wait = waits()
+    wait[2, 40:] += 0.4
+    slow, rank = evaluated(wait)
+    assert ("job.slow", "rank.data_wait", "2") == (slow.kind, rank.kind, rank.entity.id)
+    assert [2] == list(slow.ranks) == list(rank.ranks)
+    assert slow.magnitude == pytest.approx(1.4, abs=0.03)
+    assert rank.magnitude == pytest.approx(0.41, abs=0.01)
+    assert START + 38 < rank.onset[0] < rank.onset[1] < START + 43
+
+
+def test_a_loader_that_stalls_at_every_third_batch_counts_by_what_it_costs(evaluated):
+    wait = waits()
+    wait[1, 30::3] += 0.9
+    assert ["job.slow", "rank.data_wait"] == kinds(evaluated(wait))
+
+
+@pytest.mark.parametrize(
+    ("column", "seconds"),
+    [
+        pytest.param(slice(58, 59), 2.0, id="one late batch is luck"),
+        pytest.param(slice(40, None), 0.05, id="a twentieth of a step is little"),
+    ],
+)
+def test_little_or_single_waits_are_no_finding(evaluated, column, seconds):
+    wait = waits()
+    wait[2, column] += seconds
+    assert [] == evaluated(wait)
+
+
+def test_a_wait_that_the_rank_always_had_needs_to_be_long(evaluated):
+    wait = waits()
+    wait[2] += 0.15
+    assert [] == evaluated(wait)
+    wait[2] += 0.4
+    assert ["job.slow", "rank.data_wait"] == kinds(evaluated(wait))
+
+
+def test_a_wait_that_keeps_nobody_waiting_is_no_finding(evaluated, steady):
+    """The rank has time to spare: the others are busy for as long."""
+    own, wait = steady(), waits()
+    wait[2, 40:] += 0.3
+    own[2, 40:] -= 0.3
+    window = sketch(own + wait, planes={DATA: wait, COMPUTE: own})
+    assert [] == DataWait().evaluate(window)
+
+
+def test_where_all_ranks_wait_longer_than_before_the_job_starves(evaluated):
+    wait = waits()
+    wait[:, 40:] += 0.6
+    (starved,) = evaluated(wait)
+    assert ("job.data_wait", "job") == (starved.kind, starved.entity.type)
+    always = waits() + 0.01
+    assert [] == evaluated(always)
+
+
+def test_a_host_whose_ranks_all_wait_is_named_by_its_ranks(evaluated):
+    wait = waits(ranks=8)
+    wait[2:4, 40:] += 0.4
+    findings = evaluated(wait, hosts=4)
+    assert ["2", "3"] == [f.entity.id for f in findings if f.kind == "rank.data_wait"]
+
+
+def test_two_ranks_of_one_pipeline_stage_are_compared_with_that_stage(evaluated):
+    """The first stage reads data, the second does not."""
+    wait = waits(ranks=8)
+    wait[:4] += 0.2
+    assert [] == evaluated(wait, role_of=np.repeat([0, 1], 4))
+
+
+def test_untimed_loaders_are_no_finding(steady):
+    """The docstring's failure mode."""
+    own = steady()
+    own[2, 40:] += 0.4
+    assert [] == DataWait().evaluate(sketch(own))

@@ -1,0 +1,317 @@
+"""Ranks that a synchronous job waits for."""
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import sketch
+from rankscope.detectors.speed.stragglers import Stragglers
+
+COMPUTE = "training.compute.duration"
+COMM = "training.comm.duration"
+DURATION = "training.step.duration"
+TOKENS = "training.tokens"
+
+
+def test_the_slow_rank_is_named_with_the_step_it_began_at(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+
+    findings = Stragglers().evaluate(window)
+
+    at = window.steps.at[0]
+    slow = next(f for f in findings if f.kind == "rank.slow_compute")
+    assert ("2", "host-1") == (slow.entity.id, slow.entity.host)
+    assert (at[39], at[40]) == slow.onset
+    assert slow.magnitude == pytest.approx(1.3, abs=0.02)
+    assert COMPUTE == slow.signal
+
+
+def test_the_rank_that_its_peers_wait_for_waits_least(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+
+    findings = Stragglers().evaluate(sketch(own))
+
+    assert ["2"] == named(findings, "rank.waits_least")
+    waits = next(f for f in findings if f.kind == "rank.waits_least")
+    assert waits.magnitude == pytest.approx(0.24, abs=0.01)
+
+
+def test_the_job_is_slow_by_what_its_slow_rank_adds(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+
+    job = next(f for f in Stragglers().evaluate(window) if f.kind == "job.slow")
+
+    assert (window.steps.at[0, 39], window.steps.at[0, 40]) == job.onset
+    assert job.magnitude == pytest.approx(1.23, abs=0.02)
+
+
+def test_a_step_that_the_slow_rank_did_not_tell_leaves_its_onset_finite(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    window.steps.at[2, 39] = np.nan
+
+    slow = next(f for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute")
+
+    assert (window.steps.at[2, 38], window.steps.at[2, 40]) == slow.onset
+
+
+def test_a_value_that_the_slow_rank_did_not_tell_does_not_hide_it(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    own[2, 55] = np.nan
+    assert ["2"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_in_a_job_that_stopped_stepping_nobody_is_slow_any_more(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    last = sketch(own).now
+    assert 3 == len(Stragglers().evaluate(sketch(own, now=last + 50)))
+    assert 0 == len(Stragglers().evaluate(sketch(own, now=last + 70)))
+
+
+def test_two_ranks_of_one_host_are_both_named(steady, named):
+    own = steady(ranks=8)
+    own[2:4, 40:] *= 1.4
+    findings = Stragglers().evaluate(sketch(own, hosts=4))
+    assert ["2", "3"] == named(findings, "rank.slow_compute")
+
+
+def test_even_work_is_no_finding(steady):
+    assert [] == Stragglers().evaluate(sketch(steady()))
+
+
+def test_a_stable_skew_within_a_quarter_is_a_habit_and_no_finding(steady):
+    own = steady()
+    own[1] *= 1.2
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_a_rank_slow_from_the_first_step_counts_where_it_is_half_as_slow_again(steady, named):
+    own = steady()
+    own[1] *= 1.6
+    findings = Stragglers().evaluate(sketch(own))
+    assert ["1"] == named(findings, "rank.slow_compute")
+
+
+@pytest.mark.parametrize(("factor", "slow"), [(1.2, []), (1.35, ["1"])])
+def test_without_a_known_habit_a_quarter_is_needed(steady, named, factor, slow):
+    own = steady(steps=16)
+    own[1] *= factor
+    assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_pipeline_stages_with_different_work_are_compared_within_themselves(steady, named):
+    own = steady(ranks=8)
+    own[4:] *= 1.8
+    roles = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    assert [] == Stragglers().evaluate(sketch(own, role_of=roles))
+    own[5, 40:] *= 1.3
+    findings = Stragglers().evaluate(sketch(own, role_of=roles))
+    assert ["5"] == named(findings, "rank.slow_compute")
+
+
+def test_a_rank_alone_in_its_role_has_no_peers_and_is_never_named(steady):
+    """The docstring's second failure mode."""
+    own = steady()
+    own[3, 40:] *= 2
+    assert [] == Stragglers().evaluate(sketch(own, role_of=np.array([0, 0, 0, 1])))
+
+
+def test_a_role_affected_as_a_whole_cannot_be_told_from_a_slow_job(steady, named):
+    """The docstring's first failure mode: the healthy quantile itself is slow."""
+    own = steady(ranks=8)
+    own[:7, 40:] *= 1.5
+    assert [] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_sequences_that_change_from_step_to_step_are_no_finding():
+    tokens = np.random.default_rng(5).integers(2_000, 9_000, (4, 80)).astype(float)
+    own = 0.1 * tokens / 1_000 + 0.01 * (tokens / 1_000) ** 2
+    assert [] == Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
+def test_a_rank_that_gets_the_long_sequences_is_predicted_from_tokens_before_it_is_blamed(named):
+    tokens = np.random.default_rng(5).integers(4_000, 6_000, (4, 80)).astype(float)
+    tokens[1, 40:] *= 1.5
+    own = 0.1 * tokens / 1_000 + 0.01 * (tokens / 1_000) ** 2
+    assert [] == Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["1"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_tokens_that_do_not_vary_predict_nothing(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    tokens = np.full(own.shape, 4096.0)
+    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["2"] == named(findings, "rank.slow_compute")
+
+
+def test_tokens_that_explain_nothing_are_left_out(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    tokens = np.random.default_rng(5).integers(2_000, 9_000, own.shape).astype(float)
+    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["2"] == named(findings, "rank.slow_compute")
+
+
+def test_tokens_told_by_next_to_nobody_are_left_out(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    tokens = np.full(own.shape, np.nan)
+    tokens[0, :5] = 4096.0
+    findings = Stragglers().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["2"] == named(findings, "rank.slow_compute")
+
+
+def test_warm_up_is_normal_life(steady):
+    own = steady(steps=12)
+    own[3, :5] = 20.0
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_one_stray_step_is_normal_life(steady):
+    own = steady()
+    own[2, 57] *= 10
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_checkpoints_written_by_one_rank_are_normal_life(steady):
+    own = steady(steps=100)
+    own[0, 9::10] += 3.0
+    for end in range(20, 101):
+        assert [] == Stragglers().evaluate(sketch(own[:, :end]))
+
+
+def test_pauses_for_evaluation_are_normal_life(steady):
+    assert [] == Stragglers().evaluate(sketch(steady(), gaps={30: 60.0, 58: 60.0}))
+
+
+def test_a_rank_that_is_well_again_is_no_finding(steady):
+    own = steady()
+    own[2, 20:40] *= 1.5
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_own_time_is_the_step_less_the_wait_where_nobody_tells_compute(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    del window.steps.planes[COMPUTE]  # type: ignore[attr-defined]
+
+    findings = Stragglers().evaluate(window)
+
+    assert ["2"] == named(findings, "rank.slow_compute")
+    assert DURATION == next(f for f in findings if f.kind == "rank.slow_compute").signal
+
+
+def test_step_durations_alone_accuse_nobody(steady):
+    """In a synchronous job every rank's step takes as long as the slowest one's."""
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    for name in (COMPUTE, COMM):
+        del window.steps.planes[name]  # type: ignore[attr-defined]
+    assert [] == Stragglers().evaluate(window)
+
+
+def test_where_nobody_tells_waits_the_slow_rank_is_named_all_the_same(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    del window.steps.planes[COMM]  # type: ignore[attr-defined]
+    assert ["job.slow", "rank.slow_compute"] == [f.kind for f in Stragglers().evaluate(window)]
+
+
+def test_where_nobody_tells_durations_own_work_alone_says_what_is_lost(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    del window.steps.planes[DURATION]  # type: ignore[attr-defined]
+
+    findings = Stragglers().evaluate(window)
+
+    assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == [f.kind for f in findings]
+    assert findings[0].expected == pytest.approx(0.8, abs=0.02)
+
+
+def test_durations_that_vanish_are_stood_in_for(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    window.steps.planes[DURATION][:, 42:] = np.nan
+    found = [f.kind for f in Stragglers().evaluate(window)]
+    assert ["job.slow", "rank.slow_compute", "rank.waits_least"] == found
+
+
+def test_work_and_waits_of_no_length_prove_nothing(steady):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own, planes={COMM: np.zeros(own.shape), DURATION: np.zeros(own.shape)})
+    assert ["rank.slow_compute"] == [f.kind for f in Stragglers().evaluate(window)]
+
+
+def test_waits_of_the_slow_rank_alone_prove_nothing(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own)
+    window.steps.planes[COMM][[0, 1, 3]] = np.nan
+    findings = Stragglers().evaluate(window)
+    assert ["2"] == named(findings, "rank.slow_compute")
+    assert [] == named(findings, "rank.waits_least")
+
+
+def test_a_slow_rank_that_waits_as_long_as_its_peers_is_not_waited_for(steady, named):
+    own = steady()
+    own[2, 40:] *= 1.3
+    window = sketch(own, planes={COMM: np.full(own.shape, 0.3)})
+    assert [] == named(Stragglers().evaluate(window), "rank.waits_least")
+
+
+def test_work_that_is_a_sliver_of_the_step_does_not_make_the_job_slow(steady):
+    own = steady(seconds=0.05)
+    own[2, 40:] *= 1.3
+    findings = Stragglers().evaluate(sketch(own, exchange=5.0))
+    assert ["rank.slow_compute"] == [f.kind for f in findings]
+
+
+@pytest.mark.parametrize(("ranks", "steps"), [(1, 60), (4, 9)])
+def test_one_rank_or_too_few_steps_are_no_finding(steady, ranks, steps):
+    own = steady(ranks=ranks, steps=steps)
+    own[0, 5:] *= 2
+    assert [] == Stragglers().evaluate(sketch(own, hosts=1))
+
+
+def test_a_real_job_with_a_stable_skew_has_no_straggler(real_data):
+    """Ten workers, one of them 30 % slower than another for as long as the job runs."""
+    own = _worker_steps(real_data("worker_steps/job_2_norm.csv.gz"))
+    for end in range(15, own.shape[1] + 1, 5):
+        assert [] == Stragglers().evaluate(sketch(own[:, :end], hosts=10))
+
+
+def test_in_a_real_job_the_workers_that_turn_slow_are_named_and_no_others(real_data, named):
+    own = _worker_steps(real_data("worker_steps/job_3_norm.csv.gz"))
+    ever: set[str] = set()
+    for end in range(15, own.shape[1] + 1, 5):
+        found = Stragglers().evaluate(sketch(own[:, :end], hosts=10))
+        ever |= set(named(found, "rank.slow_compute"))
+    assert {"6", "7", "8", "9"} == ever
+
+
+def _worker_steps(path):
+    """Return [workers, steps], seconds a mini-batch; NaN where a worker reported none."""
+    with gzip.open(path, "rt") as file:
+        rows = list(csv.DictReader(file))
+    steps = {step: column for column, step in enumerate(sorted({int(row["time"]) for row in rows}))}
+    own = np.full((10, len(steps)), np.nan)
+    for row in rows:
+        own[int(row["worker"]), steps[int(row["time"])]] = float(row["batch_time_norm"]) / 1_000
+    return own

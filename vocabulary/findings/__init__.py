@@ -1,0 +1,81 @@
+"""What a detector reports: a finding about one entity, and the kinds of findings there are.
+
+The kinds stand in the TOML files beside, one for each family of detectors.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Literal, cast
+
+from .. import tables
+from ..entities import Entity, EntityType
+from ..ids import Job
+from ..ranks import Ranks
+
+Effect = Literal["stops", "corrupts", "slows", "none"]
+"""What a symptom does to its job: no step ends, steps end but are worth nothing, steps are long."""
+EFFECTS: tuple[Effect, ...] = ("stops", "corrupts", "slows", "none")
+"""From the one that costs most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a detector found in one window.
+
+    `onset` is the interval (seconds since the epoch) in which it began; `window` the
+    time range that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
+    ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report.
+    `ranks` are those that stand out in a symptom, whatever its entity; empty where none does.
+    """
+
+    kind: str
+    job: Job | None
+    attempt: int
+    entity: Entity
+    onset: tuple[float, float]
+    magnitude: float
+    score: float
+    detector: str
+    signal: str
+    window: tuple[float, float]
+    observed: float | str | None
+    expected: float | str | None
+    text: str
+    ranks: Ranks = field(default_factory=Ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """One kind of finding. `symptom`: it opens an incident; otherwise it is evidence for causes.
+
+    Findings of one `family` are signs of one physical thing and count once. `signals` are the
+    metrics or events that it needs: without any of them it cannot be observed. `effect`: what a
+    symptom does to its job.
+    """
+
+    kind: str
+    family: str
+    symptom: bool
+    entities: tuple[EntityType, ...]
+    signals: tuple[str, ...]
+    help: str
+    effect: Effect = "none"
+
+
+@cache
+def catalogue() -> Mapping[str, FindingKind]:
+    """Return every kind of finding by name."""
+    return {
+        row["kind"]: FindingKind(
+            kind=row["kind"],
+            family=row["family"],
+            symptom=row["symptom"],
+            entities=tuple(row["entities"]),
+            signals=tuple(row["signals"]),
+            help=row["help"],
+            effect=cast("Effect", row.get("effect", "none")),
+        )
+        for row in tables.rows(resources.files(__name__), "finding")
+    }
