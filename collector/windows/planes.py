@@ -150,6 +150,38 @@ class Plane:
                 self.last_value[rows[part]] = value[part]
         self.last_at[rows], self.last_value[rows] = at, value
 
+    def write_at(self, rows: Ints, at: float, value: Floats) -> None:
+        """Write readings of one time, as `write` does; rows are distinct where one is tracked."""
+        last_at = self.last_at[rows]
+        self._learn(at - float(last_at[0]))
+        if not self._learnt:
+            self._stretch(at, at)
+        tick = math.floor(at / self.interval)
+        if tick > self.newest:
+            self._advance(tick)
+        kept = value
+        if self.base is not None:
+            base = self.base[rows]
+            fresh = np.isnan(base)
+            if fresh.any():
+                self.base[rows[fresh]] = np.where(np.isfinite(value), value, 0.0)[fresh]
+                base = self.base[rows]
+            kept = value - base
+        if tick > self.newest - len(self.used):
+            slot = tick % len(self.used)
+            self.value[slot, rows] = kept
+            self.part[slot, rows] = round((at / self.interval - tick) * PARTS) + 1
+            self.used[slot] = True
+        else:
+            self.late += len(rows)
+        if last_at.max() > at:
+            newer = last_at <= at
+            rows, value = rows[newer], value[newer]
+        if self.changed_at is not None:
+            self.changed_at[rows[value != self.last_value[rows]]] = at
+        self.last_at[rows] = at
+        self.last_value[rows] = value
+
     def slots(self, start: float, end: float) -> tuple[Ints, Ints]:
         """Return (slots, ticks) that may hold readings of [start, end], oldest first."""
         if self.newest < 0:
@@ -347,6 +379,12 @@ class PlaneSet:
             order = np.argsort(planes.astype(np.int16), kind="stable")
             planes, rows, at, value = planes[order], rows[order], at[order], value[order]
         edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
+        # What a host reads, it reads at one time.
+        one = float(at[0])
+        if bool((at == one).all()):
+            for begin, end in pairwise(edges):
+                self.planes[planes[begin]].write_at(rows[begin:end], one, value[begin:end])
+            return
         for begin, end in pairwise(edges):
             part = slice(begin, end)
             self.planes[planes[begin]].write(rows[part], at[part], value[part])
