@@ -60,10 +60,10 @@ class Excess:
 
 def steps_to_compare(window: JobWindow) -> Steps | None:
     """Return the completed steps, None where there are too few or they are too old."""
-    steps = own_time.complete(window.steps)
+    steps = window.features.steps
     if len(window.ranks) < 2 or len(steps.index) < FEWEST + WARM_UP:
         return None
-    return None if own_time.stale(window, steps) else steps
+    return None if window.features.stale else steps
 
 
 def newest(window: JobWindow, steps: Steps) -> int:
