@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ...collector.api.topology_graph import drawn
 from ...collector.pipeline import Pipeline
-from ...collector.windows.planes import Plane, PlaneSet
+from ...collector.windows.plane_sets import PlaneSet
+from ...collector.windows.planes import Plane
 from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
 from ...vocabulary.samples import Resource
 
