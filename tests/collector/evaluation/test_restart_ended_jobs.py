@@ -32,8 +32,8 @@ class Counting(Detector):
     kinds: tuple[str, ...] = ()
 
     def __init__(self):
-        self.jobs = Counter()
-        self.seconds = set()
+        self.jobs: Counter[str] = Counter()
+        self.seconds: set[float] = set()
 
     def evaluate(self, window):
         self.jobs[window.job] += 1
