@@ -12,7 +12,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
 from . import faults
-from .conditions import Conditions, healthy
+from .conditions import Conditions, healthy, settled
 from .events import Saying, Sayings
 from .lines import Lines, Part
 from .placement import host_name
@@ -23,6 +23,10 @@ from .site import Site
 from .training import Attempt
 
 Array = NDArray[np.float64]
+
+
+_RUN_UP_SECONDS = 900.0
+"""No fault shows anything so long before its onset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +191,14 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         else None
     )
 
+    sound = settled(healthy(cluster, seed))
+
     def conditions(at: float) -> Conditions:
-        state = healthy(cluster)
-        if fault is not None:
-            fault.act(state, at)
-        return state
+        if fault is None or at < fault.onset - _RUN_UP_SECONDS:
+            return sound
+        state = healthy(cluster, seed)
+        fault.act(state, at)
+        return settled(state)
 
     site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
     found: list[Attempt] = []

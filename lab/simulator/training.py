@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import corruption, fabric
 from .conditions import Conditions, Death
 from .curves import Curve, Values
 from .placement import Seats
@@ -86,6 +87,8 @@ class Unfinished:
     start: Array
     own: Array
     limit: Array
+    stalled: NDArray[np.bool_]
+    """Ranks whose device does not finish: their process launches on."""
 
 
 @dataclass(slots=True)
@@ -153,6 +156,8 @@ class Run:
         A fault may end or hang it before.
         """
         attempt = self.attempt
+        if self._cannot_start(stop):
+            return attempt
         attempt.phases.append((float(self._free.max()), "train", self._step))
         while float(self._free.max()) < stop:
             if not self._advance(stop):
@@ -166,6 +171,32 @@ class Run:
             self._finish(stop, killed=True)
         return attempt
 
+    def _cannot_start(self, stop: float) -> bool:
+        """Tell whether peers cannot reach a host of the job; all wait, then give up."""
+        seats, attempt, job = self._seats, self.attempt, self._job
+        state = self._conditions(float(self._free.max()))
+        if (seats.host == seats.host[0]).all() or not state.nodes.unreachable[seats.host].any():
+            return False
+        attempt.next_step = self._step
+        at = float(self._free.max()) + job.start_timeout
+        if at < stop:
+            for rank in range(seats.world):
+                moment = at + float(self._random.uniform(0, 2))
+                alone = bool(state.nodes.unreachable[seats.host[rank]])
+                text = "Bootstrap : no socket interface found" if alone else "Connection timed out"
+                attempt.deaths[rank] = Death(
+                    moment,
+                    exit_code=1,
+                    signature="python.DistBackendError",
+                    text=f"DistBackendError: NCCL error: unhandled system error. Last error: {text}",
+                    role="root" if alone else "cascade",
+                )
+                attempt.died[rank] = moment
+            attempt.crashed = True
+        waited = np.minimum(attempt.died, stop)
+        attempt.segments.add(waited, cpu=0.05 * np.maximum(waited - self._free, 0))
+        return True
+
     def _advance(self, stop: float) -> bool:
         """Run one step; False when it could not be finished."""
         job, seats, steps = self._job, self._seats, self.attempt.steps
@@ -174,7 +205,7 @@ class Run:
         work = self._work(state)
         start = self._free
         arrival = self._arrivals(start + work.data, work.compute)
-        spread = state.network if len(np.unique(seats.host)) > 1 else 1.0
+        spread = fabric.slowdown(state, seats)
         collective = self._job.collective * job.step_seconds * spread * self._lognormal(0.05)
         sync = float(arrival.max()) + collective
         later = self._conditions(sync)
@@ -196,7 +227,9 @@ class Run:
         steps.checkpoint.append(self._pending_checkpoint)
         poison = np.where(self._poisoned & later.poison_once, 0, later.poison[seats.slot])
         self._poisoned |= poison > 0
-        steps.values.append(self._curve.values(self._step, work.tokens, poison))
+        values = self._curve.values(self._step, work.tokens, poison)
+        corrupted, reduced = later.corrupted[seats.slot], job.loss_scope == "global"
+        steps.values.append(corruption.spoiled(values, corrupted, self._random, reduced=reduced))
         self._pending_checkpoint = np.zeros(seats.world)
         self._use(end, work, comm, optimizer, state)
         self._free, self._step = end, self._step + 1
@@ -231,6 +264,7 @@ class Run:
             extra = job.compile_seconds if done == 0 else 0.3 * job.step_seconds / done
             compute = compute + extra * self._lognormal(0.1, world)
         data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
+        data = data * state.nodes.storage[seats.host]
         return Work(data, compute, device, launch_cpu, share, tokens)
 
     def _arrivals(self, ready: Array, compute: Array) -> Array:
@@ -255,25 +289,29 @@ class Run:
     ) -> float | None:
         """Return when stopped ranks arrive after all (0: nobody stopped), None when never."""
         seats, attempt = self._seats, self.attempt
-        stopped = state.stopped[seats.slot]
+        stopped = np.where(state.devices.stalled[seats.slot], 0.5, state.stopped[seats.slot])
         silent = state.silent[seats.host]
+        severed = fabric.severed(state, seats)
+        hangs = severed or not np.isnan(stopped).all()
+        # Who waits for ever meets what comes later, too.
+        latest = np.inf if hangs and state.released == np.inf else sync
         deaths = {
             rank: death
             for rank, slot in enumerate(seats.slot.tolist())
-            if (death := state.deaths.get(slot)) and attempt.born <= death.at <= sync
+            if (death := state.deaths.get(slot)) and attempt.born <= death.at <= min(latest, stop)
         }
         ends = bool(deaths) or bool(silent.any())
-        if not ends and np.isnan(stopped).all():
+        if not ends and not hangs:
             return 0.0
-        if not ends and state.released < np.inf:
-            return state.released + float(np.nanmax((1 - stopped) * own))
         limit = np.where(np.isnan(stopped), 1.0, stopped)
+        if not ends and state.released < np.inf:
+            return state.released + float(((1 - limit) * own).max())
         attempt.died[silent] = np.maximum(state.lost_at, start[silent])
         for rank, death in deaths.items():
             attempt.died[rank] = death.at
         gone = np.isfinite(attempt.died)
         limit[gone] = np.clip((attempt.died[gone] - start[gone]) / own[gone], 0, 1)
-        attempt.unfinished = Unfinished(start, own, limit)
+        attempt.unfinished = Unfinished(start, own, limit, state.devices.stalled[seats.slot])
         timeout = float(start.max()) + attempt.job.collective_timeout
         if deaths:
             self._cascade(deaths)
@@ -362,7 +400,9 @@ class Run:
         job, attempt = self._job, self.attempt
         done = self._step
         if job.checkpoint_every and done % job.checkpoint_every == 0:
+            state = self._conditions(float(self._free.max()))
             seconds = job.checkpoint_seconds * self._lognormal(0.15, self._seats.world)
+            seconds = seconds * state.nodes.storage[self._seats.host]
             if job.checkpoint_by == "first":
                 seconds = np.where(np.arange(self._seats.world) == 0, seconds, 0.02)
             self._pause("checkpoint", seconds, kernel=0.02)

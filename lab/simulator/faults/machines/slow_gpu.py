@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....vocabulary import entities
-from ..conditions import Conditions
-from ..placement import Seats, device_id, device_index, host_name, rank_of
-from ..shape import Cluster, Scenario, Strength
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_id, device_index, host_name, rank_of
+from ...shape import Cluster, Scenario, Strength
 
 
 @dataclass(frozen=True, slots=True)
