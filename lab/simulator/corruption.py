@@ -22,5 +22,5 @@ def spoiled(
     world = len(relative)
     wrong = relative * (1 + 0.2 * random.standard_normal(world))
     loss = values.loss * (1 + (wrong.mean() if reduced else wrong))
-    norm = values.grad_norm * float(np.sqrt(1 + (3 * relative.max()) ** 2 / world))
+    norm = values.grad_norm * float(np.sqrt(1 + (3 * np.abs(relative).max()) ** 2 / world))
     return replace(values, loss=loss, grad_norm=norm)

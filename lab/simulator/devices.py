@@ -48,26 +48,25 @@ class Model:
     links: int
     width: int
     generation: int
-    prefix: str
 
 
 MODELS: dict[str, Model] = {
     "nvidia": Model(
-        "nvidia", "NVIDIA H100 80GB HBM3", 1_980e6, 700.0, 75.0, 345e6, 2_619e6, 80 * 2.0**30,
-        18, 16, 5, "GPU-",
+        "nvidia", "NVIDIA H800", 1_980e6, 700.0, 75.0, 345e6, 2_619e6, 80 * 2.0**30,
+        8, 16, 5,
     ),
     "amd": Model(
         "amd", "AMD Instinct MI300X", 2_100e6, 750.0, 140.0, 132e6, 1_300e6, 192 * 2.0**30,
-        7, 16, 5, "",
+        7, 16, 5,
     ),
     "ascend": Model(
-        "ascend", "Ascend 910B3", 1_800e6, 400.0, 90.0, 800e6, 1_600e6, 64 * 2.0**30, 7, 16, 4, "",
+        "ascend", "Ascend 910B3", 1_800e6, 400.0, 90.0, 800e6, 1_600e6, 64 * 2.0**30, 7, 16, 4,
     ),
     "hygon": Model(
-        "hygon", "K100-AI", 1_500e6, 350.0, 80.0, 500e6, 1_750e6, 64 * 2.0**30, 4, 16, 4, "",
+        "hygon", "K100-AI", 1_500e6, 350.0, 80.0, 500e6, 1_750e6, 64 * 2.0**30, 4, 16, 4,
     ),
     "cambricon": Model(
-        "cambricon", "MLU590", 1_900e6, 550.0, 85.0, 400e6, 1_600e6, 96 * 2.0**30, 6, 16, 5, "MLU-",
+        "cambricon", "MLU590", 1_900e6, 550.0, 85.0, 400e6, 1_600e6, 96 * 2.0**30, 6, 16, 5,
     ),
 }  # fmt: skip
 
@@ -210,3 +209,8 @@ def cooling_for(clock: float, inlet: float = 2.0) -> float:
 def limit_for(clock: float) -> float:
     """Return the ratio of the power limit at which a device settles at this clock ratio."""
     return _STATIC + _DYNAMIC * float(clock) ** _EXPONENT
+
+
+def under_limit(limit: float) -> float:
+    """Return the clock ratio that an average device reaches under this ratio of its power limit."""
+    return float(clock_at(np.array([(min(limit, 1.0) - _STATIC) / _DYNAMIC]))[0])

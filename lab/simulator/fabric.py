@@ -4,7 +4,6 @@ Every rank sends through the port nearest to its device. A ring or tree is as sl
 link: one bad port slows the collectives of every group that has a member behind it.
 """
 
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray

@@ -8,7 +8,7 @@ something of the job (a loss scale, pipeline stages) has `prepared`, one of some
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -18,14 +18,18 @@ from ..conditions import Conditions
 from ..placement import Seats
 from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
 from . import crash, machines, nan_data, nan_rank, stuck_process
+from .records import Record
 
 
 class Fault(Protocol):
     """What the simulator asks of a fault.
 
-    Two class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
+    `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. Two
+    class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
     that the fault can occur in its first job, or raises ScenarioError where it cannot.
-    `drawn(scenario, random, strength)` returns settings: fields of the fault but onset and place.
+    `drawn(scenario, random, strength)` returns settings: fields of the fault but its place, and
+    "lasts" (s) for how long it goes on. One that only occurs when a job starts sets its own onset.
+    A fault whose ranks are those of a later attempt than at its onset has `seen_from`.
     """
 
     id: ClassVar[str]
@@ -51,6 +55,12 @@ FAULTS: dict[str, type[Fault]] = {
     "nan_data": nan_data.NanData,
     **machines.FAULTS,
 }
+
+
+def records(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
+    """Return what kernels, drivers and schedulers write down of a fault, if it says so."""
+    written = getattr(fault, "records", None)
+    return written(cluster) if written is not None else ()
 
 
 def build(
@@ -99,4 +109,6 @@ def inject(
     settings: dict[str, Any] = {"kind": kind, "onset": onset}
     if hasattr(fault, "drawn"):
         settings |= fault.drawn(scenario, random, strength)
+    if "lasts" in settings:
+        settings["until"] = settings["onset"] + settings.pop("lasts")
     return dataclasses.replace(scenario, fault=settings)

@@ -7,8 +7,9 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_id, device_index, host_name, rank_of
+from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from . import effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +26,18 @@ class SlowGpu:
 
     @classmethod
     def drawn(
-        cls,
-        scenario: Scenario,
-        random: np.random.Generator,
-        strength: Strength,
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how slow it gets."""
-        low, high = (1.05, 1.1) if strength == "weak" else (1.15, 2.0)
-        return {"drag": float(random.uniform(low, high))}
+        """Return how slow it gets, and for how long."""
+        drag = effects.slower(random, strength)
+        return {"drag": drag, **effects.lasting(random, scenario.seconds)}
 
     def act(self, state: Conditions, at: float) -> None:
         """Slow the device down."""
-        if self.onset <= at < self.until:
-            state.drag[device_index(self.host, self.place, self.slots)] = self.drag
+        if not self.onset <= at < self.until:
+            return
+        state.drag[device_index(self.host, self.place, self.slots)] = self.drag
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device."""
-        rank = rank_of(seats, self.host, self.place)
-        return entities.gpu(device_id(self.host, self.place), host_name(self.host), (rank,))
+        return effects.gpu(seats, self.host, self.place)

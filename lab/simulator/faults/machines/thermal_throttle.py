@@ -1,17 +1,24 @@
 """gpu.thermal_throttle: heat holds the clocks of a device down, or of all devices of a host."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
-from ...shape import Cluster
+from ...devices import cooling_for
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
 
 
 @dataclass(frozen=True, slots=True)
 class ThermalThrottle:
-    """`clock` is the ratio to nominal it sinks to in `ramp` seconds; `whole_host`: all devices."""
+    """Cooling fails, so that the device settles at `clock`, a ratio to what it reached before.
+
+    It takes `ramp` seconds to get so far; `whole_host`: all its devices (a fan wall, an air filter).
+    """
 
     id: ClassVar[str] = "gpu.thermal_throttle"
     onset: float
@@ -23,21 +30,37 @@ class ThermalThrottle:
     ramp: float = 20.0
     whole_host: bool = False
 
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how far the clocks sink, how fast, and whether all devices suffer."""
+        low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
+        return {
+            "clock": float(random.uniform(low, high)),
+            "ramp": float(random.uniform(10, 60)),
+            "whole_host": bool(random.random() < 0.3),
+            **effects.lasting(random, scenario.seconds),
+        }
+
     def act(self, state: Conditions, at: float) -> None:
-        """Heat the device up and slow it down."""
+        """Let the cooling fail."""
         if not self.onset <= at < self.until:
             return
-        force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
-        for place in range(self.slots) if self.whole_host else (self.place,):
-            slot = device_index(self.host, place, self.slots)
-            state.clock[slot] = 1 - (1 - self.clock) * force
-            state.heat[slot] = 28.0 * force
-            state.thermal[slot] = force > 0.3
+        force = effects.force(at, self.onset, self.ramp)
+        for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):
+            sound = float(state.devices.cooling[slot])
+            target = self.clock * effects.free_clock(state, slot)
+            worst = cooling_for(target, float(state.devices.inlet[slot]))
+            state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
-        """Return the device, or the host when all its devices are hot."""
-        name = host_name(self.host)
+        """Return the device, or the host when all its devices are."""
         if self.whole_host:
-            return entities.host(name, ranks_of_host(seats, self.host))
-        rank = rank_of(seats, self.host, self.place)
-        return entities.gpu(device_id(self.host, self.place), name, (rank,))
+            return effects.host(seats, self.host)
+        return effects.gpu(seats, self.host, self.place)
