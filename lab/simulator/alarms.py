@@ -40,12 +40,16 @@ class Alarms:
     """Collects the events of the hosts, and the states of devices that follow from them."""
 
     def __init__(self, site: Site, *, onset: float | None, records: Sequence[Record]) -> None:
-        """Prepare; `onset` is when a fault begins (None: there is none)."""
+        """Prepare; `onset` is when a fault begins (None: there is none).
+
+        By hw.id, `status` is filled with the states of devices, `codes` with their fault codes.
+        """
         self._site, self._onset, self._records = site, onset, records
         self._random = np.random.default_rng([site.seed, 25])
         self._reader = exporters.reader(site.cluster, site.reporting)
         self.sayings: list[Saying] = []
         self.status: dict[str, list[tuple[float, str]]] = {}
+        self.codes: dict[str, list[tuple[float, str]]] = {}
 
     def collect(self, ports: Sequence[Series]) -> None:
         """Collect all; `ports` are the series of the network ports."""
@@ -88,6 +92,9 @@ class Alarms:
             if hw_id is not None:
                 self.status.setdefault(str(hw_id), []).append(
                     (event.at, tracker.status(str(hw_id)))
+                )
+                self.codes.setdefault(str(hw_id), []).append(
+                    (event.at, str(event.attributes["code"]))
                 )
             if leaving is None or not reporting.shows(event.name):
                 continue

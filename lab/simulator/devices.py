@@ -6,6 +6,7 @@ clock); it settles at the highest clock at which neither its power limit, nor a 
 temperature limit, nor a clock setting is exceeded. How fast a fault builds up is the fault's own.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -191,24 +192,24 @@ def clock_at(dynamic: Array) -> Array:
     return np.clip(np.maximum(dynamic, 1e-6) ** (1 / _EXPONENT), LOWEST_CLOCK, 1.0)
 
 
-def power(clock: Array, math: Array, kernel: Array, efficiency: Array, idle: float) -> Array:
-    """Return the draw as a share of the power limit; `math` and `kernel` are shares of time.
+def power(clock: Array, work: Array, kernel: Array, efficiency: Array, idle: float) -> Array:
+    """Return the draw as a share of the power limit; `work` and `kernel` are shares of time.
 
     A spinning collective kernel keeps a device "utilised" at a fraction of its power.
     """
     static = idle + (_STATIC - idle) * kernel
-    return static + _DYNAMIC * efficiency * math * clock**_EXPONENT
+    return static + _DYNAMIC * efficiency * work * clock**_EXPONENT
 
 
 def cooling_for(clock: float, inlet: float = 2.0) -> float:
     """Return the factor on thermal resistance at which a device settles at this clock ratio."""
-    drawn = _STATIC + _DYNAMIC * clock**_EXPONENT
+    drawn = limit_for(clock)
     return (SLOWDOWN_CELSIUS - INLET_CELSIUS - inlet) / (RISE_CELSIUS * drawn)
 
 
 def limit_for(clock: float) -> float:
     """Return the ratio of the power limit at which a device settles at this clock ratio."""
-    return _STATIC + _DYNAMIC * float(clock) ** _EXPONENT
+    return _STATIC + _DYNAMIC * math.pow(clock, _EXPONENT)
 
 
 def under_limit(limit: float) -> float:

@@ -4,7 +4,6 @@ Every rank sends through the port nearest to its device. A ring or tree is as sl
 link: one bad port slows the collectives of every group that has a member behind it.
 """
 
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +40,7 @@ def slowness(state: Conditions, seats: Seats) -> Array:
 
 
 _BUS_NEEDED = 0.7
-"""Share of a device's PCIe bandwidth that its network port needs: 50 of 63 GB/s, with some slack."""
+"""Share of a device's PCIe bandwidth that its network port needs: at most 50 of 63 GB/s."""
 
 
 def _ports(state: Conditions, seats: Seats) -> NDArray[np.int64]:

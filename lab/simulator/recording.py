@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp import encode
-from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
+from ...formats.otlp.columns import SKIP, Columns, MetricsBatch, SeriesTable
 from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
@@ -78,7 +78,7 @@ class Recording:
 
         Much faster than lines, for work on many recordings; arrivals are epoch seconds.
         """
-        ids: dict[int, int] = {}
+        ids: dict[int, NDArray[np.int32]] = {}
         for delivery in self._deliveries():
             if delivery.push is not None:
                 columns = delivery.push.columns(table, ids, partial(self._dates, delivery.host))
@@ -116,21 +116,24 @@ class Recording:
         random = np.random.default_rng([self.seed, 16, host])
         count = int(np.ceil(self.scenario.seconds / every)) + 1
         moments = (np.arange(count) + random.random()) * every
-        until = np.stack([np.searchsorted(row.at, moments, side="right") for row in rows])
-        fresh = np.diff(until, axis=1, prepend=0)
+        points = _Points.of(rows)
+        due = np.searchsorted(moments, points.at, side="left")
+        order = np.argsort(due, kind="stable")
+        points = points.taken(order)
+        ends = np.searchsorted(due[order], np.arange(count), side="right").tolist()
+        begin = 0
         for number, moment in enumerate(moments.tolist()):
             if moment > self.lost.get(host, np.inf):
                 return
+            end = ends[number]
             if self._away(host, moment):
+                begin = end
                 continue
-            speaking = np.flatnonzero(fresh[:, number])
-            if len(speaking):
-                ends = until[speaking, number]
-                begins = ends - fresh[speaking, number]
-                parts = zip(speaking.tolist(), begins.tolist(), ends.tolist(), strict=True)
-                push = _Push([(rows[row], begin, end) for row, begin, end in parts])
+            if end > begin:
+                push = _Push(rows, points.taken(slice(begin, end)))
                 arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
                 yield _Delivery(arrival, host, push, None)
+            begin = end
 
     def _away(self, host: int, at: float) -> bool:
         """Tell whether the host's agent is being restarted at this time."""
@@ -148,29 +151,71 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class _Push:
-    """One delivery of metrics: parts of series."""
+class _Points:
+    """Points of many series: which series, which of its points, when, and how much."""
 
-    parts: list[Part]
+    row: NDArray[np.int64]
+    point: NDArray[np.int64]
+    at: Array
+    value: Array
+
+    @classmethod
+    def of(cls, rows: Sequence[Series]) -> "_Points":
+        """Return all points of these series, one series after the other."""
+        lengths = [len(row.at) for row in rows]
+        return cls(
+            np.repeat(np.arange(len(rows)), lengths),
+            np.concatenate([np.arange(length) for length in lengths]),
+            np.concatenate([row.at for row in rows]),
+            np.concatenate([row.value for row in rows]),
+        )
+
+    def taken(self, which: NDArray[np.int64] | slice) -> "_Points":
+        """Return some of them."""
+        return _Points(self.row[which], self.point[which], self.at[which], self.value[which])
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """One delivery of metrics: points of the host's series, a series after the other."""
+
+    rows: Sequence[Series]
+    points: _Points
+
+    @property
+    def parts(self) -> list[Part]:
+        """Return which points of which series these are."""
+        row, point = self.points.row, self.points.point
+        begins = np.flatnonzero(np.diff(row, prepend=-1))
+        ends = np.append(begins[1:], len(row)) - 1
+        pieces = zip(
+            row[begins].tolist(), point[begins].tolist(), point[ends].tolist(), strict=True
+        )
+        return [(self.rows[number], first, last + 1) for number, first, last in pieces]
 
     def columns(
-        self, table: SeriesTable, ids: dict[int, int], dates: Callable[[Array], Array]
+        self, table: SeriesTable, ids: dict[int, NDArray[np.int32]], dates: Callable[[Array], Array]
     ) -> Columns:
-        """Return the samples as columns; `ids` remembers the series by their identity here.
+        """Return the samples as columns; `ids` remembers the numbers of a host's series here.
 
         `dates` gives what the host's clock says at true times.
         """
-        series = []
-        for row, _, _ in self.parts:
-            if id(row) not in ids:
-                ids[id(row)] = table.intern(row.resource, row.metric, row.attributes)
-            series.append(ids[id(row)])
-        lengths = [last - first for _, first, last in self.parts]
-        return Columns(
-            np.repeat(np.array(series, dtype=np.int32), lengths),
-            dates(np.concatenate([row.at[first:last] for row, first, last in self.parts])),
-            np.concatenate([row.value[first:last] for row, first, last in self.parts]),
-        )
+        known = ids.get(id(self.rows))
+        if known is None:
+            known = ids[id(self.rows)] = _numbers(table, self.rows)
+        return Columns(known[self.points.row], dates(self.points.at), self.points.value)
+
+
+def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
+    """Return the table's numbers of these series, all at once."""
+    metrics = [table.metric(row.metric) for row in rows]
+    found: NDArray[np.int32] = table.intern_many(
+        np.array([table.resource(row.resource) for row in rows], np.int64),
+        np.array(metrics, np.int64),
+        np.array([table.attributes.number(row.attributes) for row in rows], np.int64),
+    )
+    found[[not table.kept(metric) for metric in metrics]] = SKIP
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +274,16 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             series += steps.series(attempt, site)
             series += Ranks(attempt, site).series()
     ports = network.series(found, site)
-    alarms = Alarms(site, onset=fault and fault.onset, records=faults.records(fault, cluster))
+    alarms = Alarms(
+        site,
+        onset=None if fault is None else fault.onset,
+        records=faults.written(fault, cluster),
+    )
     alarms.collect(ports)
     series += hosts.series(found, site)
     series += storage.series(found, site)
     series += ports
-    series += gpus.Devices(found, site, alarms.status).series()
+    series += gpus.Devices(found, site, status=alarms.status, codes=alarms.codes).series()
     series += collectives.series(found, site)
     clocks = watched(site, steady=fault is None or fault.id != "host.clock_skew")
     last = conditions(scenario.seconds)

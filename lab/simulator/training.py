@@ -188,7 +188,7 @@ class Run:
                     moment,
                     exit_code=1,
                     signature="python.DistBackendError",
-                    text=f"DistBackendError: NCCL error: unhandled system error. Last error: {text}",
+                    text=f"DistBackendError: NCCL error: unhandled system error. {text}",
                     role="root" if alone else "cascade",
                 )
                 attempt.died[rank] = moment

@@ -57,10 +57,10 @@ FAULTS: dict[str, type[Fault]] = {
 }
 
 
-def records(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
-    """Return what kernels, drivers and schedulers write down of a fault, if it says so."""
-    written = getattr(fault, "records", None)
-    return written(cluster) if written is not None else ()
+def written(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
+    """Return what kernels, drivers and schedulers write down of a fault."""
+    found = getattr(fault, "records", None)
+    return cast("Sequence[Record]", found(cluster)) if found is not None else ()
 
 
 def build(

@@ -42,6 +42,7 @@ def _group(attempt: Attempt, site: Site, group: Group, metric: str) -> list[Seri
     between = len(np.unique(seats.host[group.members])) > 1
     random = np.random.default_rng([site.seed, 27, attempt.number, int(group.members[0])])
     found: list[Series] = []
+    known: dict[int, Array] = {}
     for rank in group.members.tolist():
         host = int(seats.host[rank])
         begin, end = life(attempt, rank, site.seconds)
@@ -51,9 +52,12 @@ def _group(attempt: Attempt, site: Site, group: Group, metric: str) -> list[Seri
         at = at[np.diff(done, prepend=0) > 0]
         if not len(at):
             continue
-        slow = np.array(
-            [fabric.slowdown(site.conditions(float(moment)), seats, group.members) for moment in at]
-        )
+        history = site.history(host, every)
+        if host not in known:
+            known[host] = np.array(
+                [fabric.slowdown(state, seats, group.members) for state in history.states]
+            )
+        slow = np.interp(at, history.at, known[host])
         value = BANDWIDTH * (1 if between else 2) / slow * random.lognormal(0, 0.03, len(at))
         who = attributes({"rank": rank, "group": group.name, "op": "all_reduce"})
         resource = of_job(attempt, host, site.cluster.name)

@@ -33,7 +33,7 @@ REASONS = (
 )  # fmt: skip
 _Of = Callable[[str], Array]
 Status = Mapping[str, Sequence[tuple[float, str]]]
-"""By hw.id: since when a device is in which state, ascending."""
+"""By hw.id: (when, what), ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,16 @@ class _Seen:
 class Devices:
     """The device series of a recording."""
 
-    def __init__(self, attempts: Sequence[Attempt], site: Site, status: Status) -> None:
-        """Prepare for these attempts on this site; `status` is what the agent concluded."""
+    def __init__(
+        self, attempts: Sequence[Attempt], site: Site, *, status: Status, codes: Status
+    ) -> None:
+        """Prepare for these attempts on this site.
+
+        `status` is what the agent concluded, `codes` are the fault codes that it received.
+        """
         self._attempts, self._site = attempts, site
         self._cluster, self._reporting = site.cluster, site.reporting
-        self._status = status
+        self._status, self._codes = status, codes
         self._model = MODELS[site.cluster.accelerator]
         self._reader = exporters.reader(site.cluster, site.reporting)
         self._habits = exporters.HABITS[self._reader]
@@ -115,6 +120,7 @@ class Devices:
             keep = ~silent & (np.arange(len(value)) % thin == 0)
             self._deliver((host, place), metric, pairs, history.at[keep], value[keep])
         self._state(host, place, history.at, lost, silent)
+        self._faults(host, place, history.at)
         return silent.astype(float)
 
     def _state(self, host: int, place: int, at: Array, lost: Flags, silent: Flags) -> None:
@@ -135,9 +141,25 @@ class Devices:
             pairs: dict[str, Scalar] = {"hw.state": state}
             self._deliver((host, place), "hw.status", pairs, at[keep], np.ones(int(keep.sum())))
 
+    def _faults(self, host: int, place: int, at: Array) -> None:
+        """Add the fault codes: counted by our agent, the last one by dcgm-exporter (0: none)."""
+        known = self._codes.get(device_id(host, place), ())
+        times = np.array([moment for moment, _ in known])
+        names = np.array([code for _, code in known])
+        if self._reader == "agent" and self._reporting.shows("hw.gpu.faults"):
+            for code in dict.fromkeys(names.tolist()):
+                count = np.searchsorted(times[names == code], at, side="right").astype(float)
+                keep = count > 0
+                self._deliver((host, place), "hw.gpu.faults", {"code": code}, at[keep], count[keep])
+        if self._reader == "dcgm" and self._reporting.shows("hw.gpu.fault.last"):
+            xids = np.array([0.0, *(float(one) for one in names.tolist() if one.isdecimal())])
+            since = times[[one.isdecimal() for one in names.tolist()]] if len(names) else times
+            last = xids[np.searchsorted(since, at, side="right")]
+            self._deliver((host, place), "hw.gpu.fault.last", {}, at, last)
+
     def _readings(self, host: int, slot: int, history: History, seen: _Seen) -> Iterator[Reading]:
         """Yield what there is to read of a device, by any exporter."""
-        at, random, model, size = seen.at, seen.random, self._model, len(seen.at)
+        random, model, size = seen.random, self._model, len(seen.at)
 
         def of(name: str) -> Array:
             values: Array = history.of("devices", name)[:, slot].astype(float)
@@ -215,7 +237,7 @@ class Devices:
             value = active.get(reason, np.zeros(size, dtype=bool)).astype(float)
             yield "hw.gpu.throttle", value, {"reason": reason}
         for reason in ("power_cap", "thermal_sw"):
-            seconds = np.cumsum(active[reason]) * self._every * 0.8
+            seconds = np.cumsum(active[reason].astype(float)) * self._every * 0.8
             yield "hw.gpu.throttle.duration", seconds, {"reason": reason}
         hot = active["thermal_hw"] | active["thermal_sw"]
         for reason, flag in (("thermal_hw", hot), ("power_cap", active["power_cap"])):

@@ -56,6 +56,9 @@ def _port(site: Site, host: int, port: int, history: History, sent: Array) -> li
             named = attributes({**who, **pairs})
             found.append(Series(host, resource, metric, named, at[::every], value[::every]))
 
+    def errors(value: Array, kind: str) -> None:
+        add("hw.network.errors", value, 1, **{"error.type": kind})
+
     def rate(name: str) -> Array:
         values: Array = history.of("ports", name)[:, host, port].astype(float)
         return values
@@ -78,20 +81,17 @@ def _port(site: Site, host: int, port: int, history: History, sent: Array) -> li
     # Counters count since the host started, which was before the recording.
     for error, name in RATES.items():
         grown = random.poisson(np.maximum(rate(name), 0) * reporting.node)
-        add("hw.network.errors", int(random.integers(0, 4)) + np.cumsum(grown), **_error(error))
+        total = int(random.integers(0, 4)) + np.cumsum(grown)
+        errors(total.astype(float), error)
     for error, name in TOTALS.items():
-        add("hw.network.errors", int(random.integers(0, 3)) + rate(name), **_error(error))
+        errors(int(random.integers(0, 3)) + rate(name), error)
     for error in QUIET:
-        add("hw.network.errors", np.zeros(len(at)), **_error(error))
+        errors(np.zeros(len(at)), error)
     for kind, name in _CONGESTION.items():
         grown = random.poisson(np.maximum(rate(name), 0) * up * reporting.node)
         base = int(random.integers(0, 100_000))
         add("hw.network.congestion", (base + np.cumsum(grown)).astype(float), kind=kind)
     return found
-
-
-def _error(name: str) -> dict[str, Scalar]:
-    return {"error.type": name}
 
 
 def _management(site: Site, host: int, history: History, sockets: Array) -> list[Series]:

@@ -14,7 +14,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class BootstrapFailed:
-    """All ranks wait for it, until the time-out of the start ends them (Job.start_timeout)."""
+    """All ranks wait for it until the time-out of the start (Job.start_timeout)."""
 
     id: ClassVar[str] = "network.bootstrap_failed"
     onset: float

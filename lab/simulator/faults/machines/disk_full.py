@@ -14,7 +14,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class DiskFull:
-    """It takes `ramp` seconds to `most`, a share in use. `kills`: a rank dies of it when it is full."""
+    """It takes `ramp` seconds to `most`, a share in use. `kills`: a rank dies when it is full."""
 
     id: ClassVar[str] = "host.disk_full"
     onset: float

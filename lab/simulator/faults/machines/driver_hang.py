@@ -15,7 +15,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class DriverHang:
-    """`stops`: the ranks there stand still in the kernel; else they go on, `share` of the CPU's speed.
+    """`stops`: the ranks there stand still in the kernel; else they get `share` of their CPU time.
 
     `logged`: the kernel writes of tasks that wait for two minutes.
     """

@@ -15,7 +15,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """Its ranks get SIGTERM within `grace` seconds. `logged`: somebody reports the scheduler's reason."""
+    """Its ranks get SIGTERM within `grace` seconds. `logged`: the reason is reported."""
 
     id: ClassVar[str] = "host.evicted"
     onset: float

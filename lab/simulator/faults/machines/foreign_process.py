@@ -14,7 +14,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class ForeignProcess:
-    """`share` is the part of the device's time it takes, `gibibytes` what it holds of the memory."""
+    """`share` is the part of the device's time it takes, `gibibytes` the memory it holds."""
 
     id: ClassVar[str] = "gpu.foreign_process"
     onset: float

@@ -15,7 +15,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class HostLost:
-    """Power, kernel or network: from outside it is the same silence. `logged`: a machine check before."""
+    """From outside it is the same silence for all causes. `logged`: a machine check before."""
 
     id: ClassVar[str] = "host.lost"
     onset: float

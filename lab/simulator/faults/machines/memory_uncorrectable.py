@@ -56,6 +56,7 @@ class MemoryUncorrectable:
         slot = device_index(self.host, self.place, self.slots)
         state.devices.uncorrected[slot] += self.count
         state.devices.pending[slot] = at >= self.onset + 2.0
+        state.devices.remapped[slot] += 1.0 if at >= self.onset + 2.0 else 0.0
         if self.kills:
             text = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
             state.deaths[slot] = Death(

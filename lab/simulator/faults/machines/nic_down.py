@@ -51,11 +51,13 @@ class NicDown:
 
     def act(self, state: Conditions, at: float) -> None:
         """Take the link down."""
-        if not self.onset <= at < self.until:
+        if at < self.onset:
             return
         ports, port = state.ports, effects.port(state, self.place, self.slots)
-        ports.up[self.host, port] = False
         ports.downs[self.host, port] += 1
+        if at >= self.until:
+            return
+        ports.up[self.host, port] = False
         ports.marks[self.host, port] = ports.waits[self.host, port] = 0.0
         if self.failover:
             beside = (port + 1) % ports.up.shape[1]

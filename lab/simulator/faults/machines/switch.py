@@ -58,27 +58,33 @@ class Switch:
 
     def act(self, state: Conditions, at: float) -> None:
         """Let all ports of the switch suffer."""
-        if not self.onset <= at < self.until:
+        if at < self.onset:
             return
         ports, mine = state.ports, effects.port(state, self.place, self.slots)
-        first = self.host // self.per_switch * self.per_switch
-        for host in range(first, min(first + self.per_switch, len(ports.up))):
-            for port in [mine] if self.rails else range(ports.up.shape[1]):
-                if not self.down:
-                    ports.bandwidth[host, port] /= self.factor
-                    ports.discards[host, port] += 30.0
-                    ports.timeouts[host, port] += 0.8
-                    ports.waits[host, port] *= 20
-                    continue
-                ports.up[host, port] = False
-                ports.downs[host, port] += 1
-                ports.severed[host, port] = True
-            if self.down and self.until == float("inf"):
-                for place in range(self.slots):
+        first, on = self.host // self.per_switch * self.per_switch, at < self.until
+        hosts = slice(first, first + self.per_switch)
+        hit = (hosts, slice(mine, mine + 1)) if self.rails else (hosts, slice(None))
+        if self.down:
+            ports.downs[hit] += 1
+            ports.up[hit] = not on
+            ports.severed[hit] = on
+            state.released = self.until if on else state.released
+            self._end(state, first, mine)
+        elif on:
+            ports.bandwidth[hit] /= self.factor
+            ports.discards[hit] += 30.0
+            ports.timeouts[hit] += 0.8
+            ports.waits[hit] *= 20
+
+    def _end(self, state: Conditions, first: int, port: int) -> None:
+        """Let the library end the ranks behind a switch that stays away."""
+        if self.until < float("inf"):
+            return
+        for host in range(first, min(first + self.per_switch, len(state.ports.up))):
+            for place in range(self.slots):
+                if not self.rails or effects.port(state, place, self.slots) == port:
                     slot = device_index(host, place, self.slots)
                     state.deaths[slot] = _death(self.onset + self.gives_up + 0.1 * host)
-        if self.down:
-            state.released = self.until
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the switch."""

@@ -17,7 +17,7 @@ from . import effects
 class ThermalThrottle:
     """Cooling fails, so that the device settles at `clock`, a ratio to what it reached before.
 
-    It takes `ramp` seconds to get so far; `whole_host`: all its devices (a fan wall, an air filter).
+    It takes `ramp` seconds to get so far; `whole_host`: all its devices (a wall of fans).
     """
 
     id: ClassVar[str] = "gpu.thermal_throttle"
