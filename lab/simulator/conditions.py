@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from . import effects
 from .shape import Cluster
 
 NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
@@ -14,7 +15,8 @@ NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
 class Death:
     """How a process ended: the moment, what the kernel and its log said.
 
-    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory.
+    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory,
+    or, with `worker`, that child of it (its number among the data loader's workers).
     """
 
     at: float
@@ -24,6 +26,7 @@ class Death:
     text: str = ""
     role: str = "cascade"
     oom: bool = False
+    worker: int | None = None
 
 
 @dataclass(slots=True)
@@ -40,7 +43,7 @@ class Conditions:
     stopped (S): where in its step the process stops (share of its own work), NaN when it runs.
     busy_stop (S): whether it burns its CPU while stopped. released: when stopped processes go on.
     poison (S): what goes non-finite, `poison_once` in one step only. silent (H): the host is gone,
-    since `lost_at`. deaths: by slot.
+    since `lost_at`. deaths: by slot. training: what faults of the training side do.
     """
 
     cpu_share: NDArray[np.float64]
@@ -57,6 +60,7 @@ class Conditions:
     stopped: NDArray[np.float64]
     busy_stop: NDArray[np.bool_]
     poison: NDArray[np.int64]
+    training: effects.Effects
     network: float = 1.0
     congested: bool = False
     released: float = np.inf
@@ -83,4 +87,5 @@ def healthy(cluster: Cluster) -> Conditions:
         stopped=np.full(slots, np.nan),
         busy_stop=np.zeros(slots, dtype=bool),
         poison=np.zeros(slots, dtype=np.int64),
+        training=effects.none(hosts, slots),
     )

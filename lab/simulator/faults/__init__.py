@@ -19,15 +19,12 @@ from ..placement import Seats
 from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
 from . import (
     cpu_contention,
-    crash,
     host_lost,
     host_oom,
-    nan_data,
-    nan_rank,
     network_slow,
     slow_gpu,
-    stuck_process,
     thermal_throttle,
+    training,
 )
 
 
@@ -57,15 +54,12 @@ class Fault(Protocol):
 
 FAULTS: dict[str, type[Fault]] = {
     "cpu_contention": cpu_contention.CpuContention,
-    "stuck_process": stuck_process.StuckProcess,
-    "nan_rank": nan_rank.NanRank,
-    "crash": crash.Crash,
     "thermal_throttle": thermal_throttle.ThermalThrottle,
     "slow_gpu": slow_gpu.SlowGpu,
     "host_oom": host_oom.HostOom,
     "host_lost": host_lost.HostLost,
-    "nan_data": nan_data.NanData,
     "network_slow": network_slow.NetworkSlow,
+    **training.FAULTS,
 }
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....vocabulary import entities
-from ..conditions import Conditions
-from ..placement import Seats, device_index, host_name, rank_of
-from ..shape import Cluster
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index, host_name, rank_of
+from ...shape import Cluster
 
 
 @dataclass(frozen=True, slots=True)
