@@ -29,7 +29,8 @@ def live(
     born, first_step = job.starts_after, job.first_step
     while born < seconds:
         number = len(attempts)
-        seats = seat(cluster, job, attempt=number, order=order)
+        size = job.sizes[min(number, len(job.sizes) - 1)] if job.sizes else len(order)
+        seats = seat(cluster, job, attempt=number, order=order[:size])
         ahead = [at for at in stops if at > born]
         stop = ahead[0] if ahead else seconds
         end = "cut" if not ahead else ("done" if stop == finish else "requeue")
@@ -41,7 +42,7 @@ def live(
             first_step=first_step,
             gpus=cluster.gpus,
             skew=skew,
-            curve=Curve(job, seats.world, random),
+            curve=Curve(job, seats.world, random, first_step=first_step),
             conditions=conditions,
             random=random,
         )
