@@ -5,7 +5,9 @@ and levels off. When a request does not fit it gives back what is cached and tri
 when that is not enough the rank ends with an out-of-memory error.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,9 @@ from numpy.typing import NDArray
 from .conditions import Conditions, Death
 from .placement import Seats
 from .shape import Job
+
+if TYPE_CHECKING:
+    from .progress import Attempt
 
 Array = NDArray[np.float64]
 GIB = 2.0**30
@@ -24,7 +29,7 @@ SHM_LIMIT = 64 * GIB
 SHM_WORKER = 0.12 * GIB
 """/dev/shm that a data loader's worker uses for the batches it hands over."""
 CONTEXT = 0.5 * GIB
-"""What a process holds on a device before its first tensor; buffers of collectives as much again."""
+"""What a process holds on a device before its first tensor; collectives hold as much again."""
 _KILL_AT = 0.985
 """Share of a host's memory at which the kernel kills."""
 
@@ -85,8 +90,8 @@ class Allocators:
             f"OutOfMemoryError: CUDA out of memory. Tried to allocate "
             f"{self._random.uniform(0.5, 4):.2f} GiB. GPU {self._seats.local[rank]} has a total "
             f"capacity of {DEVICE_MEMORY / GIB:.2f} GiB of which {max(free, 0.1):.2f} GiB is free. "
-            f"Of the allocated memory {(self._reserved[rank] / GIB - loose):.2f} GiB is allocated by "
-            f"PyTorch, and {loose:.2f} GiB is reserved by PyTorch but unallocated."
+            f"Of the allocated memory {(self._reserved[rank] / GIB - loose):.2f} GiB is allocated "
+            f"by PyTorch, and {loose:.2f} GiB is reserved by PyTorch but unallocated."
         )
         return Death(at, exit_code=1, signature="python.OutOfMemoryError", text=text, role="root")
 
@@ -100,9 +105,46 @@ def _foreign(contexts: Array, seats: Seats) -> Array:
     return found
 
 
-def foreign(state: Conditions, seats: Seats) -> Array:
-    """Return the bytes that other ranks' processes hold on the device of each rank."""
-    return _foreign(state.training.contexts, seats)
+def process_on_device(attempt: "Attempt", rank: int, at: Array) -> Array:
+    """Return the bytes that a rank's process holds on its device at these moments."""
+    ends = np.array([row[rank] for row in attempt.steps.end])
+    reserved = np.array([0.0, *(row.reserved[rank] for row in attempt.steps.held)])
+    held: Array = reserved[np.searchsorted(ends, at, side="right")] + 2 * CONTEXT
+    return held
+
+
+def on_device(
+    attempts: Sequence["Attempt"], slot: int, at: Array, states: Sequence[Conditions]
+) -> Array:
+    """Return the bytes that the processes of jobs hold on the device in a slot."""
+    used = np.zeros(len(at))
+    for attempt in attempts:
+        seats = attempt.seats
+        for rank in np.flatnonzero(seats.slot == slot).tolist():
+            there = (at >= attempt.born) & (at < attempt.died[rank])
+            used += there * process_on_device(attempt, rank, at)
+            if seats.local[rank] == 0:
+                beside = seats.slot[(seats.host == seats.host[rank]) & (seats.local != 0)]
+                used += there * np.array(
+                    [state.training.contexts[beside].sum() for state in states]
+                )
+    return used
+
+
+def on_host(
+    attempts: Sequence["Attempt"], host: int, at: Array, states: Sequence[Conditions]
+) -> Array:
+    """Return the share of a host's memory that processes and /dev/shm hold beyond the start."""
+    used = np.array([float(state.training.shm_held[host]) for state in states])
+    for attempt in attempts:
+        seats = attempt.seats
+        here = seats.host == host
+        if here.any():
+            lives = (at >= attempt.born) & (at < float(attempt.died[here].max()))
+            used += lives * np.array(
+                [growth(state, attempt.job, seats, host).sum() for state in states]
+            )
+    return used / HOST_MEMORY
 
 
 def growth(state: Conditions, job: Job, seats: Seats, host: int) -> Array:

@@ -16,7 +16,7 @@ from .conditions import Conditions, healthy
 from .events import Saying, Sayings
 from .lines import Lines, Part
 from .placement import host_name
-from .series import Series, gpus, hosts, steps
+from .series import Series, gpus, hosts, processes, steps
 from .series.ranks import Ranks
 from .shape import EPOCH, Scenario
 from .site import Site
@@ -210,14 +210,17 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             sayings.of(attempt)
             series += steps.series(attempt, site)
             series += Ranks(attempt, site).series()
+            series += processes.series(attempt, site)
     series += hosts.series(found, site)
+    series += processes.shared_memory(found, site)
     series += gpus.Devices(found, site).series()
     last = conditions(scenario.seconds)
     lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
     truth = None
     if fault is not None:
         first = scenario.jobs[0]
-        there = [row for row in found if row.job is first and row.born <= fault.onset]
+        ours = [row for row in found if row.job is first]
+        there = [row for row in ours if row.born <= fault.onset] or ours[:1]
         entity = fault.entity(cluster, there[-1].seats, first.name)
         truth = Truth(fault.id, entity, first.name, EPOCH + fault.onset)
     return Recording(scenario, seed, truth, found, series, sayings.found, offsets, lost)

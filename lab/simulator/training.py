@@ -135,7 +135,7 @@ class Run:
         later = self._conditions(float(done.max()))
         own = work.data + busy
         deaths = self._deaths(later, start, own, float(done.max()), out & self._gpus)
-        halted = self._halted(later, start, own, float(done.max()), stop, deaths)
+        halted = self._halted(later, start, own, stop, deaths)
         if halted is None:
             return False
         done = np.maximum(done, halted + done.max() - arrival.max())
@@ -279,7 +279,6 @@ class Run:
         state: Conditions,
         start: Array,
         own: Array,
-        sync: float,
         stop: float,
         deaths: dict[int, Death],
     ) -> float | None:

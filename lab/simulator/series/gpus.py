@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
+from .. import memory
 from ..conditions import Conditions
 from ..placement import device_id, device_index
 from ..site import Site
@@ -47,7 +48,7 @@ class Devices:
     def _device(self, host: int, place: int, at: Array, states: Sequence[Conditions]) -> None:
         slot = device_index(host, place, self._cluster.slots)
         random = np.random.default_rng([self._seed, 14, slot])
-        kernel, math, there = self._activity(slot, at)
+        kernel, math = self._activity(slot, at)
         noise = random.standard_normal
         clock = np.array([state.clock[slot] for state in states])
         heat = np.array([state.heat[slot] for state in states])
@@ -60,7 +61,8 @@ class Devices:
         power = 75 + 90 * kernel + (limit - 165) * math * clock**2 * (1 + 0.02 * noise(len(at)))
         capped = (power > 0.93 * limit) & (random.random(len(at)) < 0.5)
         temperature = 31 + 38 * power / limit + heat + 0.5 * noise(len(at)) + slot % 5
-        held = np.where(there, 61 * 2.0**30, 0.6 * 2.0**30)
+        held = 0.6 * 2.0**30 + memory.on_device(self._attempts, slot, at, states)
+        held = held.round()
         readings: list[Reading] = [
             ("hw.gpu.utilization", np.minimum(kernel * 1.02, 1).round(2), {}),
             ("hw.gpu.sm.activity", np.clip(0.85 * math + 0.1 * kernel, 0, 1), {}),
@@ -100,11 +102,10 @@ class Devices:
                 Series(host, resource, metric, attributes(who), at[free], value[free])
             )
 
-    def _activity(self, slot: int, at: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the shares of time with a kernel and with arithmetic, and whether a job is on."""
+    def _activity(self, slot: int, at: Array) -> tuple[Array, Array]:
+        """Return the shares of time with a kernel and with arithmetic."""
         every = self._reporting.node
         kernel, math = np.zeros(len(at)), np.zeros(len(at))
-        there = np.zeros(len(at), dtype=bool)
         for attempt in self._attempts:
             for rank in np.flatnonzero(attempt.seats.slot == slot).tolist():
                 edges = np.array([row[rank] for row in attempt.segments.edge])
@@ -112,7 +113,6 @@ class Devices:
                 ran = np.array([row[rank] for row in rows.kernel])
                 worked = np.array([row[rank] for row in rows.math])
                 on = (at >= attempt.born) & (at < attempt.died[rank])
-                there |= on
                 kernel += on * (used(edges, ran, at) - used(edges, ran, at - every)) / every
                 math += on * (used(edges, worked, at) - used(edges, worked, at - every)) / every
-        return np.clip(kernel, 0, 1), np.clip(math, 0, 1), there
+        return np.clip(kernel, 0, 1), np.clip(math, 0, 1)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
+from .. import memory
 from ..placement import switch_name
 from ..site import Site
 from ..training import Attempt
@@ -50,6 +51,7 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     stolen = steal * cluster.cores * 0.5 + random.uniform(0, 0.002, len(at))
     add("system.cpu.steal", np.cumsum(stolen * reporting.node))
     swollen = np.array([state.swollen[host] for state in states])
+    swollen = swollen + memory.on_host(attempts, host, at, states)
     held = np.minimum(0.32 + swollen + random.normal(0, 0.003, len(at)), 0.995)
     add("system.memory.usage", np.round(MEMORY * held))
     add("system.memory.limit", np.full(len(at), MEMORY))

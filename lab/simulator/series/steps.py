@@ -23,14 +23,13 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
         return []
     end = np.stack(steps.end)
     by_log = job.reported_by == "log"
-    reports = np.array(steps.index) % job.report_every == 0
     found = []
     rows = _logged(attempt, end) if by_log else _probed(attempt, site, end)
     for row in rows:
         if not site.reporting.shows(row.metric):
             continue
-        keep = reports & (np.array(steps.index) % (job.report_every * job.loss_every) == 0)
-        shown = keep if row.metric in _NUMBERS and job.loss_every > 1 else reports
+        every = job.report_every * (job.loss_every if row.metric in _NUMBERS else 1)
+        shown = np.array(steps.index) % every == 0
         for rank in _reporters(job, seats.world):
             kept = shown & (row.value[:, rank] > 0) if row.seldom else shown
             if not kept.any():
