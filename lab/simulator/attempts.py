@@ -42,7 +42,7 @@ def live(
             first_step=first_step,
             gpus=cluster.gpus,
             skew=skew,
-            curve=Curve(job, seats.world, random, first_step=first_step),
+            curve=Curve(job, seats.world, random, first_step=first_step, resumed=number > 0),
             conditions=conditions,
             random=random,
         )

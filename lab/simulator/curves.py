@@ -45,9 +45,16 @@ class Curve:
     """The values of a job, step after step; a spoiled model stays spoiled over its attempt."""
 
     def __init__(
-        self, job: Job, world: int, random: np.random.Generator, *, first_step: int = 0
+        self,
+        job: Job,
+        world: int,
+        random: np.random.Generator,
+        *,
+        first_step: int = 0,
+        resumed: bool = False,
     ) -> None:
         """Start healthy, for this many ranks, as far trained as `first_step` says."""
+        self._resumed = resumed
         self._job, self._world, self._random = job, world, random
         self._spoiled = False
         self._scale, self._since_overflow = job.loss_scale, 0
@@ -107,11 +114,12 @@ class Curve:
     def _moved(self, numerics: Numerics, rate: float, step: int) -> tuple[float, float]:
         """Train for one step; return the level of the loss and the norm of the gradient."""
         job, random = self._job, self._random
-        if numerics.lost and not self._lost:
+        if numerics.lost and self._resumed and not self._lost:
             self._lost = True
             self._trained *= 1 - numerics.lost
         usual = max(self._rate(step), 1e-12)
-        self._trained += min(rate / usual, 1.0) if self._vanished > -4 else 0.0
+        moves = self._vanished > -4 and not numerics.frozen
+        self._trained += min(rate / usual, 1.0) if moves else 0.0
         if numerics.spike and not self._kicked:
             self._kicked, self._off = True, numerics.spike
         if self._kicked:
@@ -126,12 +134,13 @@ class Curve:
         level = floor + (start - floor) * (1 + self._trained / job.loss_steps) ** -job.loss_power
         # Steps too large for the clipping to hold throw the model off.
         thrown = 0.02 * max(self._exploded - 3.0, 0.0) ** 2
-        off = self._off + self._benign + self._diverged + thrown + numerics.wrong_data
+        wrong = numerics.wrong_data * self._resumed
+        off = self._off + self._benign + self._diverged + thrown + wrong
         level = min(level * (1 + off), 1.6 * start)
         norm = (0.6 + 2.0 * (1 + self._trained / 30) ** -0.5) * float(
             random.lognormal(0, _NORM_SPREAD)
         )
-        norm *= 1 + 4 * (self._off + self._benign) + 2 * self._diverged + numerics.wrong_data
+        norm *= 1 + 4 * (self._off + self._benign) + 2 * self._diverged + wrong
         return level, norm * math.exp(self._exploded + self._vanished)
 
     def _rate(self, step: int) -> float:

@@ -16,9 +16,10 @@ class Numerics:
     spike: the model is pushed so far off (share of its loss); spike_steps: how many steps it takes
     to come back by two thirds (inf: never). divergence: growth of the loss per step (share).
     explosion, vanishing: growth and decay of the gradient norm per step (share). rate: factor on
-    the learning rate. lost: share of the training that a resume forgot; wrong_data: lasting extra
-    loss (share) of a data order or configuration that does not fit. overflows: no loss scale is
-    small enough. drift (S): growth of a replica's own loss per step (share).
+    the learning rate; frozen: updates do nothing. After a resume, lost: share of the training that
+    it forgot; wrong_data: lasting extra loss (share) of a data order or configuration that does not
+    fit. overflows: no loss scale is small enough. drift (S): growth of a replica's own loss per
+    step (share).
     """
 
     spike: float = 0.0
@@ -27,6 +28,7 @@ class Numerics:
     explosion: float = 0.0
     vanishing: float = 0.0
     rate: float = 1.0
+    frozen: bool = False
     lost: float = 0.0
     wrong_data: float = 0.0
     overflows: bool = False
@@ -37,25 +39,26 @@ class Numerics:
 class Effects:
     """Healthy until a fault says otherwise. H = hosts, S = device slots of the whole cluster.
 
-    Time: data_factor (S) on the wait for a batch, data_extra (S, s per step); other (S, s per
-    step): work outside forward and backward; broadcasts: nobody begins before the slowest has its
-    batch; work: factor on everybody's arithmetic; pauses: chance (per rank and step) and seconds of
-    a collector's pause; recompiles: chance (per step) and seconds; stages: factors on the compute of
-    pipeline stages; lengths: spread of the tokens in the place of the job's own; hot: (expert-
-    parallel group, member, factor on its load); checkpoint: factor on saving.
+    Time: data_extra (S, s per step) waited for a batch; other (S, s per step): work outside forward
+    and backward; first_data, first_other: the same of rank 0, wherever it is; broadcasts: rank 0
+    hands out the batches; work: factor on everybody's arithmetic;
+    launch: CPU time to feed a device, in the place of the job's own; pauses: chance (per rank and
+    step) and seconds of a collector's pause; recompiles: chance (per step) and seconds; stages:
+    factors on the compute of pipeline stages; lengths: spread of the tokens in the place of the
+    job's own; hot: (expert-parallel group, member, factor on its load); checkpoint: factor on
+    saving.
 
     Ends: mismatch (S): launches another collective than its peers; how: what differs; leaves (S):
     ends its loop before its peers, `leaves_how`; deadlock: ranks wait for each other in two groups;
     idle: everybody does nothing; init: "waits" or "fails" before the first step.
 
-    Memory, in bytes: device_held (S) kept from step to step, activations (S) factor on the peak,
-    unusable (S) reserved but in pieces that fit nothing, contexts (S) held on the first device of
+    Memory, in bytes: device_held (S) kept from step to step, first_held by rank 0, activations (S)
+    factor on the peak, unusable (S) reserved but in pieces that fit nothing, contexts (S) held on the first device of
     the host by this slot's process; trainer_held, worker_held (S) on the host (each worker), copied
     (S) share of the pages inherited from the trainer that a worker has written to; shm_held (H).
     kernel_reports: the kernel's message about a kill is read.
     """
 
-    data_factor: Array
     data_extra: Array
     other: Array
     mismatch: NDArray[np.bool_]
@@ -69,7 +72,11 @@ class Effects:
     copied: Array
     shm_held: Array
     broadcasts: bool = False
+    first_data: float = 0.0
+    first_other: float = 0.0
+    first_held: float = 0.0
     work: float = 1.0
+    launch: float = 0.0
     pauses: tuple[float, float] = (0.0, 0.0)
     recompiles: tuple[float, float] = (0.0, 0.0)
     stages: dict[int, float] = field(default_factory=dict)
@@ -89,7 +96,6 @@ class Effects:
 def none(hosts: int, slots: int) -> Effects:
     """Return no effects at all, for so many hosts and device slots of the whole cluster."""
     return Effects(
-        data_factor=np.ones(slots),
         data_extra=np.zeros(slots),
         other=np.zeros(slots),
         mismatch=np.zeros(slots, dtype=bool),

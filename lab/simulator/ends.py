@@ -98,7 +98,7 @@ def _deadlock(
     seats = attempt.seats
     first = np.zeros(seats.world, dtype=bool)
     first[random.permutation(seats.world)[: max(seats.world // 2, 1)]] = True
-    found = Unfinished(start, own, np.full(seats.world, 0.999), "deadlock")
+    found = Unfinished(start, own, np.ones(seats.world), "deadlock")
     for group in seats.groups:
         if group.kind == "dp":
             found.launched[group.name] = np.where(first[group.members], 1, 0)

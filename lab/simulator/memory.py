@@ -27,7 +27,7 @@ HOST_HELD = 0.32
 """Share of a host's memory that is taken when its job has started."""
 SHM_LIMIT = 64 * GIB
 SHM_WORKER = 0.12 * GIB
-"""/dev/shm that a data loader's worker uses for the batches it hands over."""
+"""Shared memory that a data loader's worker uses for the batches it hands over."""
 CONTEXT = 0.5 * GIB
 """What a process holds on a device before its first tensor; collectives hold as much again."""
 _KILL_AT = 0.985
@@ -61,6 +61,7 @@ class Allocators:
         """Return what is held after a step with these tokens per rank, and who ran out in it."""
         job, effects, slot = self._job, state.training, self._seats.slot
         allocated = self._static + effects.device_held[slot]
+        allocated[0] += effects.first_held
         noise = 1 + 0.004 * self._random.standard_normal(self._seats.world)
         # Whoever trains on varying lengths has sized the batch for long ones.
         ratio = tokens / max(job.tokens, 1) / (1 + 2 * job.variable_length)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +169,22 @@ def _dated(saying: Saying, offset: float) -> tuple[Resource, list[Event]]:
     return event.resource, [event]
 
 
+def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
+    """Return since when a fault acts: what is so from the start begins with the first step.
+
+    A fault that `resumes` brings begins with the first step of an attempt after the first.
+    """
+    resumes = bool(getattr(fault, "resumes", False))
+    starts = [
+        float(start.min())
+        for attempt in attempts
+        if attempt.number or not resumes
+        for start, end in zip(attempt.steps.start, attempt.steps.end, strict=True)
+        if float(end.max()) > fault.onset
+    ]
+    return max(fault.onset, min(starts, default=fault.onset))
+
+
 def simulate(scenario: Scenario, seed: int) -> Recording:
     """Return the recording of a scenario; the same seed gives the same recording."""
     cluster, reporting = scenario.cluster, scenario.reporting
@@ -187,6 +204,7 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         else None
     )
 
+    @lru_cache(maxsize=4096)
     def conditions(at: float) -> Conditions:
         state = healthy(cluster)
         if fault is not None:
@@ -221,6 +239,10 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         first = scenario.jobs[0]
         ours = [row for row in found if row.job is first]
         there = [row for row in ours if row.born <= fault.onset] or ours[:1]
+        if getattr(fault, "resumes", False):
+            there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truth = Truth(fault.id, entity, first.name, EPOCH + fault.onset)
+        onset = _acting(fault, ours)
+        truth = Truth(fault.id, entity, first.name, EPOCH + onset)
+        sayings.of_fault(fault, there[-1])
     return Recording(scenario, seed, truth, found, series, sayings.found, offsets, lost)

@@ -127,7 +127,7 @@ class Run:
         work = self._work(state, float(start.max()))
         ready = start + work.data
         if state.training.broadcasts:
-            ready = np.full(seats.world, ready.max())
+            ready = np.maximum(ready, ready[0])
         busy = work.compute + work.gc
         arrival = self._waits.arrivals(ready, busy)
         done = self._waits.reduced(arrival, busy, state, self._random)
@@ -178,7 +178,7 @@ class Run:
             base = base * (1 + job.drift * np.sin(turn))
         if now < self._writing_until:
             base = base * _ASYNC_DRAG
-        launch_cpu = base * (job.cpu_bound if self._gpus else 1.0)
+        launch_cpu = base * ((effects.launch or job.cpu_bound) if self._gpus else 1.0)
         # Who competes for a CPU gets it in uneven slices: the slower, the more uneven.
         uneven = np.where(share < 1, self._lognormal(0.12, world), 1.0)
         launch = launch_cpu * (1 + (1 / share - 1) * uneven)
@@ -186,10 +186,12 @@ class Run:
         compute = np.maximum(device, launch) if self._gpus else launch * self._skew
         compute = compute + self._strays(state)
         data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
-        data = data * effects.data_factor[seats.slot]
-        data = data + effects.data_extra[seats.slot] * self._lognormal(0.25, world)
+        first = np.arange(world) == 0
+        slow = effects.data_extra[seats.slot] + first * effects.first_data
+        data = data + slow * self._lognormal(0.25, world)
         other = job.other * job.step_seconds * self._lognormal(0.3, world)
-        other = other + effects.other[seats.slot] * self._lognormal(0.1, world)
+        more = effects.other[seats.slot] + first * effects.first_other
+        other = other + more * self._lognormal(0.1, world)
         chance = 1 - (1 - job.gc) * (1 - effects.pauses[0])
         seconds = effects.pauses[1] if effects.pauses[0] else job.gc_seconds
         paused = self._random.random(world) < chance
@@ -343,8 +345,8 @@ class Run:
         cpu = work.launch + optimizer + 0.1 * work.data + comm * (1.0 if job.spins else 0.03)
         cpu = cpu + work.gc + 0.9 * work.other
         if state.training.broadcasts:
-            # The rank that prepares everybody's batches works while it "waits" for its own.
-            cpu = cpu + (state.training.data_extra[seats.slot] > 0) * work.data
+            # Rank 0 prepares everybody's batches on its own CPU.
+            cpu = cpu + (np.arange(seats.world) == 0) * work.data
         math = work.device if self._gpus else work.compute
         self.attempt.segments.add(
             end,

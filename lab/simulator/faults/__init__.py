@@ -33,7 +33,8 @@ class Fault(Protocol):
 
     Two class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
     that the fault can occur in its first job, or raises ScenarioError where it cannot.
-    `drawn(scenario, random, strength)` returns settings: fields of the fault but onset and place.
+    `drawn(scenario, random, strength)` returns settings: fields of the fault but place, and the
+    onset only where the scenario decides it (0: from the first step on; a restart).
     """
 
     id: ClassVar[str]

@@ -75,7 +75,7 @@ class _Process:
     def _add(self, metric: str, value: Array, **pairs: Scalar) -> None:
         if self._site.reporting.shows(metric):
             resource = of_job(self._attempt, self._host, self._site.cluster.name)
-            whole = np.round(np.maximum(value, 0.0))
+            whole: Array = np.maximum(value, 0.0).round()
             self._found.append(
                 Series(self._host, resource, metric, attributes(pairs), self._at, whole)
             )
@@ -122,22 +122,18 @@ class _Process:
         seats, host = self._attempt.seats, self._host
         place = int(seats.place[self._rank])
         held = memory.process_on_device(self._attempt, self._rank, self._at)
-        self._add(
-            "hw.gpu.process.memory",
-            held,
-            **{"hw.id": device_id(host, place), "gpu": str(place), "pid": self._pid},
-        )
+        self._add("hw.gpu.process.memory", held, **_device_pairs(host, place, self._pid))
         foreign = self._of(lambda state: state.training.contexts[self._slot])
         first = int(seats.place[(seats.host == host) & (seats.local == 0)][0])
         if foreign.any() and place != first:
             on = foreign > 0
             kept, self._at = self._at, self._at[on]
-            self._add(
-                "hw.gpu.process.memory",
-                foreign[on],
-                **{"hw.id": device_id(host, first), "gpu": str(first), "pid": self._pid},
-            )
+            self._add("hw.gpu.process.memory", foreign[on], **_device_pairs(host, first, self._pid))
             self._at = kept
+
+
+def _device_pairs(host: int, place: int, pid: int) -> dict[str, Scalar]:
+    return {"hw.id": device_id(host, place), "gpu": str(place), "pid": pid}
 
 
 def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:

@@ -29,6 +29,7 @@ class Ranks:
         self._attempt = attempt
         self._cluster, self._reporting = site.cluster, site.reporting
         self._seconds, self._phases = site.seconds, site.phases
+        self._conditions = site.conditions
         self._random = np.random.default_rng([site.seed, 12, attempt.number])
         self._found: list[Series] = []
         steps = attempt.steps
@@ -123,10 +124,16 @@ class Ranks:
         self._add(host, resource, "process.cpu.wait", at, wait, **who)
         held_back = used(edges, throttled, at)
         self._add(host, resource, "container.cpu.throttled", at, held_back, rank=rank, pid=pid)
-        for worker in range(self._attempt.job.workers):
+        slot, workers = int(seats.slot[rank]), self._attempt.job.workers
+        # Workers that cannot keep up with their rank are never idle.
+        slow = [workers and self._slow(slot, float(moment)) for moment in at]
+        for worker in range(workers):
             child: dict[str, Scalar] = {"rank": rank, "pid": pid + 1 + worker, "role": "dataloader"}
-            busy = random.uniform(0.1, 0.35, len(at))
+            busy = np.where(slow, 0.97, random.uniform(0.1, 0.35, len(at)))
             self._add(host, resource, "process.cpu.utilization", at, busy, **child)
+
+    def _slow(self, slot: int, at: float) -> bool:
+        return bool(self._conditions(at).training.data_extra[slot] > 0)
 
     def _statistics(self, rank: int, host: int, resource: Resource, at: Array) -> None:
         """Add what a collective library reports per interval: count, median and longest."""
@@ -197,7 +204,7 @@ class Ranks:
         # the last of a data-parallel group only when the reduction ends.
         passed = (group.places[None, None, :] <= part[:, :, None]).sum(axis=2)
         last = len(attempt.steps.sync)
-        launched = unfinished and unfinished.launched.get(group.name)
+        launched = unfinished.launched.get(group.name) if unfinished is not None else None
         if launched is not None:
             passed = np.where(step == last, np.minimum(passed, launched), passed)
         reach = np.where(step == last, np.minimum(part, self._reach[group.members]), part)
@@ -219,7 +226,7 @@ class Ranks:
         for column in columns.tolist():
             rank = int(group.members[column])
             enqueued = step[:, column] * number + passed[:, column]
-            if unfinished is not None and unfinished.limit[rank] >= 1:
+            if unfinished is not None and launched is None and unfinished.limit[rank] >= 1:
                 # The host runs ahead of a device that waits: it launches the rest of the step.
                 ahead = (step[:, column] == len(attempt.steps.sync)) & (part[:, column] > 0.5)
                 enqueued = np.where(ahead, (step[:, column] + 1) * number, enqueued)
