@@ -16,13 +16,13 @@ from . import preparing
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """`factor` on everybody's compute. `announced`: a change event says so; `kind`: of what."""
+    """`factor` on everybody's compute. `announced`: a change event, of `what`, says so."""
 
     id: ClassVar[str] = "software.regression"
     onset: float
     factor: float = 1.2
     announced: bool = True
-    kind: Literal["code", "config", "driver", "image"] = "code"
+    what: Literal["code", "config", "driver", "image"] = "code"
     restarted: bool = False
 
     @classmethod
@@ -40,7 +40,7 @@ class Regression:
         factor = preparing.drawn(random, strength, plain=(1.12, 1.4), weak=(1.05, 1.1))
         found: dict[str, Any] = {
             "factor": factor,
-            "kind": str(random.choice(["code", "config", "driver", "image"])),
+            "what": str(random.choice(["code", "config", "driver", "image"])),
         }
         job = preparing.first(scenario)
         if job.restarts:
@@ -76,4 +76,4 @@ class Regression:
             "driver": "driver 580.65.06 -> 580.82.07",
             "image": "image train:2026-02-27 -> train:2026-03-01",
         }
-        return [(self.onset, "change", {"kind": self.kind, "text": texts[self.kind]})]
+        return [(self.onset, "change", {"kind": self.what, "text": texts[self.what]})]

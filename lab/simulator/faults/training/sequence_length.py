@@ -32,7 +32,7 @@ class SequenceLength:
         cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how uneven, from the first step or later."""
-        spread = preparing.drawn(random, strength, plain=(0.4, 0.7), weak=(0.2, 0.28))
+        spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
         return {"spread": spread, **preparing.steady(random)}
 
     def act(self, state: Conditions, at: float) -> None:
