@@ -12,6 +12,7 @@ from ..training import Attempt
 from . import Series
 from .readings import life, ticks, used
 from .resources import of_job
+from .steps import reporters
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -103,7 +104,7 @@ class Ranks:
         done = np.searchsorted(ends, at, side="right")
         last = np.where(done > 0, ends[np.maximum(done - 1, 0)] if len(ends) else 0.0, 0.0)
         last = np.where(done > 0, last, self._attempt.born + 1.0)
-        if job.reported_by == "probe":
+        if job.reported_by == "probe" and rank in reporters(job, seats.world):
             self._add(host, resource, "training.progress.age", at, at - last, rank=rank)
 
     def _process(self, rank: int, host: int, resource: Resource, at: Array) -> None:

@@ -30,7 +30,7 @@ def series(attempt: Attempt, site: Site) -> list[Series]:
             continue
         every = job.report_every * (job.loss_every if row.metric in _NUMBERS else 1)
         shown = np.array(steps.index) % every == 0
-        for rank in _reporters(job, seats.world):
+        for rank in reporters(job, seats.world):
             kept = shown & (row.value[:, rank] > 0) if row.seldom else shown
             if not kept.any():
                 continue
@@ -62,7 +62,7 @@ class _Row:
 _NUMBERS = ("training.loss", "training.grad_norm", "training.learning_rate")
 
 
-def _reporters(job: Job, world: int) -> Sequence[int]:
+def reporters(job: Job, world: int) -> Sequence[int]:
     """Return the ranks that report their steps."""
     return {"all": range(world), "first": (0,), "last": (world - 1,)}[job.report_from]
 
