@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .conditions import Conditions
 from .curves import Curve
+from .devices import MODELS
 from .placement import seat
 from .shape import Cluster, Job
 from .training import Attempt, Run
@@ -41,6 +42,7 @@ def live(
             born=born,
             first_step=first_step,
             gpus=cluster.gpus,
+            device_memory=MODELS[cluster.accelerator].memory,
             skew=skew,
             curve=Curve(job, seats.world, random, first_step=first_step, resumed=number > 0),
             conditions=conditions,

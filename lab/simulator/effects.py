@@ -52,11 +52,11 @@ class Effects:
     ends its loop before its peers, `leaves_how`; deadlock: ranks wait for each other in two groups;
     idle: everybody does nothing; init: "waits" or "fails" before the first step.
 
-    Memory, in bytes: device_held (S) kept from step to step, first_held by rank 0, activations (S)
-    factor on the peak, unusable (S) reserved but in pieces that fit nothing, contexts (S) held on
-    the first device of the host by this slot's process; trainer_held, worker_held (S) on the host
-    (each worker), copied (S) share of the pages inherited from the trainer that a worker has
-    written to; shm_held (H).
+    Memory of devices: device_held (S, share of it) kept from step to step, first_held (bytes) by
+    rank 0, activations (S) factor on the peak, unusable (S, share) reserved but in pieces that fit
+    nothing, contexts (S, bytes) held on the first device of the host by this slot's process. Of
+    hosts, in bytes: trainer_held, worker_held (S, each worker), copied (S) share of the pages
+    inherited from the trainer that a worker has written to; shm_held (H).
     kernel_reports: the kernel's message about a kill is read.
     """
 

@@ -47,6 +47,38 @@ def initialised(
     return False
 
 
+def unreachable(
+    attempt: Attempt,
+    conditions: Callable[[float], Conditions],
+    free: Array,
+    stop: float,
+    random: np.random.Generator,
+) -> bool:
+    """Tell whether peers cannot reach a host of the job; all wait, then give up."""
+    seats = attempt.seats
+    state = conditions(float(free.max()))
+    if (seats.host == seats.host[0]).all() or not state.nodes.unreachable[seats.host].any():
+        return False
+    at = float(free.max()) + attempt.job.start_timeout
+    if at < stop:
+        for rank in range(seats.world):
+            moment = at + float(random.uniform(0, 2))
+            alone = bool(state.nodes.unreachable[seats.host[rank]])
+            text = "Bootstrap : no socket interface found" if alone else "Connection timed out"
+            attempt.deaths[rank] = Death(
+                moment,
+                exit_code=1,
+                signature="python.DistBackendError",
+                text=f"DistBackendError: NCCL error: unhandled system error. Last error: {text}",
+                role="root" if alone else "cascade",
+            )
+            attempt.died[rank] = moment
+        attempt.crashed = True
+    waited = np.minimum(attempt.died, stop)
+    attempt.segments.add(waited, cpu=0.05 * np.maximum(waited - free, 0))
+    return True
+
+
 def tangled(
     attempt: Attempt,
     state: Conditions,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 GIB = 2.0**30
-DEVICE_MEMORY = 80 * GIB
 HOST_MEMORY = 512 * GIB
 HOST_HELD = 0.32
 """Share of a host's memory that is taken when its job has started."""
@@ -46,12 +45,16 @@ class Held:
 class Allocators:
     """The device allocators of an attempt's ranks."""
 
-    def __init__(self, job: Job, seats: Seats, random: np.random.Generator) -> None:
-        """Start empty. The first and the last stage of a pipeline hold embedding and head."""
+    def __init__(self, job: Job, seats: Seats, size: float, random: np.random.Generator) -> None:
+        """Start empty, on devices with `size` bytes.
+
+        The first and the last stage of a pipeline hold embedding and head, too.
+        """
+        self._size = size
         self._job, self._seats, self._random = job, seats, random
         last = seats.pp == seats.pp.max()
         uneven = (0.06 * (seats.pp == 0) + 0.04 * last) * (job.pp > 1)
-        self._static = DEVICE_MEMORY * job.static * (1 + uneven)
+        self._static = self._size * job.static * (1 + uneven)
         self._static = self._static * (1 + 0.003 * random.standard_normal(seats.world))
         self._reserved = np.zeros(seats.world)
         self._retries = np.zeros(seats.world)
@@ -60,22 +63,22 @@ class Allocators:
     def step(self, state: Conditions, tokens: Array) -> tuple[Held, NDArray[np.bool_]]:
         """Return what is held after a step with these tokens per rank, and who ran out in it."""
         job, effects, slot = self._job, state.training, self._seats.slot
-        allocated = self._static + effects.device_held[slot]
+        allocated = self._static + effects.device_held[slot] * self._size
         allocated[0] += effects.first_held
         noise = 1 + 0.004 * self._random.standard_normal(self._seats.world)
         # Whoever trains on varying lengths has sized the batch for long ones.
         ratio = tokens / max(job.tokens, 1) / (1 + 2 * job.variable_length)
         ratio = np.minimum(ratio, 1.4)
-        peak = allocated + DEVICE_MEMORY * job.activations * ratio * effects.activations[slot]
+        peak = allocated + self._size * job.activations * ratio * effects.activations[slot]
         # Blocks are cut to sizes that come again: the cache settles over the first steps.
         settled = 1.10 - 0.06 * np.exp(-self._steps / 25)
-        room = DEVICE_MEMORY - 2 * CONTEXT - _foreign(effects.contexts, self._seats)
-        wanted = peak * settled * noise + effects.unusable[slot]
+        room = self._size - 2 * CONTEXT - _foreign(effects.contexts, self._seats)
+        wanted = peak * settled * noise + effects.unusable[slot] * self._size
         self._reserved = np.maximum(self._reserved, wanted)
         tight = self._reserved > room
         self._retries += tight * (1.0 + self._random.integers(0, 3, len(tight)))
         self._reserved = np.where(tight, np.minimum(wanted, room), self._reserved)
-        out = peak + effects.unusable[slot] > room
+        out = peak + effects.unusable[slot] * self._size > room
         self._steps += 1
         shown = allocated * (1 + 0.0005 * self._random.standard_normal(len(tight)))
         held = Held(np.round(shown), np.round(self._reserved), self._retries.copy())
@@ -84,13 +87,17 @@ class Allocators:
     def death(self, rank: int, at: float, state: Conditions) -> Death:
         """Return how a rank ends that ran out of device memory."""
         slot = int(self._seats.slot[rank])
-        loose = self._reserved[rank] - self._static[rank] - state.training.device_held[slot]
-        loose = max(loose * 0.2, float(state.training.unusable[slot])) / GIB
-        free = (DEVICE_MEMORY - 2 * CONTEXT - self._reserved[rank]) / GIB
+        loose = (
+            self._reserved[rank]
+            - self._static[rank]
+            - state.training.device_held[slot] * self._size
+        )
+        loose = max(loose * 0.2, float(state.training.unusable[slot]) * self._size) / GIB
+        free = (self._size - 2 * CONTEXT - self._reserved[rank]) / GIB
         text = (
             f"OutOfMemoryError: CUDA out of memory. Tried to allocate "
             f"{self._random.uniform(0.5, 4):.2f} GiB. GPU {self._seats.local[rank]} has a total "
-            f"capacity of {DEVICE_MEMORY / GIB:.2f} GiB of which {max(free, 0.1):.2f} GiB is free. "
+            f"capacity of {self._size / GIB:.2f} GiB of which {max(free, 0.1):.2f} GiB is free. "
             f"Of the allocated memory {(self._reserved[rank] / GIB - loose):.2f} GiB is allocated "
             f"by PyTorch, and {loose:.2f} GiB is reserved by PyTorch but unallocated."
         )
@@ -106,30 +113,32 @@ def _foreign(contexts: Array, seats: Seats) -> Array:
     return found
 
 
-def process_on_device(attempt: "Attempt", rank: int, at: Array) -> Array:
-    """Return the bytes that a rank's process holds on its device at these moments."""
-    ends = np.array([row[rank] for row in attempt.steps.end])
-    reserved = np.array([0.0, *(row.reserved[rank] for row in attempt.steps.held)])
-    held: Array = reserved[np.searchsorted(ends, at, side="right")] + 2 * CONTEXT
-    return held
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """A process on a device: `held` are its bytes there at some moments, NaN when it is not."""
+
+    pid: int
+    rank: int
+    held: Array
 
 
 def on_device(
-    attempts: Sequence["Attempt"], slot: int, at: Array, states: Sequence[Conditions]
-) -> Array:
-    """Return the bytes that the processes of jobs hold on the device in a slot."""
-    used = np.zeros(len(at))
-    for attempt in attempts:
-        seats = attempt.seats
-        for rank in np.flatnonzero(seats.slot == slot).tolist():
-            there = (at >= attempt.born) & (at < attempt.died[rank])
-            used += there * process_on_device(attempt, rank, at)
-            if seats.local[rank] == 0:
-                beside = seats.slot[(seats.host == seats.host[rank]) & (seats.local != 0)]
-                used += there * np.array(
-                    [state.training.contexts[beside].sum() for state in states]
-                )
-    return used
+    attempt: "Attempt", rank: int, at: Array, states: Sequence[Conditions]
+) -> list[OnDevice]:
+    """Return the processes of an attempt on the device of a rank: its own, and others' contexts."""
+    seats = attempt.seats
+    ends = np.array([row[rank] for row in attempt.steps.end])
+    reserved = np.array([0.0, *(row.reserved[rank] for row in attempt.steps.held)])
+    held = reserved[np.searchsorted(ends, at, side="right")] + 2 * CONTEXT
+    there = (at >= attempt.born) & (at < attempt.died[rank])
+    found = [OnDevice(int(seats.pid[rank]), rank, np.where(there, held, np.nan))]
+    if seats.local[rank] == 0:
+        beside = np.flatnonzero((seats.host == seats.host[rank]) & (seats.local != 0))
+        for other in beside.tolist():
+            context = np.array([state.training.contexts[seats.slot[other]] for state in states])
+            there = (context > 0) & (at >= attempt.born) & (at < attempt.died[other])
+            found.append(OnDevice(int(seats.pid[other]), other, np.where(there, context, np.nan)))
+    return [process for process in found if not np.isnan(process.held).all()]
 
 
 def on_host(

@@ -60,6 +60,22 @@ def switch_name(cluster: Cluster, host: int) -> str:
     return f"leaf-{host // cluster.hosts_per_switch:02d}"
 
 
+def rail_switch(cluster: Cluster, host: int, port: int) -> str:
+    """Return the name of the leaf switch that a port of a host is plugged into."""
+    name = switch_name(cluster, host)
+    return f"{name}-rail-{port}" if cluster.rails else name
+
+
+def ports_on(cluster: Cluster, switch: str) -> list[tuple[int, int]]:
+    """Return (host, port) of every port on a leaf switch."""
+    return [
+        (host, port)
+        for host in range(cluster.hosts)
+        for port in range(cluster.nics)
+        if rail_switch(cluster, host, port) == switch
+    ]
+
+
 def device_id(host: int, slot: int) -> str:
     """Return the UUID of the device in a slot."""
     digest = hashlib.sha256(f"device {host} {slot}".encode()).hexdigest()

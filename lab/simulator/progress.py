@@ -65,7 +65,8 @@ class Unfinished:
     """The step in which the job stood when it stopped: where each rank was in its own work.
 
     Where that does not say it, `launched` counts each member's operations of the step by group,
-    `completed` the group's. why: "" (a stopped or dead process), "mismatch", "leaves", "deadlock".
+    `completed` the group's. stalled: whose device does not finish while its process launches
+    on. why: "" (a stopped or dead process), "mismatch", "leaves", "deadlock".
     """
 
     start: Array
@@ -74,6 +75,7 @@ class Unfinished:
     why: str = ""
     launched: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     completed: dict[str, int] = field(default_factory=dict)
+    stalled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     culprits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 

@@ -1,8 +1,8 @@
 """A whole recording: everything the hosts say, as lines of OTLP JSON in order of arrival."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,23 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
 from . import faults
-from .conditions import Conditions, healthy
+from .alarms import Alarms
+from .clocks import Clocks, watched
+from .conditions import Conditions, healthy, settled
 from .events import Saying, Sayings
 from .lines import Lines, Part
 from .placement import host_name
-from .series import Series, gpus, hosts, processes, steps
+from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
 from .series.ranks import Ranks
 from .shape import EPOCH, Scenario
 from .site import Site
 from .training import Attempt
 
 Array = NDArray[np.float64]
+
+
+_RUN_UP_SECONDS = 900.0
+"""No fault shows anything so long before its onset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Truth:
 class Recording:
     """One simulated recording. `truth` is None when nothing went wrong.
 
-    `offsets` are the hosts' clock offsets (s), `lost` says since when a host sends nothing more.
+    `clocks` are the hosts' clocks, `lost` says since when a host sends nothing more.
     """
 
     scenario: Scenario
@@ -49,7 +55,7 @@ class Recording:
     attempts: Sequence[Attempt]
     series: Sequence[Series]
     sayings: Sequence[Saying]
-    offsets: Array
+    clocks: Clocks
     lost: Mapping[int, float]
 
     @property
@@ -59,13 +65,13 @@ class Recording:
 
     def lines(self) -> Iterator[str]:
         """Return the lines, in the order in which a collector would have received them."""
-        writers = [Lines(EPOCH + offset) for offset in self.offsets.tolist()]
+        hosts = range(self.scenario.cluster.hosts)
+        writers = [Lines(partial(self._dates, host)) for host in hosts]
         for delivery in self._deliveries():
-            offset = float(self.offsets[delivery.host])
             if delivery.push is not None:
                 yield writers[delivery.host].metrics(delivery.push.parts)
             elif delivery.saying is not None:
-                yield encode.logs_json([_dated(delivery.saying, offset)])
+                yield encode.logs_json([self._dated(delivery.saying)])
 
     def batches(self, table: SeriesTable) -> Iterator[tuple[float, MetricsBatch | list[Event]]]:
         """Return the same content in the same order, decoded already: (arrival, what arrives).
@@ -74,12 +80,20 @@ class Recording:
         """
         ids: dict[int, int] = {}
         for delivery in self._deliveries():
-            offset = float(self.offsets[delivery.host])
             if delivery.push is not None:
-                columns = delivery.push.columns(table, ids, EPOCH + offset)
+                columns = delivery.push.columns(table, ids, partial(self._dates, delivery.host))
                 yield EPOCH + delivery.at, MetricsBatch(columns)
             elif delivery.saying is not None:
-                yield EPOCH + delivery.at, _dated(delivery.saying, offset)[1]
+                yield EPOCH + delivery.at, self._dated(delivery.saying)[1]
+
+    def _dates(self, host: int, at: Array) -> Array:
+        """Return what a host's clock says at these true times, in epoch seconds."""
+        return at + (EPOCH + self.clocks.ahead(host, at))
+
+    def _dated(self, saying: Saying) -> tuple[Resource, list[Event]]:
+        (at,) = self._dates(saying.host, np.array([saying.at])).tolist()
+        event = replace(saying.event, at=at)
+        return event.resource, [event]
 
     def _deliveries(self) -> list["_Delivery"]:
         """Return everything that arrives, in order of arrival."""
@@ -139,8 +153,13 @@ class _Push:
 
     parts: list[Part]
 
-    def columns(self, table: SeriesTable, ids: dict[int, int], epoch: float) -> Columns:
-        """Return the samples as columns; `ids` remembers the series by their identity here."""
+    def columns(
+        self, table: SeriesTable, ids: dict[int, int], dates: Callable[[Array], Array]
+    ) -> Columns:
+        """Return the samples as columns; `ids` remembers the series by their identity here.
+
+        `dates` gives what the host's clock says at true times.
+        """
         series = []
         for row, _, _ in self.parts:
             if id(row) not in ids:
@@ -149,7 +168,7 @@ class _Push:
         lengths = [last - first for _, first, last in self.parts]
         return Columns(
             np.repeat(np.array(series, dtype=np.int32), lengths),
-            np.concatenate([row.at[first:last] for row, first, last in self.parts]) + epoch,
+            dates(np.concatenate([row.at[first:last] for row, first, last in self.parts])),
             np.concatenate([row.value[first:last] for row, first, last in self.parts]),
         )
 
@@ -204,12 +223,15 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         else None
     )
 
+    sound = settled(healthy(cluster, seed))
+
     @lru_cache(maxsize=4096)
     def conditions(at: float) -> Conditions:
-        state = healthy(cluster)
-        if fault is not None:
-            fault.act(state, at)
-        return state
+        if fault is None or at < fault.onset - _RUN_UP_SECONDS:
+            return sound
+        state = healthy(cluster, seed)
+        fault.act(state, at)
+        return settled(state)
 
     site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
     found: list[Attempt] = []
@@ -228,21 +250,28 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             sayings.of(attempt)
             series += steps.series(attempt, site)
             series += Ranks(attempt, site).series()
-            series += processes.series(attempt, site)
+    ports = network.series(found, site)
+    alarms = Alarms(site, onset=fault and fault.onset, records=faults.records(fault, cluster))
+    alarms.collect(ports)
     series += hosts.series(found, site)
     series += processes.shared_memory(found, site)
-    series += gpus.Devices(found, site).series()
+    series += storage.series(found, site)
+    series += ports
+    series += gpus.Devices(found, site, alarms.status).series()
+    series += collectives.series(found, site)
+    clocks = watched(site, steady=fault is None or fault.id != "host.clock_skew")
     last = conditions(scenario.seconds)
     lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
     truth = None
     if fault is not None:
         first = scenario.jobs[0]
         ours = [row for row in found if row.job is first]
-        there = [row for row in ours if row.born <= fault.onset] or ours[:1]
+        seen = float(getattr(fault, "seen_from", fault.onset))
+        there = [row for row in ours if row.born <= seen] or ours[:1]
         if getattr(fault, "resumes", False):
             there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        onset = _acting(fault, ours)
-        truth = Truth(fault.id, entity, first.name, EPOCH + onset)
+        truth = Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours))
         sayings.of_fault(fault, there[-1])
-    return Recording(scenario, seed, truth, found, series, sayings.found, offsets, lost)
+    events = [*sayings.found, *alarms.sayings]
+    return Recording(scenario, seed, truth, found, series, events, clocks, lost)

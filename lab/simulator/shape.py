@@ -13,6 +13,11 @@ Strength = Literal["plain", "weak"]
 """plain: as people meet it. weak: an effect of 5-10 %, or a sign that is easily overlooked."""
 
 
+Accelerator = Literal["nvidia", "amd", "ascend", "hygon", "cambricon"]
+DevicesBy = Literal["agent", "dcgm", "exporter"]
+"""Who reads the devices: our agent through NVML, dcgm-exporter, or the vendor's own exporter."""
+
+
 class ScenarioError(ValueError):
     """A scenario that makes no sense; the text names it and the field."""
 
@@ -28,8 +33,10 @@ class Reporting:
     `agent_restarts` (host, from, to) lets an agent be away: what it would have read is lost.
     `hidden` metrics and events never leave; a trailing `*` stands for any ending. `attributed`
     reports whether device readings carry the rank and job, as our agent's do, or only the device,
-    as a foreign exporter's would. `launch_counts`: the collective library's own counts per kind are
-    read (NCCL RAS); `stacks`: the stacks of processes that make no progress are taken.
+    as a foreign exporter's would. `devices` are read by our agent or by an exporter (always its own
+    for other vendors than NVIDIA), every `device_period` (0: as `node`). `kernel_log` tells whether
+    the agent may read the kernel's log. `launch_counts`: the collective library's own counts per
+    kind are read (NCCL RAS); `stacks`: the stacks of processes that make no progress are taken.
     """
 
     push: float = 1.0
@@ -44,6 +51,9 @@ class Reporting:
     collective_statistics: bool = False
     launch_counts: bool = False
     stacks: bool = False
+    devices: DevicesBy = "agent"
+    device_period: float = 0.0
+    kernel_log: bool = True
 
     def shows(self, name: str) -> bool:
         """Tell whether a metric or event of this name is reported at all."""
@@ -57,7 +67,14 @@ class Reporting:
 class Cluster:
     """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each.
 
-    `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn.
+    `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn;
+    another `accelerator` than NVIDIA's brings its own. `nics` = network ports of each host; with
+    `rails` port k of every host hangs on the leaf switches of rail k, else all ports of a host on
+    one leaf switch, `hosts_per_switch` hosts together. Normal life: `power_cap` is the operator's
+    power limit for all devices, as a ratio; `hot` devices (host, place, degrees) stand in warmer
+    air; `corrected` ECC errors (host, place, an hour) and `noisy_ports` with single symbol errors
+    (host, port, an hour); `warnings` = harmless lines of the kernel log an hour and host; `booted`
+    hosts (host, at) come up at that time; `links_rest` lets idle PCIe links fall to generation 1.
     """
 
     hosts: int = 2
@@ -67,6 +84,16 @@ class Cluster:
     name: str = "lab"
     hosts_per_switch: int = 8
     models: tuple[tuple[float, float], ...] = ((1_980e6, 700.0),)
+    accelerator: Accelerator = "nvidia"
+    nics: int = 1
+    rails: bool = False
+    power_cap: float = 1.0
+    hot: tuple[tuple[int, int, float], ...] = ()
+    corrected: tuple[tuple[int, int, float], ...] = ()
+    noisy_ports: tuple[tuple[int, int, float], ...] = ()
+    warnings: float = 0.0
+    booted: tuple[tuple[int, float], ...] = ()
+    links_rest: bool = True
 
     def model(self, host: int) -> tuple[float, float]:
         """Return a host's device model: SM clock in Hz, power limit in W."""
@@ -146,6 +173,7 @@ class Job:
     restart_seconds: float = 30.0
     restarts_after_crash: bool = False
     collective_timeout: float = 1800.0
+    start_timeout: float = 300.0
     teardown_seconds: float = 3.0
     spins: bool = True
     loss_scope: str = "local"

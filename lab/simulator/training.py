@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import ends, memory
+from . import corruption, ends, fabric, memory
 from .conditions import Conditions, Death
 from .curves import Curve
 from .placement import Seats
@@ -61,6 +61,7 @@ class Run:
         born: float,
         first_step: int,
         gpus: bool,
+        device_memory: float,
         skew: Array,
         curve: Curve,
         conditions: Callable[[float], Conditions],
@@ -76,7 +77,7 @@ class Run:
         self._pending_checkpoint = np.zeros(world)
         self._poisoned = np.zeros(world, dtype=bool)
         self._waits = Waits(job, seats)
-        self._allocators = memory.Allocators(job, seats, random)
+        self._allocators = memory.Allocators(job, seats, device_memory, random)
         self._writing_until = 0.0
         self._drift_phase = float(random.uniform(0, 2 * np.pi))
         self.attempt = Attempt(
@@ -100,7 +101,9 @@ class Run:
         A fault may end or hang it before.
         """
         attempt = self.attempt
-        if not ends.initialised(attempt, self._conditions, stop, self._random):
+        if not ends.initialised(attempt, self._conditions, stop, self._random) or (
+            ends.unreachable(attempt, self._conditions, self._free, stop, self._random)
+        ):
             attempt.next_step = self._step
             return attempt
         attempt.phases.append((float(self._free.max()), "train", self._step))
@@ -134,8 +137,7 @@ class Run:
         held, out = self._allocators.step(state, work.tokens)
         later = self._conditions(float(done.max()))
         own = work.data + busy
-        deaths = self._deaths(later, start, own, float(done.max()), out & self._gpus)
-        halted = self._halted(later, start, own, stop, deaths)
+        halted = self._halted(later, start, own, (float(done.max()), stop), out & self._gpus)
         if halted is None:
             return False
         done = np.maximum(done, halted + done.max() - arrival.max())
@@ -158,7 +160,9 @@ class Run:
         self._poisoned |= poison > 0
         numerics = later.training.numerics
         drift = None if numerics.drift is None else self._replica(numerics.drift[seats.slot])
-        steps.values.append(self._curve.values(self._step, work.tokens, poison, numerics, drift))
+        values = self._curve.values(self._step, work.tokens, poison, numerics, drift)
+        corrupted, reduced = later.corrupted[seats.slot], job.loss_scope == "global"
+        steps.values.append(corruption.spoiled(values, corrupted, self._random, reduced=reduced))
         self._pending_checkpoint = np.zeros(seats.world)
         self._use(end, work, comm, optimizer, state)
         self._free, self._step = end, self._step + 1
@@ -186,6 +190,7 @@ class Run:
         compute = np.maximum(device, launch) if self._gpus else launch * self._skew
         compute = compute + self._strays(state)
         data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
+        data = data * state.nodes.storage[seats.host]
         first = np.arange(world) == 0
         slow = effects.data_extra[seats.slot] + first * effects.first_data
         data = data + slow * self._lognormal(0.25, world)
@@ -256,19 +261,22 @@ class Run:
         return extra
 
     def _deaths(
-        self, state: Conditions, start: Array, own: Array, sync: float, out: NDArray[np.bool_]
+        self,
+        state: Conditions,
+        start: Array,
+        own: Array,
+        until: tuple[float, float],
+        out: NDArray[np.bool_],
     ) -> dict[int, Death]:
-        """Return which ranks end in this step, by a fault or for want of memory."""
-        seats, job = self._seats, self._job
-        deaths = (
-            {
-                rank: death
-                for rank, slot in enumerate(seats.slot.tolist())
-                if (death := state.deaths.get(slot)) and self.attempt.born <= death.at <= sync
-            }
-            if state.deaths
-            else {}
-        )
+        """Return which ranks end: by a fault until the latter of two times, or for want of memory.
+
+        The former is the end of the step.
+        """
+        seats, job, (sync, latest) = self._seats, self._job, until
+        deaths: dict[int, Death] = {}
+        for slot, death in state.deaths.items():
+            if self.attempt.born <= death.at <= latest:
+                deaths |= dict.fromkeys(np.flatnonzero(seats.slot == slot).tolist(), death)
         for rank in np.flatnonzero(out).tolist():
             at = float(start[rank] + 0.5 * own[rank])
             deaths.setdefault(rank, self._allocators.death(rank, at, state))
@@ -281,26 +289,35 @@ class Run:
         state: Conditions,
         start: Array,
         own: Array,
-        stop: float,
-        deaths: dict[int, Death],
+        until: tuple[float, float],
+        out: NDArray[np.bool_],
     ) -> float | None:
-        """Return when stopped ranks arrive after all (0: nobody stopped), None when never."""
-        seats, attempt = self._seats, self.attempt
-        stopped = state.stopped[seats.slot]
+        """Return when stopped ranks arrive after all (0: nobody stopped), None when never.
+
+        `until`: the end of the step, and of the recording or attempt; `out`: who ran out of memory.
+        """
+        seats, attempt, (sync, stop) = self._seats, self.attempt, until
+        stopped = np.where(state.devices.stalled[seats.slot], 0.5, state.stopped[seats.slot])
         silent = state.silent[seats.host]
-        ended = bool(deaths) or bool(silent.any())
+        severed = fabric.severed(state, seats)
         tangled = ends.tangled(attempt, state, start, own, self._step, self._random)
-        if not ended and tangled is None and np.isnan(stopped).all():
+        hangs = severed or tangled is not None or not np.isnan(stopped).all()
+        # Who waits for ever meets what comes later, too.
+        latest = stop if hangs and state.released == np.inf else min(sync, stop)
+        deaths = self._deaths(state, start, own, (sync, latest), out)
+        ended = bool(deaths) or bool(silent.any())
+        if not ended and not hangs:
             return 0.0
-        if not ended and tangled is None and state.released < np.inf:
-            return state.released + float(np.nanmax((1 - stopped) * own))
         limit = np.where(np.isnan(stopped), 1.0, stopped)
+        if not ended and tangled is None and state.released < np.inf:
+            return state.released + float(((1 - limit) * own).max())
         attempt.died[silent] = np.maximum(state.lost_at, start[silent])
         for rank, death in deaths.items():
             attempt.died[rank] = death.at
         gone = np.isfinite(attempt.died)
         limit[gone] = np.clip((attempt.died[gone] - start[gone]) / own[gone], 0, 1)
         attempt.unfinished = tangled or Unfinished(start, own, limit)
+        attempt.unfinished.stalled = state.devices.stalled[seats.slot]
         timeout = float(start.max()) + attempt.job.collective_timeout
         if deaths:
             ends.cascade(attempt, deaths, self._random)
@@ -374,7 +391,8 @@ class Run:
         """Write a checkpoint."""
         job, attempt = self._job, self.attempt
         now = float(self._free.max())
-        factor = self._conditions(now).training.checkpoint
+        state = self._conditions(now)
+        factor = state.training.checkpoint * state.nodes.storage[self._seats.host]
         seconds = job.checkpoint_seconds * factor * self._lognormal(0.15, self._seats.world)
         if job.checkpoint_by == "first":
             seconds = np.where(np.arange(self._seats.world) == 0, seconds, 0.02)
@@ -382,7 +400,8 @@ class Run:
             # The next one waits for the last to be written.
             seconds = np.full(self._seats.world, max(self._writing_until - now, 0.0))
             seconds = seconds + _ASYNC_STALL * self._lognormal(0.15, self._seats.world)
-            self._writing_until = now + float(seconds.max()) + job.checkpoint_seconds * factor
+            writing = job.checkpoint_seconds * float(factor.max())
+            self._writing_until = now + float(seconds.max()) + writing
         self._pause("checkpoint", seconds, kernel=0.02)
         self._pending_checkpoint = seconds
         if job.step_holds_pauses:

@@ -10,6 +10,7 @@ everybody meets.
 import numpy as np
 from numpy.typing import NDArray
 
+from . import fabric
 from .conditions import Conditions
 from .placement import Group, Seats
 from .shape import Job
@@ -17,12 +18,6 @@ from .shape import Job
 Array = NDArray[np.float64]
 BACKWARD = 2 / 3
 """Share of backward in a rank's compute."""
-
-
-def transfer_factor(state: Conditions, seats: Seats, members: NDArray[np.int64]) -> float:
-    """Return the factor on the time of a collective among these ranks (1: healthy)."""
-    hosts = seats.host[members]
-    return 1.0 if (hosts == hosts[0]).all() else state.network
 
 
 class Waits:
@@ -75,7 +70,7 @@ class Waits:
         done = arrival.copy()
         for group in self._reducing:
             members = group.members
-            factor = transfer_factor(state, seats, members) * float(random.lognormal(0.0, 0.05))
+            factor = fabric.slowdown(state, seats, members) * float(random.lognormal(0.0, 0.05))
             seconds = job.collective * job.step_seconds * factor
             # The last bucket has nothing left to hide beneath.
             hidden = job.overlap * BACKWARD * float(np.median(compute[members]))

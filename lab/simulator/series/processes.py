@@ -1,4 +1,4 @@
-"""The memory of processes: trainers and data loader workers on the host, all of them on devices.
+"""The memory of processes on their hosts: trainers and data loader workers.
 
 As the agent reads it: of a trainer RssAnon as private and RssShmem as shared, of a worker the sums
 over its mappings. A forked worker shares its trainer's pages until one of the two writes to them.
@@ -13,7 +13,6 @@ from ....vocabulary.samples import Scalar, attributes
 from .. import memory
 from ..conditions import Conditions
 from ..memory import GIB
-from ..placement import device_id
 from ..progress import Attempt
 from ..site import Site
 from . import Series
@@ -68,8 +67,6 @@ class _Process:
         self._trainer()
         for worker in range(self._attempt.job.workers):
             self._worker(worker)
-        if self._site.cluster.gpus:
-            self._device()
         return self._found
 
     def _add(self, metric: str, value: Array, **pairs: Scalar) -> None:
@@ -116,24 +113,6 @@ class _Process:
             # The agent walks the mappings of small workers only.
             self._add("process.memory.private", copied * job.inherited + own, **who)
             self._add("process.memory.shared", (1 - copied) * job.inherited, **who)
-
-    def _device(self) -> None:
-        """Add what this process holds on its device, and on the first of the host."""
-        seats, host = self._attempt.seats, self._host
-        place = int(seats.place[self._rank])
-        held = memory.process_on_device(self._attempt, self._rank, self._at)
-        self._add("hw.gpu.process.memory", held, **_device_pairs(host, place, self._pid))
-        foreign = self._of(lambda state: state.training.contexts[self._slot])
-        first = int(seats.place[(seats.host == host) & (seats.local == 0)][0])
-        if foreign.any() and place != first:
-            on = foreign > 0
-            kept, self._at = self._at, self._at[on]
-            self._add("hw.gpu.process.memory", foreign[on], **_device_pairs(host, first, self._pid))
-            self._at = kept
-
-
-def _device_pairs(host: int, place: int, pid: int) -> dict[str, Scalar]:
-    return {"hw.id": device_id(host, place), "gpu": str(place), "pid": pid}
 
 
 def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:

@@ -227,7 +227,8 @@ class Ranks:
         for column in columns.tolist():
             rank = int(group.members[column])
             enqueued = step[:, column] * number + passed[:, column]
-            if unfinished is not None and launched is None and unfinished.limit[rank] >= 1:
+            stood = unfinished if launched is None else None
+            if stood is not None and (stood.limit[rank] >= 1 or stood.stalled[rank]):
                 # The host runs ahead of a device that waits: it launches the rest of the step.
                 ahead = (step[:, column] == len(attempt.steps.sync)) & (part[:, column] > 0.5)
                 enqueued = np.where(ahead, (step[:, column] + 1) * number, enqueued)

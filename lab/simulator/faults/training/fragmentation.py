@@ -7,7 +7,6 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...memory import DEVICE_MEMORY
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
 from . import preparing
@@ -44,7 +43,7 @@ class Fragmentation:
         """Cut memory into useless pieces."""
         if at >= self.onset:
             slot = device_index(self.host, self.place, self.slots)
-            state.training.unusable[slot] = self.rate / 60 * DEVICE_MEMORY * (at - self.onset)
+            state.training.unusable[slot] = self.rate / 60 * (at - self.onset)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the rank."""

@@ -7,7 +7,6 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...memory import DEVICE_MEMORY
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
 from . import preparing
@@ -42,7 +41,7 @@ class GpuLeak:
         """Keep what is not needed."""
         if at < self.onset:
             return
-        held = self.rate / 60 * DEVICE_MEMORY * (at - self.onset)
+        held = self.rate / 60 * (at - self.onset)
         if self.whole_job:
             state.training.device_held[:] = held
         else:

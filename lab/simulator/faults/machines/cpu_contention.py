@@ -1,12 +1,15 @@
 """host.cpu_contention: other work, a quota or the hypervisor takes the CPU time of one host."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ....vocabulary import entities
-from ..conditions import Conditions
-from ..placement import Seats, device_index, host_name, ranks_of_host
-from ..shape import Cluster
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,20 @@ class CpuContention:
     by: Literal["neighbours", "quota", "steal"] = "neighbours"
     places: tuple[int, ...] = ()
     ramp: float = 1.0
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return who takes how much; devices hide what their CPUs have to spare."""
+        needed = scenario.jobs[0].cpu_bound if scenario.cluster.gpus else 1.0
+        share = min(needed, 1.0) / effects.slower(random, strength, 2.5)
+        return {
+            "severity": 1 - share,
+            "by": str(random.choice(["neighbours", "neighbours", "quota", "steal"])),
+            "ramp": float(random.uniform(1, 20)),
+            **effects.lasting(random, scenario.seconds),
+        }
 
     def act(self, state: Conditions, at: float) -> None:
         """Take CPU time away."""

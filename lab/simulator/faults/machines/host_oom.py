@@ -1,12 +1,15 @@
 """memory.host_oom: the memory of a host fills up until the kernel kills a rank."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ....vocabulary import entities
-from ..conditions import Conditions, Death
-from ..placement import Seats, device_index, host_name, ranks_of_host
-from ..shape import Cluster
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,14 @@ class HostOom:
     place: int
     slots: int
     ramp: float = 60.0
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast the memory fills."""
+        low, high = (8, 20) if strength == "weak" else (30, 150)
+        return {"ramp": float(random.uniform(low, high))}
 
     def act(self, state: Conditions, at: float) -> None:
         """Fill the memory, then kill."""
@@ -33,4 +44,4 @@ class HostOom:
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the host."""
-        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))
+        return effects.host(seats, self.host)
