@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import devices, nodes, ports
+from . import devices, effects, nodes, ports
 from .devices import DeviceState
 from .nodes import NodeState
 from .ports import PortState
@@ -18,7 +18,8 @@ NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
 class Death:
     """How a process ended: the moment, what the kernel and its log said.
 
-    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory.
+    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory,
+    or, with `worker`, that child of it (its number among the data loader's workers).
     """
 
     at: float
@@ -28,6 +29,7 @@ class Death:
     text: str = ""
     role: str = "cascade"
     oom: bool = False
+    worker: int | None = None
 
 
 @dataclass(slots=True)
@@ -46,7 +48,7 @@ class Conditions:
     corrupted (S): relative error of what the device computes without any sign, 0 where it is right.
     devices, ports, nodes: what is so beneath, see there; `settled` makes clocks of it.
     poison (S): what goes non-finite, `poison_once` in one step only. silent (H): the host is gone,
-    since `lost_at`. deaths: by slot.
+    since `lost_at`. deaths: by slot. training: what faults of the training side do.
     """
 
     cpu_share: NDArray[np.float64]
@@ -63,6 +65,7 @@ class Conditions:
     stopped: NDArray[np.float64]
     busy_stop: NDArray[np.bool_]
     poison: NDArray[np.int64]
+    training: effects.Effects
     corrupted: NDArray[np.float64]
     devices: DeviceState
     ports: PortState
@@ -93,6 +96,7 @@ def healthy(cluster: Cluster, seed: int = 0) -> Conditions:
         stopped=np.full(slots, np.nan),
         busy_stop=np.zeros(slots, dtype=bool),
         poison=np.zeros(slots, dtype=np.int64),
+        training=effects.none(hosts, slots),
         corrupted=np.zeros(slots),
         devices=devices.sound(cluster, seed),
         ports=ports.sound(cluster),

@@ -23,4 +23,5 @@ def spoiled(
     wrong = relative * (1 + 0.2 * random.standard_normal(world))
     loss = values.loss * (1 + (wrong.mean() if reduced else wrong))
     norm = values.grad_norm * float(np.sqrt(1 + (3 * np.abs(relative).max()) ** 2 / world))
-    return replace(values, loss=loss, grad_norm=norm)
+    own = values.own_norm * (1 + 3 * np.abs(wrong))
+    return replace(values, loss=loss, grad_norm=norm, global_loss=float(loss.mean()), own_norm=own)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from .conditions import Conditions, healthy, settled
 from .events import Saying, Sayings
 from .lines import Lines, Part
 from .placement import host_name
-from .series import Series, collectives, gpus, hosts, network, steps, storage
+from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
 from .series.ranks import Ranks
 from .shape import EPOCH, Scenario
 from .site import Site
@@ -228,6 +228,27 @@ class _Delivery:
     saying: Saying | None
 
 
+def _dated(saying: Saying, offset: float) -> tuple[Resource, list[Event]]:
+    event = replace(saying.event, at=EPOCH + saying.at + offset)
+    return event.resource, [event]
+
+
+def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
+    """Return since when a fault acts: what is so from the start begins with the first step.
+
+    A fault that `resumes` brings begins with the first step of an attempt after the first.
+    """
+    resumes = bool(getattr(fault, "resumes", False))
+    starts = [
+        float(start.min())
+        for attempt in attempts
+        if attempt.number or not resumes
+        for start, end in zip(attempt.steps.start, attempt.steps.end, strict=True)
+        if float(end.max()) > fault.onset
+    ]
+    return max(fault.onset, min(starts, default=fault.onset))
+
+
 def simulate(scenario: Scenario, seed: int) -> Recording:
     """Return the recording of a scenario; the same seed gives the same recording."""
     cluster, reporting = scenario.cluster, scenario.reporting
@@ -249,6 +270,7 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
 
     sound = settled(healthy(cluster, seed))
 
+    @lru_cache(maxsize=4096)
     def conditions(at: float) -> Conditions:
         if fault is None or at < fault.onset - _RUN_UP_SECONDS:
             return sound
@@ -281,6 +303,7 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     )
     alarms.collect(ports)
     series += hosts.series(found, site)
+    series += processes.shared_memory(found, site)
     series += storage.series(found, site)
     series += ports
     series += gpus.Devices(found, site, status=alarms.status, codes=alarms.codes).series()
@@ -291,9 +314,13 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     truth = None
     if fault is not None:
         first = scenario.jobs[0]
+        ours = [row for row in found if row.job is first]
         seen = float(getattr(fault, "seen_from", fault.onset))
-        there = [row for row in found if row.job is first and row.born <= seen]
+        there = [row for row in ours if row.born <= seen] or ours[:1]
+        if getattr(fault, "resumes", False):
+            there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truth = Truth(fault.id, entity, first.name, EPOCH + fault.onset)
+        truth = Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours))
+        sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
     return Recording(scenario, seed, truth, found, series, events, clocks, lost)

@@ -35,7 +35,8 @@ class Reporting:
     reports whether device readings carry the rank and job, as our agent's do, or only the device,
     as a foreign exporter's would. `devices` are read by our agent or by an exporter (always its own
     for other vendors than NVIDIA), every `device_period` (0: as `node`). `kernel_log` tells whether
-    the agent may read the kernel's log.
+    the agent may read the kernel's log. `launch_counts`: the collective library's own counts per
+    kind are read (NCCL RAS); `stacks`: the stacks of processes that make no progress are taken.
     """
 
     push: float = 1.0
@@ -48,6 +49,8 @@ class Reporting:
     attributed: bool = True
     agent_restarts: tuple[tuple[int, float, float], ...] = ()
     collective_statistics: bool = False
+    launch_counts: bool = False
+    stacks: bool = False
     devices: DevicesBy = "agent"
     device_period: float = 0.0
     kernel_log: bool = True
@@ -112,6 +115,29 @@ class Job:
     end are announced as phases. `loss_scale` is where dynamic loss scaling starts (0: none), and
     `loss_scale_fits` the largest scale that does not overflow. A requeue ends it `stopped_by`
     "term" (SIGTERM), "term_kill" (SIGKILL for those who do not end) or "kill".
+
+    Physics: `ep` ranks share the experts of a layer, on which a rank spends `moe` of its compute.
+    `overlap` is the share of backward beneath which the gradients' reduction can hide; `clips`
+    reports whether the norm of all gradients is taken, which makes everybody meet once a step.
+    `micro_batches` fill the pipeline (0: four a stage). `attention` is the share of compute that
+    grows with the square of the tokens. `other` is time outside forward and backward (logging).
+    `drift` is the amplitude of slow changes of everybody's speed, over `drift_seconds`. `gc` is the
+    chance of a collector's pause per rank and step, of `gc_seconds`; `gc_reported` whether it is
+    measured. `second_group`: metrics are reduced in a group of their own. `sizes`: hosts of each
+    attempt, in the place of all (elastic).
+
+    Memory: `static` and `activations` as shares of the device's; `inherited` bytes that a data
+    loader's worker shares with its trainer; `host_memory_steady` seconds until a process has grown.
+
+    Numerics: the loss falls from `loss_start` to `loss_floor`, half-way after about `loss_steps`
+    with power `loss_power`, with a spread of `loss_noise` over ranks; `loss_spikes` is the chance
+    of a benign spike per step. `rate_schedule` "warm_up" (then constant), "cosine" or "steps", over
+    `rate_steps`. `local_norms` reports the norm of each rank's own gradients too. `loss_scope`
+    "both" reports a rank's own loss and the global one.
+
+    Reports: `reported_by` "probe", or "log": a line of the framework, with the mean duration of the
+    steps since the last one; one in `report_every` steps, by ranks `report_from` ("all", "first",
+    "last"); the loss in one of `loss_every` reports.
     """
 
     name: str = "train-7b"
@@ -161,6 +187,38 @@ class Job:
     loss_scale: float = 0.0
     loss_scale_fits: float = 1024.0
     stopped_by: str = "term"
+    ep: int = 1
+    moe: float = 0.4
+    overlap: float = 0.0
+    clips: bool = True
+    micro_batches: int = 0
+    attention: float = 0.2
+    other: float = 0.004
+    drift: float = 0.0
+    drift_seconds: float = 600.0
+    gc: float = 0.0
+    gc_seconds: float = 0.03
+    gc_reported: bool = True
+    second_group: bool = False
+    sizes: tuple[int, ...] = ()
+    static: float = 0.35
+    activations: float = 0.33
+    inherited: float = 1.5 * 2.0**30
+    host_memory_steady: float = 60.0
+    loss_start: float = 10.3
+    loss_floor: float = 1.8
+    loss_steps: float = 40.0
+    loss_power: float = 0.45
+    loss_noise: float = 0.02
+    loss_spikes: float = 0.0
+    rate: float = 3e-4
+    rate_schedule: str = "warm_up"
+    rate_steps: int = 10_000
+    local_norms: bool = False
+    reported_by: str = "probe"
+    report_every: int = 1
+    report_from: str = "all"
+    loss_every: int = 1
 
 
 @dataclass(frozen=True, slots=True)

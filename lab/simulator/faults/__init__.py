@@ -17,7 +17,7 @@ from ....vocabulary.entities import Entity
 from ..conditions import Conditions
 from ..placement import Seats
 from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
-from . import crash, machines, nan_data, nan_rank, stuck_process
+from . import machines, training
 from .records import Record
 
 
@@ -28,8 +28,11 @@ class Fault(Protocol):
     class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
     that the fault can occur in its first job, or raises ScenarioError where it cannot.
     `drawn(scenario, random, strength)` returns settings: fields of the fault but its place, and
-    "lasts" (s) for how long it goes on. One that only occurs when a job starts sets its own onset.
-    A fault whose ranks are those of a later attempt than at its onset has `seen_from`.
+    "lasts" (s) for how long it goes on. The onset is among them where the scenario decides it: 0
+    for what is so from the first step on, that of a restart or of the start of the job.
+    `said(attempt)` is what the fault makes others report: a deployment, a line of a log. A fault
+    whose ranks are those of a later attempt than at its onset has `seen_from`; one that a restart
+    brings says so by `resumes`.
     """
 
     id: ClassVar[str]
@@ -49,11 +52,8 @@ class Fault(Protocol):
 
 
 FAULTS: dict[str, type[Fault]] = {
-    "stuck_process": stuck_process.StuckProcess,
-    "nan_rank": nan_rank.NanRank,
-    "crash": crash.Crash,
-    "nan_data": nan_data.NanData,
     **machines.FAULTS,
+    **training.FAULTS,
 }
 
 

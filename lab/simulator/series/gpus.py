@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
-from .. import devices
+from .. import devices, memory
 from ..devices import MODELS
 from ..placement import device_id, device_index
 from ..site import History, Site
@@ -43,8 +43,7 @@ class _Seen:
     at: Array
     kernel: Array
     math: Array
-    there: Flags
-    pids: list[tuple[int, int, Flags]]
+    processes: list[memory.OnDevice]
     random: np.random.Generator
 
 
@@ -106,7 +105,7 @@ class Devices:
         hung: Flags = history.of("devices", "hung")[:, slot].astype(bool)
         hung = hung | history.of("nodes", "driver")[:, host].astype(bool)
         silent = lost | hung
-        seen = self._activity(slot, history.at, silent)
+        seen = self._activity(slot, history, silent)
         for metric, value, pairs in self._readings(host, slot, history, seen):
             if not self._shown(metric):
                 continue
@@ -196,8 +195,9 @@ class Devices:
         yield "hw.gpu.sm.activity", np.clip(0.85 * math + 0.1 * kernel, 0, 1), {}
         yield "hw.gpu.tensor.activity", np.clip(0.45 * math * clock, 0, 1), {}
         yield "hw.gpu.memory.activity", np.clip(0.5 * math + 0.05 * kernel, 0, 1), {}
-        own = 61 / 80 * model.memory
-        held = np.where(seen.there, own, CONTEXT_BYTES) + of("foreign_bytes")
+        held = of("foreign_bytes") + CONTEXT_BYTES
+        for process in seen.processes:
+            held = held + np.nan_to_num(process.held)
         yield "hw.gpu.memory.usage", np.minimum(held, model.memory), {}
         yield "hw.gpu.memory.limit", np.full(size, model.memory), {}
         yield "hw.power", drawn * watts, {}
@@ -215,7 +215,7 @@ class Devices:
         yield from self._errors(of, random)
         yield from self._bus(of, idle, kernel, random)
         yield from self._links(of, kernel, random)
-        yield from self._processes(seen, of("foreign_bytes"), own)
+        yield from self._processes(seen, of("foreign_bytes"))
 
     def _held(
         self, of: _Of, load: Array, idle: Flags, random: np.random.Generator
@@ -305,13 +305,13 @@ class Devices:
             yield "hw.gpu.nvlink.io", moved, {"direction": direction}
         yield "hw.gpu.nvlink.throughput", 2 * rate, {}
 
-    def _processes(self, seen: _Seen, foreign: Array, own: float) -> Iterator[Reading]:
+    def _processes(self, seen: _Seen, foreign: Array) -> Iterator[Reading]:
         """Yield the memory of each process on the device; NaN marks when it is not there."""
         count = (foreign > 0).astype(float)
-        for pid, rank, on in seen.pids:
-            count = count + on
-            value = np.where(on, own - CONTEXT_BYTES, np.nan)
-            yield "hw.gpu.process.memory", value, {"pid": pid, "rank": rank}
+        for process in seen.processes:
+            count = count + ~np.isnan(process.held)
+            pairs: dict[str, Scalar] = {"pid": process.pid, "rank": process.rank}
+            yield "hw.gpu.process.memory", process.held, pairs
         if foreign.any():
             value = np.where(foreign > 0, foreign, np.nan)
             yield "hw.gpu.process.memory", value, {"pid": FOREIGN_PID}
@@ -346,12 +346,12 @@ class Devices:
                 Series(host, resource, metric, attributes(who), at[free], value[free])
             )
 
-    def _activity(self, slot: int, at: Array, silent: Flags) -> _Seen:
+    def _activity(self, slot: int, history: History, silent: Flags) -> _Seen:
         """Return the shares of time with a kernel and with arithmetic, and who is on the device."""
+        at, states = history.at, history.states
         every, random = self._every, np.random.default_rng([self._site.seed, 14, slot])
         kernel, math = np.zeros(len(at)), np.zeros(len(at))
-        there = np.zeros(len(at), dtype=bool)
-        pids: list[tuple[int, int, Flags]] = []
+        processes: list[memory.OnDevice] = []
         for attempt in self._attempts:
             for rank in np.flatnonzero(attempt.seats.slot == slot).tolist():
                 edges = np.array([row[rank] for row in attempt.segments.edge])
@@ -359,13 +359,11 @@ class Devices:
                 ran = np.array([row[rank] for row in rows.kernel])
                 worked = np.array([row[rank] for row in rows.math])
                 on = (at >= attempt.born) & (at < attempt.died[rank])
-                there |= on
-                if on.any():
-                    pids.append((int(attempt.seats.pid[rank]), rank, on))
+                processes += memory.on_device(attempt, rank, at, states)
                 kernel += on * (used(edges, ran, at) - used(edges, ran, at - every)) / every
                 math += on * (used(edges, worked, at) - used(edges, worked, at - every)) / every
         kernel = np.where(silent, 0.0, np.clip(kernel, 0, 1))
-        return _Seen(at, kernel, np.clip(math, 0, 1), there, pids, random)
+        return _Seen(at, kernel, np.clip(math, 0, 1), processes, random)
 
 
 FOREIGN_PID = 48_213

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
+from .. import memory
 from ..site import Site
 from ..training import Attempt
 from . import Series
@@ -13,7 +14,6 @@ from .readings import used
 from .resources import of_node
 
 Array = NDArray[np.float64]
-MEMORY = 512 * 2.0**30
 SHM = 256 * 2.0**30
 SOFTWARE_SECONDS = 60.0
 VERSIONS = {
@@ -72,9 +72,10 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     add("system.pressure", np.round(queued, 4), resource="cpu", kind="some")
     add("system.pressure.time", np.cumsum(queued * every), resource="cpu", kind="some")
     swollen: Array = history.one("swollen")[:, host].astype(float)
-    held = np.minimum(0.32 + swollen + random.normal(0, 0.003, size), 0.995)
-    add("system.memory.usage", np.round(MEMORY * held))
-    add("system.memory.limit", np.full(size, MEMORY))
+    swollen = swollen + memory.on_host(attempts, host, at, history.states)
+    held = np.minimum(memory.HOST_HELD + swollen + random.normal(0, 0.003, size), 0.995)
+    add("system.memory.usage", np.round(memory.HOST_MEMORY * held))
+    add("system.memory.limit", np.full(size, memory.HOST_MEMORY))
     short = np.clip((held - 0.93) * 8 + 0.001 * random.random(size), 0, 1)
     for kind, share in (("some", short), ("full", 0.7 * short)):
         add("system.pressure", np.round(share, 4), resource="memory", kind=kind)

@@ -1,12 +1,15 @@
 """software.crash: one rank's process ends by itself; its peers die of it."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ....vocabulary import entities
-from ..conditions import Conditions, Death
-from ..placement import Seats, device_index, host_name, rank_of
-from ..shape import Cluster
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index, host_name, rank_of
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,15 @@ class Crash:
     place: int
     slots: int
     how: Literal["exception", "segfault", "killed"] = "exception"
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how; killed, and nobody says why, is the hardest to see."""
+        if strength == "weak":
+            return {"how": "killed"}
+        return {"how": "exception" if preparing.flip(random) else "segfault"}
 
     def act(self, state: Conditions, at: float) -> None:
         """End the process."""

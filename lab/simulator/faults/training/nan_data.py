@@ -1,12 +1,15 @@
 """numerics.nan_data: a bad shard of data reaches several ranks in the same step."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ....vocabulary import entities
-from ..conditions import POISONS_LOSS, Conditions
-from ..placement import Seats
-from ..shape import Cluster
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import POISONS_LOSS, Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,14 @@ class NanData:
     onset: float
     each: int = 2
     once: bool = True
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return which ranks read the shard."""
+        each = int(random.choice([1, 2, 3]))
+        return {"each": min(each, max(preparing.ranks(scenario) // 2, 1))}
 
     def act(self, state: Conditions, at: float) -> None:
         """Spoil the values of those ranks."""

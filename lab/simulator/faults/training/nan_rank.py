@@ -1,12 +1,14 @@
 """numerics.nan_rank: one rank's own value goes non-finite; the reduction spoils everybody."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ....vocabulary import entities
-from ..conditions import POISONS_GRADIENT, POISONS_LOSS, Conditions
-from ..placement import Seats, device_index, host_name, rank_of
-from ..shape import Cluster
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import POISONS_GRADIENT, POISONS_LOSS, Conditions
+from ...placement import Seats, device_index, host_name, rank_of
+from ...shape import Cluster, Scenario, Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,13 @@ class NanRank:
     slots: int
     what: Literal["loss", "gradient"] = "loss"
     once: bool = True
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return what goes bad; a loss that stays finite is easily overlooked."""
+        return {"what": "gradient" if strength == "weak" else "loss"}
 
     def act(self, state: Conditions, at: float) -> None:
         """Spoil the rank's values."""
