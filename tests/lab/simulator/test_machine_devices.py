@@ -234,7 +234,8 @@ def test_a_hot_device_in_warm_air_is_healthy():
 def test_a_power_cap_for_all_lowers_all_clocks_alike():
     found = recording.simulate(scenario(power_cap=0.7), 3)
     clocks = [
-        np.median(value[at > 40]) for at, value in rows(found, "hw.frequency", domain="sm").values()
+        np.median(value[at > 40])
+        for at, value in rows(found, "hw.frequency", domain="sm").values()
         if (at > 40).any()
     ]
     assert max(clocks) < 0.9 * 1_980e6
