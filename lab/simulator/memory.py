@@ -63,8 +63,9 @@ class Allocators:
     def step(self, state: Conditions, tokens: Array) -> tuple[Held, NDArray[np.bool_]]:
         """Return what is held after a step with these tokens per rank, and who ran out in it."""
         job, effects, slot = self._job, state.training, self._seats.slot
-        allocated = self._static + effects.device_held[slot] * self._size
-        allocated[0] += effects.first_held
+        kept = effects.device_held[slot] * self._size
+        kept[0] += effects.first_held
+        allocated = self._static + kept
         noise = 1 + 0.004 * self._random.standard_normal(self._seats.world)
         # Whoever trains on varying lengths has sized the batch for long ones.
         ratio = tokens / max(job.tokens, 1) / (1 + 2 * job.variable_length)
@@ -73,7 +74,7 @@ class Allocators:
         # Blocks are cut to sizes that come again: the cache settles over the first steps.
         settled = 1.10 - 0.06 * np.exp(-self._steps / 25)
         room = self._size - 2 * CONTEXT - _foreign(effects.contexts, self._seats)
-        wanted = peak * settled * noise + effects.unusable[slot] * self._size
+        wanted = (peak - kept) * settled * noise + kept + effects.unusable[slot] * self._size
         self._reserved = np.maximum(self._reserved, wanted)
         tight = self._reserved > room
         self._retries += tight * (1.0 + self._random.integers(0, 3, len(tight)))

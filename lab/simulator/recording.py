@@ -290,6 +290,7 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             sayings.of(attempt)
             series += steps.series(attempt, site)
             series += Ranks(attempt, site).series()
+            series += processes.series(attempt, site)
     ports = network.series(found, site)
     alarms = Alarms(
         site,
