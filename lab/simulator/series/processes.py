@@ -137,6 +137,6 @@ def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:
         for metric, value in rows.items():
             if site.reporting.shows(metric) and len(at):
                 resource = of_node(host, site.cluster.name)
-                whole = np.round(np.maximum(value, 0.0))
+                whole: Array = np.round(np.maximum(value, 0.0)).astype(float)
                 found.append(Series(host, resource, metric, (), at, whole))
     return found

@@ -143,7 +143,7 @@ def test_a_lost_device_may_leave_its_job_hanging():
 def test_a_process_launches_on_while_its_devices_firmware_hangs():
     found = broken("firmware_hang", logged=False, **PLACE)
     (culprit,) = found.truth.entity.ranks
-    counted = {}
+    counted: dict[str, dict[object, float]] = {}
     for name in ("enqueued", "completed"):
         for (_, named), (_, value) in rows(found, f"collective.{name}").items():
             counted.setdefault(name, {})[dict(named)["rank"]] = value[-1]

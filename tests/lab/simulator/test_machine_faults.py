@@ -1,12 +1,14 @@
 """Every fault of a machine can be injected, and says only what a real agent would."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import faults, recording
 from rankscope.lab.simulator.faults.machines import FAULTS
-from rankscope.lab.simulator.shape import EPOCH, Cluster
+from rankscope.lab.simulator.shape import EPOCH, Cluster, Strength
 from rankscope.vocabulary import events as event_catalogue
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary import metrics
@@ -20,6 +22,12 @@ WITHOUT_A_STEADY_COST = {
     "host_lost", "host_oom", "memory_uncorrectable", "row_remap", "silent_corruption",
 }  # fmt: skip
 """Kinds that stop the job, cost it moments or nothing, or were there before the first step."""
+
+
+def settings_of(made):
+    """Return the settings of a scenario's fault."""
+    assert made.fault is not None
+    return dict(made.fault)
 
 
 def in_vocabulary(found):
@@ -56,20 +64,18 @@ def test_every_fault_draws_settings_in_both_strengths(kind):
 
 @pytest.mark.parametrize("kind", sorted(set(FAULTS) - WITHOUT_A_STEADY_COST))
 def test_a_weak_fault_costs_a_few_percent_and_a_plain_one_more(kind):
-    for strength, low, high in (("weak", 1.015, 1.16), ("plain", 1.05, 4.0)):
+    limits: tuple[tuple[Strength, float, float], ...] = (("weak", 1.015, 1.16), ("plain", 1.05, 4))
+    for strength, low, high in limits:
         for seed in (11, 12):
             base = scenario(nics=2, seconds=200.0)
             random = np.random.default_rng(seed)
             made = faults.inject(kind, base, random, strength=strength, onset=80.0)
-            settings = {key: value for key, value in made.fault.items() if key != "until"}
+            settings = {key: value for key, value in settings_of(made).items() if key != "until"}
             if settings.get("stops") or settings.get("down") is True:
                 continue  # it stops the job
             settings |= {"every": 0.0} if kind == "network_slow" else {}
-            base = type(made)(
-                made.name, made.text, made.seconds, made.cluster, made.jobs, made.reporting,
-                settings,
-            )  # fmt: skip
-            assert low < slowdown(recording.simulate(base, seed)) < high, (kind, settings)
+            found = recording.simulate(dataclasses.replace(made, fault=settings), seed)
+            assert low < slowdown(found) < high, settings
 
 
 def test_the_same_seed_gives_the_same_recording_and_another_seed_another():
@@ -101,11 +107,8 @@ def test_a_fault_of_devices_gives_a_cluster_devices():
 def test_a_fault_that_passes_ends():
     base = scenario(seconds=240.0)
     random = np.random.default_rng(0)
-    passing = [
-        made.fault
-        for _ in range(40)
-        if "until" in (made := faults.inject("slow_gpu", base, random)).fault
-    ]
+    drawn = [settings_of(faults.inject("slow_gpu", base, random)) for _ in range(40)]
+    passing = [settings for settings in drawn if "until" in settings]
     assert passing
     assert all(row["onset"] < row["until"] for row in passing)
     assert "lasts" not in passing[0]

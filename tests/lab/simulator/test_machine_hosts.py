@@ -52,7 +52,7 @@ def test_a_file_system_fills_up_and_then_a_rank_cannot_write():
 def test_a_clock_that_runs_away_dates_its_hosts_telemetry_and_nobody_elses():
     found = broken("clock_skew", host=2, jump=5.0, ramp=0.0)
     onset = found.truth.onset - EPOCH
-    ahead = {host: [] for host in range(4)}
+    ahead: dict[int, list[float]] = {host: [] for host in range(4)}
     table = SeriesTable()
     for arrival, what in found.batches(table):
         if isinstance(what, list) or arrival - EPOCH < onset + 5:
@@ -130,7 +130,7 @@ def test_a_lost_host_may_have_written_a_machine_check():
 def test_a_host_that_drifted_shows_a_version_of_its_own_and_costs_time(what):
     onset = 70.0 if what == "governor" else 1.0
     found = broken("config_drift", host=2, what=what, factor=2.0, onset=onset)
-    hosts: dict = {}
+    hosts: dict[tuple[object, object], set[int]] = {}
     for host, named in rows(found, "system.software.info"):
         hosts.setdefault((dict(named)["name"], dict(named)["version"]), set()).add(host)
     assert [who for who in hosts.values() if who != {0, 1, 2, 3}].count({2}) >= 1
@@ -169,7 +169,7 @@ def test_checkpoints_keep_the_disk_busy_for_as_long_as_they_take():
 def test_a_host_booted_during_the_recording_reports_from_then_on():
     base = scenario(booted=((1, 20.0),), job=Job(step_seconds=1.0, starts_after=40.0))
     found = recording.simulate(base, 1)
-    first = {}
+    first: dict[int, float] = {}
     for row in found.series:
         first[row.host] = min(first.get(row.host, np.inf), row.at[0])
     assert first[1] > 20
