@@ -1,5 +1,7 @@
 """Simulated networks: ports, rails, leaf switches, and what the slowest link does to a job."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -192,3 +194,28 @@ def test_a_network_fault_needs_several_hosts(kind):
     base = scenario(hosts=1, slots=4)
     with pytest.raises(ScenarioError, match="hosts for this fault"):
         injected(kind, base)
+
+
+def test_jobs_on_different_hosts_of_a_leaf_switch_suffer_together_and_others_do_not():
+    places = {"on-a": (0, 1), "on-b": (0, 1), "off": (4, 5)}
+    slots = {"on-a": (0,), "on-b": (1,), "off": (0, 1)}
+    jobs = tuple(
+        Job(name=name, hosts=hosts, slots=slots[name], step_seconds=1.0, hiccups=0.0)
+        for name, hosts in places.items()
+    )
+    base = dataclasses.replace(
+        scenario(hosts=8, hosts_per_switch=4),
+        jobs=jobs,
+        fault={
+            "kind": "switch", "onset": 70.0, "factor": 4.0, "per_switch": 4, "host": 1, "place": 0,
+        },
+    )  # fmt: skip
+    found = recording.simulate(base, 1)
+    slower = {}
+    for number, attempt in enumerate(found.attempts):
+        ends, seconds = steps(found, number)
+        early = np.median(seconds[(ends > 25) & (ends < 70)])
+        slower[attempt.job.name] = float(np.median(seconds[ends > 75]) / early)
+    assert slower["on-a"] == pytest.approx(1.6, abs=0.1)
+    assert slower["on-b"] == pytest.approx(1.6, abs=0.1)
+    assert slower["off"] == pytest.approx(1.0, abs=0.05)
