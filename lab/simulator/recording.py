@@ -228,11 +228,6 @@ class _Delivery:
     saying: Saying | None
 
 
-def _dated(saying: Saying, offset: float) -> tuple[Resource, list[Event]]:
-    event = replace(saying.event, at=EPOCH + saying.at + offset)
-    return event.resource, [event]
-
-
 def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
     """Return since when a fault acts: what is so from the start begins with the first step.
 

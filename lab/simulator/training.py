@@ -297,7 +297,7 @@ class Run:
         `until`: the end of the step, and of the recording or attempt; `out`: who ran out of memory.
         """
         seats, attempt, (sync, stop) = self._seats, self.attempt, until
-        stopped = np.where(state.devices.stalled[seats.slot], 0.5, state.stopped[seats.slot])
+        stopped = np.where(state.devices.stalled[seats.slot], 0.6, state.stopped[seats.slot])
         silent = state.silent[seats.host]
         severed = fabric.severed(state, seats)
         tangled = ends.tangled(attempt, state, start, own, self._step, self._random)

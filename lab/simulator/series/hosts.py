@@ -67,8 +67,9 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     stolen = steal * cluster.cores * 0.5 + random.uniform(0, 0.002, size)
     add("system.cpu.steal", np.cumsum(stolen * every))
     # Tasks wait for a CPU when more want to run than there are.
-    wanted = base + neighbours + 0.6 * steal
-    queued = np.clip(0.004 * random.random(size) + 0.02 * usage + np.maximum(wanted - 1, 0), 0, 1)
+    short: Array = 1 - history.one("cpu_share")[:, host].astype(float)
+    short = np.maximum(short, 0.6 * steal) + np.maximum(base + neighbours - 1, 0)
+    queued = np.clip(0.004 * random.random(size) + 0.02 * usage + short, 0, 1)
     add("system.pressure", np.round(queued, 4), resource="cpu", kind="some")
     add("system.pressure.time", np.cumsum(queued * every), resource="cpu", kind="some")
     swollen: Array = history.one("swollen")[:, host].astype(float)
@@ -76,8 +77,8 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     held = np.minimum(memory.HOST_HELD + swollen + random.normal(0, 0.003, size), 0.995)
     add("system.memory.usage", np.round(memory.HOST_MEMORY * held))
     add("system.memory.limit", np.full(size, memory.HOST_MEMORY))
-    short = np.clip((held - 0.93) * 8 + 0.001 * random.random(size), 0, 1)
-    for kind, share in (("some", short), ("full", 0.7 * short)):
+    lacking = np.clip((held - 0.87) * 8 + 0.001 * random.random(size), 0, 1)
+    for kind, share in (("some", lacking), ("full", 0.7 * lacking)):
         add("system.pressure", np.round(share, 4), resource="memory", kind=kind)
         add("system.pressure.time", np.cumsum(share * every), resource="memory", kind=kind)
     drift: Array = history.of("nodes", "clock")[:, host].astype(float)

@@ -120,10 +120,9 @@ def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:
     found: list[Series] = []
     for host in range(site.cluster.hosts):
         random = np.random.default_rng([site.seed, 18, host])
-        at = ticks(0.0, site.seconds, site.reporting.node, float(site.phases[host]))
-        states = [site.conditions(float(moment)) for moment in at]
-        alive = np.array([not state.silent[host] for state in states], dtype=bool)
-        used = np.array([state.training.shm_held[host] for state in states])
+        history = site.history(host, site.reporting.node)
+        at = history.at
+        used = np.array([state.training.shm_held[host] for state in history.states])
         for attempt in attempts:
             seats = attempt.seats
             ranks = np.flatnonzero(seats.host == host)
@@ -136,8 +135,8 @@ def shared_memory(attempts: Sequence[Attempt], site: Site) -> list[Series]:
             "system.shm.limit": np.full(len(at), memory.SHM_LIMIT),
         }
         for metric, value in rows.items():
-            if site.reporting.shows(metric) and alive.any():
+            if site.reporting.shows(metric) and len(at):
                 resource = of_node(host, site.cluster.name)
-                whole = np.round(np.maximum(value, 0.0))[alive]
-                found.append(Series(host, resource, metric, (), at[alive], whole))
+                whole: Array = np.round(np.maximum(value, 0.0)).astype(float)
+                found.append(Series(host, resource, metric, (), at, whole))
     return found

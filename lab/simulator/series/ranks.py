@@ -235,10 +235,15 @@ class Ranks:
                 enqueued = np.where(ahead, (step[:, column] + 1) * number, enqueued)
             begin, end = life(attempt, rank, self._seconds)
             alive = (at >= begin) & (at < end)
+            own = np.minimum(enqueued, completed)
+            if stood is not None and stood.stalled[rank]:
+                # Its own part of the last operation is among what its device does not finish.
+                stands = (step[:, column] == last) & (own > 0)
+                own = np.where(stands & (at > stood.start[rank]), own - 1, own)
             counted = {
                 "enqueued": enqueued,
                 "started": np.minimum(enqueued, completed + 1),
-                "completed": np.minimum(enqueued, completed),
+                "completed": own,
             }
             for name, value in counted.items():
                 shown = value[alive].astype(float)

@@ -53,7 +53,7 @@ def rows(found, metric, **pairs):
 def after(found, metric, key, **pairs):
     """Return the median after the fault built up, by an attribute ("host": by host)."""
     onset = found.truth.onset - EPOCH
-    values: dict = {}
+    values: dict[object, list[float]] = {}
     for (host, named), (at, value) in rows(found, metric, **pairs).items():
         late = value[at > onset + 25]
         if len(late):

@@ -15,7 +15,7 @@ from . import effects
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """Its ranks get SIGTERM within `grace` seconds. `logged`: the reason is reported."""
+    """Its ranks end by SIGTERM `grace` seconds later. `logged`: the reason is reported."""
 
     id: ClassVar[str] = "host.evicted"
     onset: float
@@ -46,7 +46,7 @@ class Evicted:
             return
         for place in range(self.slots):
             slot = device_index(self.host, place, self.slots)
-            moment = self.onset + self.grace * (0.4 + 0.6 * place / self.slots)
+            moment = self.onset + self.grace + 0.1 * place / self.slots
             state.deaths[slot] = Death(moment, signal=9 if self.killed else 15)
 
     def records(self, cluster: Cluster) -> list[records.Record]:
