@@ -82,7 +82,7 @@ class Allocators:
         out = peak + effects.unusable[slot] * self._size > room
         self._steps += 1
         shown = allocated * (1 + 0.0005 * self._random.standard_normal(len(tight)))
-        held = Held(np.round(shown), np.round(self._reserved), self._retries.copy())
+        held = Held(shown.round(), self._reserved.round(), self._retries.copy())
         return held, out
 
     def death(self, rank: int, at: float, state: Conditions) -> Death:

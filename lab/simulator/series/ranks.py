@@ -210,12 +210,13 @@ class Ranks:
             passed = np.where(step == last, np.minimum(passed, launched), passed)
         reach = np.where(step == last, np.minimum(part, self._reach[group.members]), part)
         reached = (group.places[None, None, :] <= reach[:, :, None]).sum(axis=2)
-        met = (step * number + np.minimum(passed, reached)).min(axis=1)
+        reached = np.minimum(passed, reached)
+        met = (step * number + reached).min(axis=1)
         if group.kind in ("dp", "other"):
             done = np.array([row[group.members].max() for row in attempt.steps.done])
             elsewhere = unfinished is not None and unfinished.why == "mismatch"
             sync = np.append(done, -np.inf if elsewhere else np.inf)
-            waiting = (passed.min(axis=1) == number) & (
+            waiting = (reached.min(axis=1) == number) & (
                 sync[np.minimum(step.min(axis=1), len(sync) - 1)] > at
             )
             met = np.where(waiting, met - 1, met)
