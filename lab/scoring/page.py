@@ -66,7 +66,8 @@ def text(document: Document) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in document["versions"].items())
     made = (
         f"Suite `{document['suite']}`, seed {document['seed']}: {document['cases']} cases, "
-        f"{len(document['faults'])} fault ids, {document['healthy']} healthy cases. Made with {versions}.\n"
+        f"{len(document['faults'])} fault ids, {document['healthy']} healthy cases. "
+        f"Made with {versions}.\n"
     )
     parts = [
         _INTRODUCTION,
@@ -98,7 +99,10 @@ def text(document: Document) -> str:
 
 def _others() -> str:
     text = resources.files(__package__ or "").joinpath("others.toml").read_text("utf-8")
-    lines = [(row["name"], row["figures"], row["setting"]) for row in tomllib.loads(text)["system"]]
+    lines = [
+        (str(row["name"]), str(row["figures"]), str(row["setting"]))
+        for row in tomllib.loads(text)["system"]
+    ]
     table = _markdown(("", ("system", "published", "how the setting differs"), lines))
     return f"## Beside what others have published\n\n{table}"
 

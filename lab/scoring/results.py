@@ -60,7 +60,7 @@ class Result:
 
 def result(row: Mapping[str, Any]) -> Result:
     """Return the result of a document."""
-    rest = {**row, "truth": truth(row["truth"])}
+    rest: dict[str, Any] = {**row, "truth": truth(row["truth"])}
     rest["found"] = {name: tuple(map(seen, rows)) for name, rows in row["found"].items()}
     return Result(**rest)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Document = Mapping[str, Any]
-Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+Table = tuple[str, Sequence[str], Sequence[tuple[str, ...]]]
 """Title, column names, rows."""
 
 METHOD_COLUMNS = (

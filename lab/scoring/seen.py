@@ -1,8 +1,8 @@
 """What happened in a case and what was reported of it, as values that survive a JSON file."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
@@ -80,7 +80,7 @@ def of_incident(incident: Incident, now: float, before: Seen | None = None) -> S
     first = hypotheses[0] if hypotheses else None
     severity, above = incident.severity, now if incident.severity != "info" else None
     if before is not None:
-        severity = min(severity, before.severity, key=SEVERITIES.index)
+        severity = worst([severity, before.severity])
         above = above if before.above_info_at is None else before.above_info_at
     return Seen(
         id=incident.id,
@@ -97,6 +97,11 @@ def of_incident(incident: Incident, now: float, before: Seen | None = None) -> S
     )
 
 
+def worst(severities: Collection[Severity]) -> Severity:
+    """Return the worst of these severities, of which there is at least one."""
+    return next(severity for severity in SEVERITIES if severity in severities)
+
+
 def truth(row: Mapping[str, Any] | None) -> Truth | None:
     """Return the truth of a document, None where nothing went wrong."""
     if row is None:
@@ -107,19 +112,17 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
 
 def seen(row: Mapping[str, Any]) -> Seen:
     """Return what a document says of an incident."""
-    named = row["entity"]
-    return replace(
-        Seen(**{**row, "entity": None}),
-        jobs=tuple(row["jobs"]),
-        entity=None if named is None else entity(named),
-        standing_out=_ranks(row["standing_out"]),
-        symptoms=tuple(row["symptoms"]),
-    )
+    rest: dict[str, Any] = dict(row)
+    rest["jobs"] = tuple(row["jobs"])
+    rest["entity"] = None if row["entity"] is None else entity(row["entity"])
+    rest["standing_out"] = _ranks(row["standing_out"])
+    rest["symptoms"] = tuple(row["symptoms"])
+    return Seen(**rest)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
     """Return the entity of a document."""
-    return Entity(cast("Any", row["type"]), row["id"], row["host"], _ranks(row["ranks"]))
+    return Entity(row["type"], row["id"], row["host"], _ranks(row["ranks"]))
 
 
 def _ranks(listed: Iterable[int | str]) -> Ranks:

@@ -8,7 +8,7 @@ being run. A worker process that dies is a result with an error like any other.
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -119,7 +119,7 @@ def failed(case: Case, key: str, error: str) -> Result:
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(jobs: int) -> Generator[ProcessPoolExecutor, None, None]:
     """Return a pool that ends at once, its work dropped, when the block is left by an exception."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))

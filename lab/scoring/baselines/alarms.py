@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ....vocabulary.entities import Entity
-from ....vocabulary.faults import SEVERITIES, UNKNOWN, Severity
+from ....vocabulary.faults import UNKNOWN, Severity
 from ....vocabulary.ranks import Ranks
 from ....vocabulary.samples import Event
-from ..seen import Seen
+from ..seen import Seen, worst
 
 GROUP_SECONDS = 300.0
 """Alarms closer than this belong to one incident."""
@@ -48,7 +48,7 @@ def _incident(number: int, group: list[Alarm], job: str) -> Seen:
     return Seen(
         id=str(number),
         jobs=(job,),
-        severity=min((row.severity for row in group), key=SEVERITIES.index),
+        severity=worst([row.severity for row in group]),
         opened_at=first,
         detected_at=first,
         above_info_at=first,

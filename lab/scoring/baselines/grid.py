@@ -78,7 +78,7 @@ def gridded(table: SeriesTable, delivered: Sequence[tuple[float, Columns]]) -> G
         entity = _entity(known.resource, dict(known.attributes), owners)
         line = row.setdefault(entity, np.full(count, np.nan))
         line[cell[begin:end]] = value[begin:end]
-    at = first + EVERY_SECONDS * np.arange(1, count + 1)
+    at = first + EVERY_SECONDS * np.arange(1, count + 1, dtype=np.float64)
     return Grid(at, tuple(_matrix(key, row) for key, row in rows.items()))
 
 

@@ -67,6 +67,6 @@ def _isolation(vectors: Array) -> Array | None:
     flat = flat[:, flat.std(axis=0) > 0]
     if not flat.shape[1]:
         return None
-    forest = IsolationForest(n_estimators=TREES, max_samples=min(256, len(flat)), random_state=0)
+    forest = IsolationForest(n_estimators=TREES, random_state=0)
     scores: Array = -forest.fit(flat).score_samples(flat)
     return scores.reshape(vectors.shape[:2])
