@@ -51,7 +51,7 @@ def score(options: Options) -> int:
         with_baselines=options.with_baselines and options.suite != "quiet",
     )
     try:
-        with report.progress(len(cases)) as progress:
+        with report.progress(len(cases), sys.stderr) as progress:
             results = work.run(progress)
     except KeyboardInterrupt:
         print(f"stopped; the same command goes on from {work.file}", file=sys.stderr)

@@ -3,6 +3,7 @@
 It has no date and no duration: the same code and the same suite write the same bytes.
 """
 
+import textwrap
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -21,22 +22,24 @@ cluster: faults act on a model of jobs and machines, which is seeded and can be 
 """
 
 _MEASURES = f"""\
-## What the columns say
+A case counts as *found* where an incident above info (info, where the fault's own severity is info)
+is about the faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:g} s or
+{matching.TOLERANCE_STEPS:g} steps) and is reported between the onset and the end of the fault (plus
+{matching.GRACE_SECONDS:g} s or {matching.GRACE_STEPS:g} steps). Any other incident above info is
+*false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules are in
+`lab/suites/observable.toml`); they are counted under "not observable".
 
-- A case counts as *found* where an incident above info (info, where the fault's own severity is
-  info) is about the faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:.0f} s or
-  {matching.TOLERANCE_STEPS:.0f} steps) and is reported between the onset and the end of the fault
-  (plus {matching.GRACE_SECONDS:.0f} s or {matching.GRACE_STEPS:.0f} steps). Any other incident
-  above info is *false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules
-  are in `lab/suites/observable.toml`); they are counted under "not observable".
-- *Right entity*: among the cases found, those whose first hypothesis names the true entity, or one
-  that lies on it or contains it closely (its host, its rank, its device). Naming a neighbour on
-  the same host, or the whole job for one rank's fault, is wrong. *Right first cause*: right entity
-  and the right fault id.
-- *Wrong accusations*: incidents above info whose first hypothesis names a healthy host, device,
-  rank, port or process, as a share of all incidents above info.
-- *False per job-day* and *false pages* (severity critical) are counted over the healthy cases.
-- *Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
+*Right entity*: among the cases found, those whose first hypothesis names the true entity, or one
+that lies on it or contains it closely (its host, its rank, its device). Naming a neighbour on the
+same host, or the whole job for one rank's fault, is wrong. *Right first cause*: right entity and
+the right fault id.
+
+*Wrong accusations*: incidents above info whose first hypothesis names a healthy host, device, rank,
+port or process, as a share of all incidents above info.
+
+*False per job-day* and *false pages* (severity critical) are counted over the healthy cases.
+
+*Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
 """
 
 _BASELINES = """\
@@ -76,7 +79,8 @@ def text(document: Document) -> str:
         "## The figures\n",
         _markdown(rows.methods(document)),
         _BASELINES,
-        _MEASURES,
+        "## What the columns say\n",
+        "\n".join(map(_item, _MEASURES.split("\n\n"))) + "\n",
         _others(),
         "## Where it does well, and where not\n",
         "![Confusion matrix of first causes](images/accuracy-confusion.svg)\n",
@@ -105,6 +109,16 @@ def _others() -> str:
     ]
     table = _markdown(("", ("system", "published", "how the setting differs"), lines))
     return f"## Beside what others have published\n\n{table}"
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        100,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
 
 
 def _markdown(table: Table) -> str:

@@ -1,6 +1,5 @@
 """Progress while a suite runs, and its result as tables on a terminal."""
 
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -49,7 +48,7 @@ def print_table(table: Table, out: TextIO) -> None:
 
 
 @contextmanager
-def progress(total: int, out: TextIO = sys.stderr) -> Generator[Report, None, None]:
+def progress(total: int, out: TextIO) -> Generator[Report, None, None]:
     """Return what to call with each result: a bar on a terminal, else a line now and then."""
     if not out.isatty():
         yield _Lines(total, out).report

@@ -4,10 +4,11 @@ import dataclasses
 
 import pytest
 
+from rankscope.collector.pipeline import Pipeline
 from rankscope.lab import suites
 from rankscope.lab.scoring import running
 from rankscope.lab.scoring.baselines import METHODS
-from rankscope.lab.simulator import faults
+from rankscope.lab.simulator import faults, recording
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,7 @@ def test_a_crash_is_found_and_every_method_has_an_answer(crash):
     assert "" == row.error
     assert {} == row.detector_failures
     assert ["rankscope", *METHODS] == list(row.found)
+    assert row.truth is not None
     assert "software.crash" == row.truth.fault
     assert "software.crash" == row.found["rankscope"][0].fault
     assert {"simulation", "rankscope", "baselines"} == set(row.cpu)
@@ -37,7 +39,7 @@ def test_a_case_that_raises_is_a_result_with_the_traceback(crash, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("of the simulator")
 
-    monkeypatch.setattr(running.recording, "simulate", broken)
+    monkeypatch.setattr(recording, "simulate", broken)
     row = running.run(crash)
     assert "ZeroDivisionError: of the simulator" in row.error
     assert {} == row.found
@@ -63,8 +65,6 @@ def test_a_detector_that_raises_is_part_of_the_result(crash, monkeypatch):
 
 
 def running_pipeline(detectors):
-    from rankscope.collector.pipeline import Pipeline
-
     return Pipeline(detectors=detectors)
 
 
@@ -82,6 +82,7 @@ def test_a_result_is_kept_under_a_key_of_case_and_code(crash, monkeypatch):
 def test_a_fault_that_ends_is_true_until_then(crash):
     settings = {"kind": "slow_gpu", "onset": 60.0, "until": 90.0}
     scenario = dataclasses.replace(crash.scenario, fault=settings)
-    truth = running.truth_of(running.recording.simulate(scenario, 1))
+    truth = running.truth_of(recording.simulate(scenario, 1))
+    assert truth is not None
     assert 30.0 == truth.until - truth.onset
     assert faults.FAULTS["slow_gpu"].id == truth.fault

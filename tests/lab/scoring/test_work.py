@@ -8,6 +8,7 @@ import pytest
 
 from rankscope.lab import suites
 from rankscope.lab.scoring import results, running, work
+from rankscope.lab.simulator import recording
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_a_case_that_raised_is_kept_and_run_again_next_time(tmp_path, cases, mon
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(running.recording, "simulate", broken)
+        patched.setattr(recording, "simulate", broken)
         rows = work.Work(cases[:1], jobs=1, file=file, with_baselines=False).run(silent)
     assert "ZeroDivisionError" in rows[0].error
     assert "ZeroDivisionError" in next(iter(results.read(file).values())).error

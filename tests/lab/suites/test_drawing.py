@@ -6,7 +6,8 @@ import pytest
 
 from rankscope.lab import suites
 from rankscope.lab.simulator.faults import FAULTS
-from rankscope.lab.suites import drawing
+from rankscope.lab.simulator.shape import ScenarioError
+from rankscope.lab.suites import drawing, observable
 from rankscope.lab.suites.tables import tables
 
 TABLED = ("tuning", "published", "holdout")
@@ -76,7 +77,7 @@ def test_suites_share_no_shape_accelerator_habit_or_seed():
 def test_tuning_never_has_the_faults_kept_for_the_other_suites(monkeypatch):
     left_out = tables().untuned_faults
     assert len(left_out) >= 5
-    kept = type("Kept", (FAULTS["crash"],), {"id": sorted(left_out)[0]})
+    kept = type("Kept", (FAULTS["crash"],), {"id": min(left_out)})
     monkeypatch.setitem(FAULTS, "kept", kept)
     assert "kept" not in {case.kind for case in drawn("tuning")}
     assert "kept" in {case.kind for case in drawn("published")}
@@ -86,7 +87,7 @@ def test_a_fault_acts_within_its_recording_with_time_left_to_be_found():
     for case in drawn("published"):
         if case.kind is not None:
             onset, seconds = case.scenario.fault["onset"], case.scenario.seconds
-            after = drawing.signs_of(case.fault).after
+            after = observable.signs_of(case.fault).after
             assert onset >= 0.3 * seconds
             assert seconds - onset >= min(after, 0.4 * seconds) - 1e-6
 
@@ -101,7 +102,7 @@ def test_faults_of_accelerators_and_of_networks_get_clusters_that_have_them():
 
 def test_a_fault_that_no_shape_can_have_is_left_out(monkeypatch):
     def refused(*_, **__):
-        raise drawing.ScenarioError("not here")
+        raise ScenarioError("not here")
 
     monkeypatch.setattr(drawing, "inject", refused)
     assert [] == [case for case in drawn("tuning") if case.kind]
