@@ -1,9 +1,10 @@
 """The incidents of one case against its truth: found or missed, false ones, delays.
 
 An incident *matches* where it is above info (info is enough for a fault whose severity is info in
-vocabulary/faults.toml), is about the faulty job, opens no earlier than the onset less a tolerance,
-and is first reported between the onset and the end of the fault plus a grace. The first one to be
-reported is the answer; further matching ones are duplicates. Every other incident above info is
+vocabulary/faults.toml), is about the faulty job, is first reported at such a severity between the
+onset and the end of the fault plus a grace, and opens no earlier than the onset less a tolerance.
+(One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
+The first one to be reported is the answer; further matching ones are duplicates. Every other incident above info is
 false. A case without a fault has no match: all of them are false.
 """
 
@@ -69,7 +70,7 @@ def outcome(truth: Truth | None, incidents: Sequence[Seen], *, step_seconds: flo
         right_entity=right_entity,
         right_cause=right_entity and found.fault == truth.fault,
         delay=_counts_at(found, truth) - truth.onset,
-        first_report=found.detected_at - truth.onset,
+        first_report=max(found.detected_at - truth.onset, 0.0),
     )
 
 
@@ -86,9 +87,8 @@ def _matches(row: Seen, truth: Truth, step_seconds: float) -> bool:
     return (
         at < float("inf")
         and truth.job in row.jobs
-        and row.opened_at >= truth.onset - tolerance
-        and truth.onset <= row.detected_at
-        and at <= truth.until + grace
+        and (row.opened_at >= truth.onset - tolerance or row.detected_at < truth.onset)
+        and truth.onset <= at <= truth.until + grace
     )
 
 

@@ -28,6 +28,12 @@ def test_an_incident_that_was_reported_before_the_onset_is_false(incident, truth
     assert 1 == len(made.false)
 
 
+def test_info_from_before_the_onset_that_rises_after_it_has_taken_the_fault_in(incident, truth):
+    made = outcome(truth(), [incident(-90.0, GPU, above_info_at=ONSET + 12)], step_seconds=1.0)
+    assert (12.0, 0.0) == (made.delay, made.first_report)
+    assert () == made.false
+
+
 @pytest.mark.parametrize(("early", "step", "found"), [(9.0, 1.0, True), (11.0, 1.0, False),
                                                       (11.0, 6.0, True)])  # fmt: skip
 def test_an_incident_may_open_a_little_early(incident, truth, early, step, found):
