@@ -4,8 +4,8 @@ An incident *matches* where it is above info (info is enough for a fault whose s
 vocabulary/faults.toml), is about the faulty job, is first reported at such a severity between the
 onset and the end of the fault plus a grace, and opens no earlier than the onset less a tolerance.
 (One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
-The first one to be reported is the answer; further matching ones are duplicates. Every other incident above info is
-false. A case without a fault has no match: all of them are false.
+The first one to be reported is the answer; further matching ones are duplicates. Every other
+incident above info is false. A case without a fault has no match: all of them are false.
 """
 
 from collections.abc import Sequence
