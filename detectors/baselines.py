@@ -81,7 +81,8 @@ def pace_of(duration: Floats, size: int) -> Pace:
 class Baselines:
     """Arrays are [rows]; NaN and False where nothing is known yet.
 
-    habit: a rank's usual ratio to its peers. longest_gap: the longest time between two steps that
+    habit: a rank's usual ratio to its peers, where it is one; usual: the same, however large it is,
+    NaN where too few steps are known. longest_gap: the longest time between two steps that
     the job went on after, seconds. pace: its healthy step time, None before it is known; before:
     that of the attempt before this one, None where there was none. frozen: an incident of the job
     is open, and nothing is learnt.
@@ -89,6 +90,7 @@ class Baselines:
 
     def __init__(self) -> None:
         self.habit: Floats = np.zeros(0)
+        self.usual: Floats = np.zeros(0)
         self.known: Flags = np.zeros(0, np.bool_)
         self.data_wait: Floats = np.zeros(0)
         self.longest_gap = 0.0
@@ -137,6 +139,7 @@ class Baselines:
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
         usual = own_time.median(past, axis=1)
+        self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
         valid = valid[: (len(valid) + 1) // 2]

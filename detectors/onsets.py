@@ -7,8 +7,11 @@ from .window import Flags, Floats
 ENDS_AFTER = 3
 """So many normal values in a row are the end of a run; fewer are luck."""
 
-SLOW_SHARE = 0.6
+ODD_SHARE = 0.6
 """Share of an episode's values that must be odd."""
+
+MOST_GAP_SECONDS = 600.0
+"""The longest time between two episodes of one fault that comes and goes."""
 
 
 def newest_run(odd: Flags, *, ends_after: int = ENDS_AFTER) -> int:
@@ -47,5 +50,27 @@ def episodes(odd: Flags, fewest: int, *, ends_after: int = ENDS_AFTER) -> list[t
     firsts, lasts = np.append(0, cuts), np.append(cuts, len(places)) - 1
     counts = lasts - firsts + 1
     begin, end = places[firsts], places[lasts]
-    long = (counts >= fewest) & (counts >= SLOW_SHARE * (end - begin + 1))
+    long = (counts >= fewest) & (counts >= ODD_SHARE * (end - begin + 1))
     return [(int(one), int(other)) for one, other in zip(begin[long], end[long], strict=True)]
+
+
+def recurring(
+    runs: list[tuple[int, int]], at: Floats, now: float, *, ongoing: bool
+) -> tuple[int, int] | None:
+    """Return (first place, how many) of the newest episodes that come and go; None: fewer than two.
+
+    runs: as `episodes` returns them; at: [places], seconds since the epoch. Episodes belong together
+    while no time between two exceeds MOST_GAP_SECONDS. They are over when nothing is `ongoing` and
+    more than twice the longest of these times has passed since the newest.
+    """
+    if len(runs) < 2:
+        return None
+    begins, finishes = (at[[run[side] for run in runs]] for side in (0, 1))
+    gaps = begins[1:] - finishes[:-1]
+    apart = np.flatnonzero(gaps > MOST_GAP_SECONDS)
+    first = int(apart[-1]) + 1 if len(apart) else 0
+    count = len(runs) - first
+    if count < 2:
+        return None
+    held = min(2 * float(gaps[first:].max()), MOST_GAP_SECONDS)
+    return (runs[first][0], count) if ongoing or now - float(finishes[-1]) <= held else None

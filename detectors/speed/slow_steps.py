@@ -38,8 +38,8 @@ SAME_TOKENS = 0.02
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
 
-LEAST_EPISODE, MOST_GAP_SECONDS = 1.15, 600.0
-"""The ratio that makes a step part of an episode, and the longest time between two that recur."""
+LEAST_EPISODE = 1.15
+"""The ratio that makes a step part of an episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +163,20 @@ class SlowSteps(Detector):
         for scale in self.scales:
             count = _count(ends, valid, scale)
             newest, past = values[-count:], values[:-count]
-            if len(past) < self.blocks * scale.fewest:
+            if len(newest) < scale.fewest:
+                break
+            if held is None and len(past) < self.blocks * scale.fewest:
                 break
             recent = float(np.median(newest))
             reference = low if held is None else min(low, held.seconds)
             if recent < scale.least * reference:
                 continue
             size = max(scale.fewest, min(count, len(past) // 8))
-            if len(past) < self.blocks * size:
+            pace = held
+            if len(past) >= self.blocks * size:
+                pace = _less(pace_of(past, size), held)
+            if pace is None:
                 continue
-            pace = _less(pace_of(past, size), held)
             noise = _noise(pace, count)
             if recent < scale.least * pace.seconds or recent - pace.seconds < self.sigmas * noise:
                 continue
@@ -203,21 +207,11 @@ class SlowSteps(Detector):
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
         fewest = _count(ends, valid, Scale(5, 10.0, 1.0))
         runs = onsets.episodes(values > LEAST_EPISODE * healthy, fewest)
-        if len(runs) < 2:
+        again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
+        if again is None:
             return None
-        begins = ends[valid[[first for first, _ in runs]]]
-        finishes = ends[valid[[last for _, last in runs]]]
-        gaps = begins[1:] - finishes[:-1]
-        # The newest episodes without a longer gap between two of them.
-        apart = np.flatnonzero(gaps > MOST_GAP_SECONDS)
-        first = int(apart[-1]) + 1 if len(apart) else 0
-        if len(runs) - first < 2:
-            return None
-        since = float(ends[-1] - finishes[-1])
-        if found is None and not since <= min(2 * float(gaps[first:].max()), MOST_GAP_SECONDS):
-            return None
-        place = runs[first][0]
-        said = f", in {len(runs) - first} episodes"
+        place, count = again
+        said = f", in {count} episodes"
         if found is not None:
             return Slow(
                 found.healthy, found.recent, min(int(valid[place]), found.first), found.noise,
