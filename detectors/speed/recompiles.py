@@ -1,0 +1,182 @@
+"""Single steps many times longer than the others, in which every rank computes: compilation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, Ints, JobWindow, Steps
+
+CHECKPOINT = "training.checkpoint.duration"
+
+WARM_UP, FEWEST_STEPS = 5, 30
+
+
+class Recompiles(Detector):
+    """Say that the compiler runs again and again, and what the job loses by it.
+
+    A step is long where it takes `times` the median step. It is compilation where the ranks' own
+    work is what grew: not the wait in collectives, for data or for a checkpoint. `fewest` such
+    steps after the first ones, at irregular intervals (a regular one is an evaluation or a
+    checkpoint that nobody announces), make a finding; so do fewer where each has a number of tokens
+    that no step had before while other steps repeat theirs: new shapes.
+
+    Parameters
+    ----------
+    times : how many times longer than the median step.
+    fewest : long steps at irregular intervals that make a finding.
+    least : smallest share of the time that the job must lose for a symptom.
+    seconds : how much of the newest past is looked at.
+
+    Examples
+    --------
+    Five of two hundred steps take ten times as long on all ranks.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 200))
+    >>> own[:, [40, 47, 90, 155, 171]] = 8.0
+    >>> for finding in Recompiles().evaluate(sketch(own)):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.18
+    job.recompiles job example 5.00
+
+    Fails where compilation takes less than twice a step, at regular intervals, and where nobody
+    reports what a step is made of. The first steps of an attempt are left out: they compile.
+
+    References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
+    shapes.
+    """
+
+    name = "recompiles"
+    kinds = ("job.slow", "job.recompiles")
+    cadence_seconds = 10.0
+
+    def __init__(
+        self, *, times: float = 3.0, fewest: int = 4, least: float = 0.04, seconds: float = 900.0
+    ) -> None:
+        self.times = times
+        self.fewest = fewest
+        self.least = least
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the slowness, where it is one, and the evidence; both on the job."""
+        steps = window.features.steps
+        if len(steps.index) < FEWEST_STEPS + WARM_UP or own_time.stale(window, steps):
+            return []
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
+        first = max(len(steps.index) - count, WARM_UP)
+        duration = window.features.duration[first:]
+        valid = duration[np.isfinite(duration)]
+        if len(valid) < FEWEST_STEPS:
+            return []
+        step = float(np.median(valid))
+        with np.errstate(invalid="ignore"):
+            long = duration > self.times * step
+        # More than a tenth of all steps is how the job steps, not an exception.
+        if not 2 <= long.sum() <= 0.1 * len(valid):
+            return []
+        columns = np.flatnonzero(long) + first
+        columns = columns[_computes(steps, columns, duration[long] - step)]
+        fresh = _new_shapes(window.features.most_tokens, columns)
+        if len(columns) < 2 or not (
+            fresh.all() or (len(columns) >= self.fewest and _irregular(columns))
+        ):
+            return []
+        return self._findings(window, columns, step, valid, fresh)
+
+    def _findings(
+        self, window: JobWindow, columns: Ints, step: float, valid: Floats, fresh: Flags
+    ) -> list[Finding]:
+        duration, ends = window.features.duration, window.features.step_ends
+        extra = duration[columns] - step
+        lost = float(extra.sum()) / float(valid.sum())
+        onset = (float(ends[columns[0] - 1]), float(ends[columns[0]]))
+        shapes = ", each with shapes of its own" if fresh.all() else ""
+        evidence = report(
+            window,
+            self.name,
+            "job.recompiles",
+            window.entity,
+            onset=(min(onset), max(onset)),
+            seen=(min(onset), float(ends[-1])),
+            magnitude=float(len(columns)),
+            score=max(3.0 if fresh.all() else len(columns) / self.fewest, 1.0),
+            signal=own_time.COMPUTE,
+            observed=float(np.median(duration[columns])),
+            expected=step,
+            text=f"{len(columns)} steps of {len(valid)} take {float(np.median(duration[columns])):.3g} s "
+            f"of the ranks' own work instead of {step:.3g} s, at irregular intervals{shapes}",
+        )
+        if lost < self.least:
+            return [evidence]
+        whole = float(valid.mean())
+        slow = report(
+            window,
+            self.name,
+            "job.slow",
+            window.entity,
+            onset=(min(onset), max(onset)),
+            seen=(min(onset), float(ends[-1])),
+            magnitude=1 / (1 - min(lost, 0.95)),
+            score=max(lost / self.least, 1.0),
+            signal=own_time.STEP,
+            observed=whole,
+            expected=whole * (1 - lost),
+            text=f"an average step takes {whole:.3g} s; without single long steps it would take "
+            f"{whole * (1 - lost):.3g} s",
+        )
+        return [slow, evidence]
+
+
+def _computes(steps: Steps, columns: Ints, extra: Floats) -> Flags:
+    """Tell in which columns the ranks' own work grew by most of the extra time."""
+    plane = own_time.own_plane(steps)
+    if plane is None or plane == own_time.STEP:
+        return np.zeros(len(columns), np.bool_)
+    some = Steps(
+        steps.index[columns],
+        steps.at[:, columns],
+        {name: held[:, columns] for name, held in steps.planes.items()},
+    )
+    own = own_time.own_seconds(some, plane)
+    if plane == own_time.COMM:  # the rest of the step is in it
+        for name in ("training.data.duration", CHECKPOINT, "training.gc.duration"):
+            if name in some.planes:
+                own = own - np.nan_to_num(some.planes[name])
+    # One rank that compiles makes the others wait: the longest own time says it.
+    usual = own_time.median(own_time.own_seconds(steps.last(64), plane), axis=1)
+    grown = own_time.highest(own - usual[:, None], axis=0)
+    with np.errstate(invalid="ignore"):
+        computed: Flags = grown >= 0.6 * extra
+    if CHECKPOINT in some.planes:
+        written = own_time.highest(some.planes[CHECKPOINT], axis=0)
+        computed &= ~(np.nan_to_num(written) >= 0.3 * extra)
+    return computed
+
+
+def _new_shapes(tokens: Floats, columns: Ints) -> Flags:
+    """Tell in which columns the tokens are a number not seen before, while others repeat theirs."""
+    fresh = np.zeros(len(columns), np.bool_)
+    valid = tokens[np.isfinite(tokens)]
+    if len(valid) < FEWEST_STEPS or len(np.unique(valid)) > 0.2 * len(valid):
+        return fresh
+    for place, column in enumerate(columns):
+        fresh[place] = bool(np.isfinite(tokens[column])) and not np.isin(
+            tokens[column], tokens[:column]
+        )
+    return fresh
+
+
+def _irregular(columns: Ints) -> bool:
+    """Tell whether the intervals between columns differ, as those of a schedule do not."""
+    gaps = np.diff(columns).astype(np.float64)
+    middle = float(np.median(gaps))
+    # Multiples of one interval are a schedule of which some steps were not long.
+    base = float(gaps.min())
+    if base >= 5 and np.all(np.abs(gaps / base - np.rint(gaps / base)) <= 1.5 / base):
+        return False
+    return bool(np.median(np.abs(gaps - middle)) > 0.15 * middle or gaps.max() > 2 * middle)
