@@ -1,6 +1,8 @@
 """Checkpoints that stop the training for longer than this job's checkpoints do."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from ..tenants import own_events
 from ..window import Floats, JobWindow
 
 CHECKPOINT = "training.checkpoint.duration"
+
+MOSTLY, FEWEST_STEPS = 0.7, 10
+"""Share of the lost time that names what it was lost in; steps that say what is usual."""
 
 
 class Checkpoints(Detector):
@@ -43,6 +48,7 @@ class Checkpoints(Detector):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     job.slow job example 1.34
     job.checkpoint_long job example 80.00
+    job.checkpoint_lost job example 1.00
 
     Fails where nobody announces checkpoints, and cannot see why one is slow: the storage, the
     network to it, or one rank that writes for all.
@@ -52,7 +58,7 @@ class Checkpoints(Detector):
     """
 
     name = "checkpoints"
-    kinds = ("job.slow", "job.checkpoint_long")
+    kinds = ("job.slow", "job.checkpoint_long", "job.checkpoint_lost")
     cadence_seconds = 5.0
 
     def __init__(
@@ -94,7 +100,20 @@ class Checkpoints(Detector):
             if share < self.most or recent.sum() < 3:
                 return []
             long, lost, why = recent, share, f"{100 * share:.0f} % of the time"
-        return self._findings(window, found[long], min(lost, 0.95), usual, why)
+        out = self._findings(window, found[long], min(lost, 0.95), usual, why)
+        inside = _inside(window, found[recent], seconds)
+        if inside >= MOSTLY:
+            text = f"{100 * inside:.0f} % of the time that was lost lies inside checkpoints"
+            out.append(replace(out[-1], kind="job.checkpoint_lost", magnitude=inside, text=text))
+        return out
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return the next look at a checkpoint that goes on; inf where none does."""
+        ends = window.features.step_ends
+        newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        phases = [e for e in own_events(window) if e.name == "training.phase" and e.at > newest]
+        going_on = bool(phases) and phases[-1].attributes.get("phase") == "checkpoint"
+        return window.now + self.cadence_seconds if going_on else math.inf
 
     def _findings(
         self, window: JobWindow, long: Floats, lost: float, usual: float, why: str
@@ -131,6 +150,20 @@ class Checkpoints(Detector):
             text=f"a checkpoint stops the training for {seconds:.3g} s ({why})",
         )
         return [slow, evidence]
+
+
+def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
+    """Return the share of the time beyond usual steps, of the newest seconds, inside checkpoints."""
+    ends = window.features.step_ends
+    ends = ends[np.isfinite(ends) & (ends > window.now - seconds)]
+    if len(ends) < FEWEST_STEPS:
+        return 0.0
+    if float(pairs[-1, 1]) > float(ends[-1]) + 1.0:  # one goes on
+        ends = np.append(ends, pairs[-1, 1])
+    gaps = np.diff(ends)
+    usual = float(np.median(gaps))
+    lost = float(np.sum(np.maximum(gaps - usual, 0.0)))
+    return float(np.sum(pairs[:, 1] - pairs[:, 0])) / lost if lost > 0 else 0.0
 
 
 def _written(window: JobWindow) -> Floats:

@@ -12,6 +12,9 @@ from ..window import Floats, JobWindow, Steps
 
 DATA = "training.data.duration"
 
+MOSTLY = 0.7
+"""Share of the time beyond usual that names what it is spent with."""
+
 ALWAYS_SECONDS, ALWAYS_STEPS = 60.0, 20
 """How long the job must have waited where nobody knows what is usual for it."""
 
@@ -55,7 +58,7 @@ class DataWait(Detector):
     """
 
     name = "data_wait"
-    kinds = ("job.slow", "rank.data_wait", "job.data_wait")
+    kinds = ("job.slow", "rank.data_wait", "job.data_wait", "job.data_lost")
 
     def __init__(
         self,
@@ -126,38 +129,44 @@ class DataWait(Detector):
         every = _every(wait[:, -count:])
         rhythm = f", at every {every}th step" if every else ""
         lost = min(seen - usual, 0.95 * step)
-        return [
-            report(
+        onset = (begin, end) if usual else begin
+
+        def say(kind: str, magnitude: float, score: float, text: str) -> Finding:
+            slow = kind == "job.slow"
+            return report(
                 window,
                 self.name,
-                "job.slow",
+                kind,
                 window.entity,
-                onset=(begin, end) if usual else begin,
+                onset=onset,
                 seen=(begin, end),
-                magnitude=step / (step - lost),
-                score=max(lost / step / self.starved, 1.0),
-                signal=own_time.STEP,
-                observed=step,
-                expected=step - lost,
-                text=f"steps take {step:.3g} s; without the wait for data they would take "
-                f"{step - lost:.3g} s",
-            ),
-            report(
-                window,
-                self.name,
-                "job.data_wait",
-                window.entity,
-                onset=(begin, end) if usual else begin,
-                seen=(begin, end),
-                magnitude=seen,
-                score=min(seen / step / self.starved, 5.0),
-                signal=DATA,
-                observed=seen,
-                expected=usual,
-                text=f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
-                f"(usual: {usual:.2g} s){rhythm}",
-            ),
-        ]
+                magnitude=magnitude,
+                score=score,
+                signal=own_time.STEP if slow else DATA,
+                observed=step if slow else seen,
+                expected=step - lost if slow else usual,
+                text=text,
+            )
+
+        share = lost / step
+        found = [
+            say("job.slow", step / (step - lost), max(share / self.starved, 1.0),
+                f"steps take {step:.3g} s; without the wait for data they would take "
+                f"{step - lost:.3g} s"),
+            say("job.data_wait", seen, min(seen / step / self.starved, 5.0),
+                f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
+                f"(usual: {usual:.2g} s){rhythm}"),
+        ]  # fmt: skip
+        before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
+        before = before[np.isfinite(before)]
+        grown = step - float(np.median(before)) if usual and len(before) else lost
+        if lost >= MOSTLY * grown:
+            found.append(
+                say("job.data_lost", share, 3.0,
+                    f"{100 * min(lost / max(grown, 1e-9), 1.0):.0f} % of what steps take beyond "
+                    "usual is wait for data")
+            )  # fmt: skip
+        return found
 
 
 def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:

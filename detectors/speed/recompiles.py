@@ -1,6 +1,8 @@
 """Single steps many times longer than the others, in which every rank computes: compilation."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,9 +10,12 @@ from ...vocabulary.findings import Finding
 from .. import own_time
 from ..contract import Detector
 from ..findings import report
+from ..tenants import own_events
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 
-CHECKPOINT = "training.checkpoint.duration"
+CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
+
+_COMPILER = re.compile(r"recompil|torch\._dynamo|cache_size_limit|inductor|cudagraph", re.IGNORECASE)
 
 WARM_UP, FEWEST_STEPS = 5, 30
 
@@ -22,7 +27,8 @@ class Recompiles(Detector):
     work is what grew: not the wait in collectives, for data or for a checkpoint. `fewest` such
     steps after the first ones, at irregular intervals (a regular one is an evaluation or a
     checkpoint that nobody announces), make a finding; so do fewer where each has a number of tokens
-    that no step had before while other steps repeat theirs: new shapes.
+    that no step had before while other steps repeat theirs (new shapes), or where the compiler's
+    log lines come with them.
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ class Recompiles(Detector):
     """
 
     name = "recompiles"
-    kinds = ("job.slow", "job.recompiles")
+    kinds = ("job.slow", "job.recompiles", "job.compiler_signs")
     cadence_seconds = 10.0
 
     def __init__(
@@ -81,21 +87,34 @@ class Recompiles(Detector):
             return []
         columns = np.flatnonzero(long) + first
         columns = columns[_computes(steps, columns, duration[long] - step)]
-        fresh = _new_shapes(window.features.most_tokens, columns)
+        fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
+        logged = _logged(window, columns)
         if len(columns) < 2 or not (
-            fresh.all() or (len(columns) >= self.fewest and _irregular(columns))
+            fresh or logged or (len(columns) >= self.fewest and _irregular(columns))
         ):
             return []
-        return self._findings(window, columns, step, valid, fresh)
+        found = self._findings(window, columns, step, valid)
+        if fresh or logged:
+            sign = "numbers of tokens that no step had before" if fresh else "log lines of it"
+            found.append(
+                replace(
+                    found[-1],
+                    kind="job.compiler_signs",
+                    score=3.0,
+                    signal=own_time.TOKENS if fresh else LOG,
+                    text=f"{len(columns)} long steps come with {sign}: the compiler runs again",
+                )
+            )
+        return found
 
     def _findings(
-        self, window: JobWindow, columns: Ints, step: float, valid: Floats, fresh: Flags
+        self, window: JobWindow, columns: Ints, step: float, valid: Floats
     ) -> list[Finding]:
         duration, ends = window.features.duration, window.features.step_ends
         extra = duration[columns] - step
         lost = float(extra.sum()) / float(valid.sum())
         onset = (float(ends[columns[0] - 1]), float(ends[columns[0]]))
-        shapes = ", each with shapes of its own" if fresh.all() else ""
+        middle = float(np.median(duration[columns]))
         evidence = report(
             window,
             self.name,
@@ -104,12 +123,12 @@ class Recompiles(Detector):
             onset=(min(onset), max(onset)),
             seen=(min(onset), float(ends[-1])),
             magnitude=float(len(columns)),
-            score=max(3.0 if fresh.all() else len(columns) / self.fewest, 1.0),
+            score=max(len(columns) / self.fewest, 1.0),
             signal=own_time.COMPUTE,
-            observed=float(np.median(duration[columns])),
+            observed=middle,
             expected=step,
-            text=f"{len(columns)} steps of {len(valid)} take {float(np.median(duration[columns])):.3g} s "
-            f"of the ranks' own work instead of {step:.3g} s, at irregular intervals{shapes}",
+            text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of {step:.3g} s, "
+            "and the ranks work in them",
         )
         if lost < self.least:
             return [evidence]
@@ -169,6 +188,18 @@ def _new_shapes(tokens: Floats, columns: Ints) -> Flags:
             tokens[column], tokens[:column]
         )
     return fresh
+
+
+def _logged(window: JobWindow, columns: Ints) -> bool:
+    """Tell whether the compiler's log says so while the long steps lasted."""
+    ends = window.features.step_ends
+    first = float(ends[columns[0] - 1]) if len(columns) else np.inf
+    return any(
+        event.name == LOG
+        and event.at >= first
+        and _COMPILER.search(f"{event.attributes.get('signature')} {event.attributes.get('text')}")
+        for event in own_events(window)
+    )
 
 
 def _irregular(columns: Ints) -> bool:

@@ -7,6 +7,7 @@ from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.checkpoints import CHECKPOINT, Checkpoints
 
 COMPUTE = "training.compute.duration"
+NAMED = ["job.slow", "job.checkpoint_long", "job.checkpoint_lost"]
 
 
 def kinds(findings):
@@ -32,8 +33,9 @@ def checkpointed(steady):
 
 
 def test_a_checkpoint_far_beyond_the_earlier_ones_is_named(checkpointed):
-    slow, long = checkpointed({40: 5.0, 90: 6.0, 140: 5.0, 190: 80.0})
+    slow, long, lost = checkpointed({40: 5.0, 90: 6.0, 140: 5.0, 190: 80.0})
     assert ("job.slow", "job.checkpoint_long") == (slow.kind, long.kind)
+    assert "job.checkpoint_lost" == lost.kind
     assert (80.0, 5.0) == (long.observed, long.expected)
 
 
@@ -52,12 +54,12 @@ def test_usual_checkpoints_are_normal_life(checkpointed, written):
 
 def test_checkpoints_that_always_take_much_of_the_time_are_named(checkpointed):
     every = dict.fromkeys(range(10, 200, 20), 10.0)
-    assert ["job.slow", "job.checkpoint_long"] == kinds(checkpointed(every))
+    assert NAMED == kinds(checkpointed(every))
 
 
 def test_what_was_long_ten_minutes_ago_is_over(checkpointed):
     written = {40: 5.0, 90: 6.0, 140: 5.0, 190: 80.0}
-    assert 2 == len(checkpointed(written, later=300.0))
+    assert 3 == len(checkpointed(written, later=300.0))
     assert [] == checkpointed(written, later=700.0)
 
 
@@ -73,14 +75,15 @@ def test_phases_announce_checkpoints_too(steady, event):
     own = steady(steps=150)
     spans = [(30.0, 34.0), (60.0, 64.0), (90.0, 140.0)]
     window = sketch(own, events=announced(event, spans))
-    assert ["job.slow", "job.checkpoint_long"] == kinds(Checkpoints().evaluate(window))
+    assert NAMED == kinds(Checkpoints().evaluate(window))
 
 
 def test_one_that_is_not_over_yet_is_long_already(steady, event):
     own = steady(steps=90)
     spans = [(30.0, 34.0), (60.0, 64.0), (95.0, None)]
     window = sketch(own, events=announced(event, spans), now=START + 160)
-    assert ["job.slow", "job.checkpoint_long"] == kinds(Checkpoints().evaluate(window))
+    assert window.now < Checkpoints().next_due(window) < window.now + 10
+    assert NAMED == kinds(Checkpoints().evaluate(window))
 
 
 def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):

@@ -68,8 +68,17 @@ def test_two_steps_with_new_shapes_are_enough_where_others_repeat_theirs(steady)
     tokens = np.full(own.shape, 4096.0)
     tokens[:, [50, 120]] = [4100.0, 4216.0]
     findings = Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
-    assert ["job.slow", "job.recompiles"] == kinds(findings)
-    assert "shapes of its own" in findings[1].text
+    assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
+
+
+def test_so_are_two_with_the_compilers_log_lines(steady, event):
+    own = steady(steps=200)
+    own[:, [50, 120]] = 8.0
+    line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
+    findings = Recompiles().evaluate(sketch(own, events=(line,)))
+    assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
+    other = event("log.fault", 70, rank=0, signature="cuda_oom", text="out of memory")
+    assert [] == Recompiles().evaluate(sketch(own, events=(other,)))
 
 
 def test_tokens_that_differ_at_each_step_are_no_new_shapes(steady):
