@@ -59,9 +59,9 @@ def recurring(
 ) -> tuple[int, int] | None:
     """Return (first place, how many) of the newest episodes that come and go; None: fewer than two.
 
-    runs: as `episodes` returns them; at: [places], seconds since the epoch. Episodes belong together
-    while no time between two exceeds MOST_GAP_SECONDS. They are over when nothing is `ongoing` and
-    more than twice the longest of these times has passed since the newest.
+    runs: as `episodes` returns them; at: [places], seconds since the epoch. Episodes belong
+    together while no time between two exceeds MOST_GAP_SECONDS. They are over when nothing is
+    `ongoing` and more than twice the longest of these times has passed since the newest.
     """
     if len(runs) < 2:
         return None

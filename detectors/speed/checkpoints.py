@@ -153,7 +153,7 @@ class Checkpoints(Detector):
 
 
 def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
-    """Return the share of the time beyond usual steps, of the newest seconds, inside checkpoints."""
+    """Return the share of the newest seconds beyond usual steps that lies inside checkpoints."""
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends) & (ends > window.now - seconds)]
     if len(ends) < FEWEST_STEPS:

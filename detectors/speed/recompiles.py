@@ -15,7 +15,9 @@ from ..window import Flags, Floats, Ints, JobWindow, Steps
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
 
-_COMPILER = re.compile(r"recompil|torch\._dynamo|cache_size_limit|inductor|cudagraph", re.IGNORECASE)
+_COMPILER = re.compile(
+    r"recompil|torch\._dynamo|cache_size_limit|inductor|cudagraph", re.IGNORECASE
+)
 
 WARM_UP, FEWEST_STEPS = 5, 30
 
@@ -127,8 +129,8 @@ class Recompiles(Detector):
             signal=own_time.COMPUTE,
             observed=middle,
             expected=step,
-            text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of {step:.3g} s, "
-            "and the ranks work in them",
+            text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of "
+            f"{step:.3g} s, and the ranks work in them",
         )
         if lost < self.least:
             return [evidence]

@@ -16,8 +16,10 @@ from ..window import Flags, Floats, Ints, JobWindow
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of the newest past is looked at, at least so many steps and so many seconds, and
-    the smallest ratio that is worth a finding in it."""
+    """How much of the newest past is looked at, and the smallest ratio that counts in it.
+
+    It holds so many steps and so many seconds at least.
+    """
 
     fewest: int
     seconds: float

@@ -88,9 +88,7 @@ def test_tokens_that_differ_at_each_step_are_no_new_shapes(steady):
     assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
-@pytest.mark.parametrize(
-    "part", [COMM, "training.data.duration", "training.checkpoint.duration"]
-)
+@pytest.mark.parametrize("part", [COMM, "training.data.duration", "training.checkpoint.duration"])
 def test_long_steps_of_anything_but_own_work_are_no_compilation(steady, part):
     own = steady(steps=200)
     extra = np.zeros(own.shape)

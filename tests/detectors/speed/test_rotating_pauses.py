@@ -80,9 +80,7 @@ def test_noise_and_heavy_tails_that_cost_little_are_no_finding():
 def test_waits_for_data_are_no_pauses(steady):
     own = steady(ranks=8, steps=120)
     waits = pausing(own)
-    assert [] == RotatingPauses().evaluate(
-        sketch(own + waits, planes={COMPUTE: own, DATA: waits})
-    )
+    assert [] == RotatingPauses().evaluate(sketch(own + waits, planes={COMPUTE: own, DATA: waits}))
 
 
 def test_long_sequences_that_rotate_are_predicted_from_tokens():
