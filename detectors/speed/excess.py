@@ -20,26 +20,28 @@ from ..window import Flags, Floats, Ints
 class Scale:
     """How much of the newest past is looked at, and what must show in it.
 
-    least: smallest excess over peers and habit. persistence: share of the steps in which half of it
-    must show. certainty: what no noise estimate goes below, as a share of own time.
+    least: smallest excess over peers and habit. least_alone: smallest over peers from the first
+    step on, where few ranks have it. persistence: share of the steps in which half of it must show.
+    certainty: what no noise estimate goes below, as a share of own time.
     """
 
     fewest: int
     seconds: float
     least: float
+    least_alone: float
     persistence: float
     certainty: float
 
 
-SHORT = Scale(5, 10.0, 0.08, 0.7, 0.01)
-LONG = Scale(12, 45.0, 0.04, 0.6, 0.005)
+SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
+LONG = Scale(12, 45.0, 0.04, 0.05, 0.6, 0.005)
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
 
 ISOLATED_SHARE, ISOLATED_PEERS, ISOLATED_SIGMAS = 1 / 8, 4, 5.0
 """Of a role with so many ranks at least, so few, so far beyond the spread of all of them, stand out
-from the first step by `least`; a skew that many ranks have is the job's own."""
+from the first step by `least_alone`; a skew that many ranks have is the job's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +144,13 @@ def _by_scale(
         )
         skewed &= ~usual.habit | (plain >= 2 * least_from_start)
     alone = np.zeros(len(ratio), np.bool_)
-    if isolated and scale is SHORT:
+    if isolated:
         alone = always & _isolated(plain, error, role_of, scale)
     rows = np.flatnonzero(slower | skewed | alone)
     if not len(rows):
         return None
     effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
-    needed = np.where(slower | alone, scale.least, least_from_start)
+    needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale is LONG)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
 
@@ -175,7 +177,7 @@ def _isolated(plain: Floats, error: Floats, role_of: Ints, scale: Scale) -> Flag
             continue
         beyond = plain[rows] - float(np.median(plain[rows]))
         far = _distance(plain[rows], error[rows], scale, half=False) >= ISOLATED_SIGMAS
-        far &= beyond >= scale.least
-        if (beyond >= scale.least / 2).sum() <= max(1.0, ISOLATED_SHARE * len(rows)):
+        far &= beyond >= scale.least_alone
+        if (beyond >= scale.least_alone / 2).sum() <= max(1.0, ISOLATED_SHARE * len(rows)):
             alone[rows[far]] = True
     return alone

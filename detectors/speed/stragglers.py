@@ -24,7 +24,7 @@ class Stragglers(Detector):
     of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
     the newest 45 s or 12 steps for 4 %. A rank that is slow from the first step is named where it
-    is alone or nearly so; a skew that many ranks have needs to be large. A rank that was slow in
+    is alone or nearly so, by 5 % and five times what ranks differ usually; a skew that many ranks have needs to be large. A rank that was slow in
     two episodes or more stays named between them. Waiting: the exposed wait in collectives; the
     culprit waits least while its peers wait long.
 
@@ -87,7 +87,7 @@ class Stragglers(Detector):
         counts = _counts(window.features.step_ends, len(steps.index) - self.warm_up)
         usual = _usual(window, len(ratio))
         found = standing_out(
-            ratio,
+            ratio[:, self.warm_up :],
             usual,
             counts,
             role_of=window.role_of,
