@@ -105,13 +105,15 @@ def excess(
     part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
     habit is known and where it is not. Nobody stands out when a third of the role's ranks do.
     """
-    part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
     count = newest(window, steps)
     recent = steps.last(count)
     step = step_seconds(recent)
     if not step > 0:
         return None
-    seconds = mean(part[:, -count:])
+    seconds = mean(_sane(part[:, -count:]))
+    if not np.max(seconds, initial=0.0, where=np.isfinite(seconds)) >= least * step:
+        return None  # a healthy job ends here: nobody spends enough on it to exceed anybody
+    part = _sane(part)
     peers, below = _peers(part, seconds, window.role_of, count)
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= 2 * FEWEST
@@ -135,6 +137,10 @@ def excess(
         return None
     first = min(_first(part[row], float(peers[row] + effect[row] / 2), count) for row in rows)
     return Excess(rows, seconds, peers, effect, first, step, recent, steps)
+
+
+def _sane(part: Floats) -> Floats:
+    return np.where(np.abs(part) < own_time.MOST, part, np.nan)
 
 
 def habit_of(early: Floats, count: int) -> Floats:

@@ -107,15 +107,20 @@ class DataWait(Detector):
             f"{peers:.3g} s",
         )
 
+    def _usual(self, wait: Floats, count: int) -> float:
+        """Return the median rank's wait early in the attempt, 0 where too few steps are known."""
+        early = wait[:, parts.WARM_UP : -count][:, : parts.HABIT]
+        if early.shape[1] <= 2 * parts.FEWEST:
+            return 0.0
+        habit = parts.habit_of(early, count)
+        return float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
+
     def _starved(self, window: JobWindow, steps: Steps, wait: Floats) -> list[Finding]:
         """Return that most ranks wait for data: more than they used to, or much all along."""
         count = parts.newest(window, steps)
-        early = wait[:, parts.WARM_UP : -count][:, : parts.HABIT]
-        long = early.shape[1] > 2 * parts.FEWEST
-        habit = parts.habit_of(early, count) if long else np.full(1, np.nan)
-        usual = float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
         seen, step = _waited(steps.last(count), wait[:, -count:])
-        if not (seen >= self.starved * step and seen >= 2 * usual):
+        usual = self._usual(wait, count) if seen >= self.starved * step else np.inf
+        if seen < 2 * usual:
             count = own_time.recent_count(window, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
             if count > len(steps.index) - parts.WARM_UP:
                 return []

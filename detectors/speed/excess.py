@@ -124,8 +124,9 @@ def _by_scale(
     recent, base = ratio[:, -count:], usual.ratio
     fewest = scale.persistence * count
     with np.errstate(invalid="ignore"):
-        became = (recent > (base * (1 + scale.least / 2))[:, None]).sum(axis=1) >= fewest
-        always = (recent > 1 + scale.least / 2).sum(axis=1) >= fewest
+        limit = (base * (1 + scale.least / 2)).astype(recent.dtype)  # as large as it is, no copy
+        became = (recent > limit[:, None]).sum(axis=1, dtype=np.int16) >= fewest
+        always = (recent > 1 + scale.least / 2).sum(axis=1, dtype=np.int16) >= fewest
     if not became.any() and not always.any():
         return None  # a healthy job ends here, without one sort
     middle = own_time.median(recent, axis=1)

@@ -89,11 +89,12 @@ class Recompiles(Detector):
             return []
         columns = np.flatnonzero(long) + first
         columns = columns[_computes(steps, columns, duration[long] - step)]
+        columns = _unannounced(window, columns)
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
-        if len(columns) < 2 or not (
-            fresh or logged or (len(columns) >= self.fewest and _irregular(columns))
-        ):
+        # What else than compute is in a step (two schedules at once look irregular) proves nothing.
+        often = len(columns) >= self.fewest and steps.has(own_time.COMPUTE)
+        if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns))):
             return []
         found = self._findings(window, columns, step, valid)
         if fresh or logged:
@@ -202,6 +203,22 @@ def _logged(window: JobWindow, columns: Ints) -> bool:
         and _COMPILER.search(f"{event.attributes.get('signature')} {event.attributes.get('text')}")
         for event in own_events(window)
     )
+
+
+def _unannounced(window: JobWindow, columns: Ints) -> Ints:
+    """Return the columns in which nobody said that it evaluates or writes a checkpoint."""
+    pauses = np.array(
+        [
+            event.at
+            for event in own_events(window)
+            if event.name == "training.phase"
+            and event.attributes.get("phase") in ("eval", "checkpoint")
+        ]
+    )
+    ends = window.features.step_ends
+    begun, ended = ends[np.maximum(columns - 1, 0)] - 1.0, ends[columns] + 1.0
+    inside = (pauses[None, :] >= begun[:, None]) & (pauses[None, :] <= ended[:, None])
+    return columns[~inside.any(axis=1)]
 
 
 def _irregular(columns: Ints) -> bool:

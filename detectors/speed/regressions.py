@@ -50,6 +50,7 @@ class Regressions(Detector):
     """
 
     name = "regressions"
+    cadence_seconds = 5.0
     kinds = ("job.slow_since_change", "job.slow_compute", "job.slow_comm")
 
     def __init__(self, *, before: float = 180.0, least: float = 0.5) -> None:

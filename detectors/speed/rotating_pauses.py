@@ -18,6 +18,9 @@ CELLS = 1 << 21
 
 FEWEST_STEPS, FEWEST_PAUSES = 20, 5
 
+MOST_TIMES = 3.0
+"""A pause counts up to so many times the median one: a single long one is another matter."""
+
 
 class RotatingPauses(Detector):
     """Say that ranks pause in turn, and what the job loses by it.
@@ -96,14 +99,17 @@ class RotatingPauses(Detector):
         self, window: JobWindow, recent: Steps, beyond: Floats, late: Flags, out: list[Finding]
     ) -> float:
         """Add the finding on pauses that rotate, if they do; return the share that is lost."""
-        by_rank = late.sum(axis=1)
+        # A pause of many at once is no turn: an evaluation, a checkpoint, the network.
+        late = late & (late.sum(axis=0) <= max(1, len(late) // 4))
+        by_rank, steps = late.sum(axis=1), int(late.any(axis=0).sum())
         total = int(by_rank.sum())
-        if total < FEWEST_PAUSES or (by_rank > 0).sum() < 3 or by_rank.max() > 0.5 * total:
+        if steps < FEWEST_PAUSES or (by_rank > 0).sum() < 3 or by_rank.max() > 0.5 * total:
             return 0.0
         # What lasts is no pause: nobody pauses in most steps, and most steps of a rank are usual.
         if by_rank.max() > 0.5 * late.shape[1]:
             return 0.0
         longest = np.max(np.where(late, beyond, 0.0), axis=0)
+        longest = np.minimum(longest, MOST_TIMES * float(np.median(longest[longest > 0])))
         whole = float(np.nansum(window.features.duration[-late.shape[1] :]))
         lost = float(longest.sum()) / whole if whole > 0 else 0.0
         if not self.least <= lost < 1:

@@ -24,9 +24,9 @@ class Stragglers(Detector):
     of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
     the newest 45 s or 12 steps for 4 %. A rank that is slow from the first step is named where it
-    is alone or nearly so, by 5 % and five times what ranks differ usually; a skew that many ranks have needs to be large. A rank that was slow in
-    two episodes or more stays named between them. Waiting: the exposed wait in collectives; the
-    culprit waits least while its peers wait long.
+    is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
+    have needs to be large. A rank that was slow in two episodes or more stays named between them.
+    Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
     ----------
@@ -116,8 +116,9 @@ class Stragglers(Detector):
     ) -> Standing | None:
         """Return what was found, with the ranks that are slow again and again."""
         with np.errstate(invalid="ignore"):
-            odd = ratio[:, self.warm_up :] > (LEAST_EPISODE * usual.ratio)[:, None]
-        often = np.flatnonzero(odd.sum(axis=1) >= 2 * count * onsets.ODD_SHARE)
+            limit = (LEAST_EPISODE * usual.ratio).astype(ratio.dtype)
+            odd = ratio[:, self.warm_up :] > limit[:, None]
+        often = np.flatnonzero(odd.sum(axis=1, dtype=np.int16) >= 2 * count * onsets.ODD_SHARE)
         if not len(often) or len(often) > max(1, len(ratio) // 3):
             return found
         current = set() if found is None else set(found.rows.tolist())

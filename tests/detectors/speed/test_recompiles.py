@@ -1,9 +1,11 @@
 """Single steps many times longer than the others, in which ranks compute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.recompiles import Recompiles
 
 COMPUTE = "training.compute.duration"
@@ -26,12 +28,24 @@ def test_irregular_long_steps_are_compilation_and_slow_the_job(steady, rows):
     assert 5 == compiled.magnitude
 
 
-def test_own_time_made_of_step_and_wait_will_do(steady):
+def test_own_time_made_of_step_and_wait_needs_a_sign_of_the_compiler(steady, event):
+    """Evaluations and checkpoints are in it as well."""
     own = steady(steps=200)
     own[:, LONG] = 8.0
+    line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
     window = sketch(own)
     del window.steps.planes[COMPUTE]  # type: ignore[attr-defined]
-    assert ["job.slow", "job.recompiles"] == kinds(Recompiles().evaluate(window))
+    assert [] == Recompiles().evaluate(window)
+    named = ["job.slow", "job.recompiles", "job.compiler_signs"]
+    assert named == kinds(Recompiles().evaluate(replace(window, events=(line,))))
+
+
+def test_announced_evaluations_are_no_compilation(steady, event):
+    own = steady(steps=200)
+    own[:, LONG] = 8.0
+    begun = sketch(own).steps.at[0, np.array(LONG) - 1] - START
+    phases = tuple(event("training.phase", float(at), rank=0, phase="eval") for at in begun)
+    assert [] == Recompiles().evaluate(sketch(own, events=phases))
 
 
 def test_few_that_cost_little_are_evidence_and_no_symptom(steady):

@@ -65,6 +65,15 @@ def test_one_rank_that_is_late_again_and_again_does_not_rotate(steady):
     assert [] == RotatingPauses().evaluate(sketch(own))
 
 
+@pytest.mark.parametrize("ranks", [slice(0, 5), slice(0, 1)])
+def test_one_long_step_is_no_turn_whoever_was_late_in_it(steady, ranks):
+    """A checkpoint or an evaluation that nobody announces; the others are late now and then."""
+    own = steady(ranks=8, steps=120)
+    own[ranks, 90] += 20.0
+    own[[1, 2, 5, 7, 4], [20, 40, 60, 80, 100]] += 0.2
+    assert [] == RotatingPauses().evaluate(sketch(own))
+
+
 def test_a_lasting_straggler_is_no_pause(steady):
     own = steady(ranks=8, steps=120)
     own[3] *= 1.5
