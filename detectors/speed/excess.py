@@ -79,6 +79,7 @@ class Standing:
 def standing_out(
     ratio: Floats,
     usual: Usual,
+    scales: tuple[Scale, Scale],
     counts: tuple[int, int],
     *,
     role_of: Ints,
@@ -87,12 +88,13 @@ def standing_out(
 ) -> Standing | None:
     """Return the ranks that stand out, None where none does.
 
-    ratio: [ranks, steps] to healthy peers. counts: how many newest steps the two scales cover.
+    ratio: [ranks, steps] to healthy peers. scales: the short one first. counts: how many newest
+    steps they cover.
     isolated: few ranks may stand out by little from the first step on.
     """
     found = [
         _by_scale(ratio, usual, role_of, scale, count, least_from_start, isolated=isolated)
-        for scale, count in zip((SHORT, LONG), counts, strict=True)
+        for scale, count in zip(scales, counts, strict=True)
         if count <= ratio.shape[1]
     ]
     shown = [one for one in found if one is not None]
@@ -152,7 +154,7 @@ def _by_scale(
         return None
     effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
-    small = np.full(len(ratio), scale is LONG)
+    small = np.full(len(ratio), scale.least < SHORT.least)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
 
 

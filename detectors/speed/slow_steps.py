@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,8 +72,8 @@ class SlowSteps(Detector):
 
     Parameters
     ----------
+    least : smallest ratio worth a finding, however long it lasts.
     sigmas : how many robust standard errors the newest median must stand above the healthy one.
-    scales : (fewest steps, seconds, least ratio) of the newest past, the shortest first.
     warm_up : steps at the start of an attempt that say nothing about health.
     blocks : how many blocks of steps a past must hold before it can be called healthy.
 
@@ -106,13 +106,13 @@ class SlowSteps(Detector):
     def __init__(
         self,
         *,
+        least: float = 1.04,
         sigmas: float = 5.0,
-        scales: Sequence[Scale] = SCALES,
         warm_up: int = 5,
         blocks: int = 4,
     ) -> None:
+        self.least = least
         self.sigmas = sigmas
-        self.scales = tuple(scales)
         self.warm_up = warm_up
         self.blocks = blocks
 
@@ -162,7 +162,8 @@ class SlowSteps(Detector):
         held = baselines.pace if baselines.frozen else None
         # No block's median on the fast side lies below this by much: most seconds end here.
         low = _low(values)
-        for scale in self.scales:
+        for one in SCALES:
+            scale = replace(one, least=max(one.least, self.least))
             count = _count(ends, valid, scale)
             newest, past = values[-count:], values[:-count]
             if len(newest) < scale.fewest:

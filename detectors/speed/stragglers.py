@@ -10,7 +10,7 @@ from .. import onsets, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
-from .excess import LONG, SHORT, Standing, Usual, standing_out
+from .excess import LONG, SHORT, Scale, Standing, Usual, standing_out
 
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
@@ -30,7 +30,10 @@ class Stragglers(Detector):
 
     Parameters
     ----------
+    least : smallest excess over peers in the newest `seconds` or `fewest` steps.
+    least_small : smallest excess that lasts for a minute.
     least_from_start : smallest excess of ranks of which no habit is known, where several have it.
+    fewest, seconds : how much of the newest past large effects are looked for in.
     warm_up : steps at the start of an attempt that say nothing about anybody.
     most : ranks that get a finding of their own; the symptom on the job carries all of them.
 
@@ -65,18 +68,35 @@ class Stragglers(Detector):
     kinds = ("job.slow", "rank.slow_compute", "rank.waits_least")
 
     def __init__(
-        self, *, least_from_start: float = 0.25, warm_up: int = 5, most: int = 256
+        self,
+        *,
+        least: float = SHORT.least,
+        least_small: float = LONG.least,
+        least_from_start: float = 0.25,
+        fewest: int = SHORT.fewest,
+        seconds: float = SHORT.seconds,
+        warm_up: int = 5,
+        most: int = 256,
     ) -> None:
+        self.least = least
+        self.least_small = least_small
         self.least_from_start = least_from_start
+        self.fewest = fewest
+        self.seconds = seconds
         self.warm_up = warm_up
         self.most = most
+
+    def _scales(self) -> tuple[Scale, Scale]:
+        short = replace(SHORT, least=self.least, fewest=self.fewest, seconds=self.seconds)
+        small = min(self.least_small, self.least)
+        return short, replace(LONG, least=small, least_alone=max(LONG.least_alone, small))
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
         steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
         if own is None or ratio is None or len(window.ranks) < 2:
             return []
-        if len(steps.index) < SHORT.fewest + self.warm_up or own_time.stale(window, steps):
+        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
             return []
         alone = own_time.own_plane(steps) == own_time.STEP
         if alone and _apart(window.steps):
@@ -84,11 +104,13 @@ class Stragglers(Detector):
             steps = _aligned(window.steps)
             own = own_time.own_seconds(steps, own_time.STEP)
             ratio = own_time.against_peers(own, window.role_of)
-        counts = _counts(window.features.step_ends, len(steps.index) - self.warm_up)
+        scales = self._scales()
+        counts = _counts(window.features.step_ends, scales, len(steps.index) - self.warm_up)
         usual = _usual(window, len(ratio))
         found = standing_out(
             ratio[:, self.warm_up :],
             usual,
+            scales,
             counts,
             role_of=window.role_of,
             least_from_start=self.least_from_start,
@@ -242,7 +264,7 @@ class Stragglers(Detector):
         lost = max(min(_middle(own_time.highest(beyond, axis=0)), 0.95 * step), 0.0)
         share = lost / step if step > 0 else 0.0
         again = rows[[int(row) in found.since for row in rows]]
-        if share < LONG.least / 2 and not len(again):
+        if share < self.least_small / 2 and not len(again):
             return []
         at = own_time.step_ends(steps)
         onset = float(at[first])
@@ -289,12 +311,12 @@ def _with_row(
     )
 
 
-def _counts(ends: Floats, most: int) -> tuple[int, int]:
+def _counts(ends: Floats, scales: tuple[Scale, Scale], most: int) -> tuple[int, int]:
     """Return how many of the newest steps each scale looks at."""
     valid = ends[np.isfinite(ends)]
     newest = float(valid[-1]) if len(valid) else 0.0
     short, long = (
-        max(int((valid > newest - scale.seconds).sum()), scale.fewest) for scale in (SHORT, LONG)
+        max(int((valid > newest - scale.seconds).sum()), scale.fewest) for scale in scales
     )
     return min(short, most), long
 
