@@ -30,6 +30,7 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from .evaluation.settings import EvaluationSettings
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -73,9 +74,17 @@ class _Evaluated:
 class Pipeline:
     """Windows, detectors, incidents. All of it can be pickled but the detectors: see `resume`."""
 
-    def __init__(self, *, detectors: Sequence[Detector] | Selection | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        detectors: Sequence[Detector] | Selection | None = None,
+        settings: EvaluationSettings | None = None,
+    ) -> None:
+        settings = settings or EvaluationSettings()
         self.table = SeriesTable(unkept=UNKEPT)
+        self.table.capacity = settings.max_series
         self.windows = Windows(self.table)
+        self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.detector_failures: dict[str, int] = {}
         self.watch: Watch | None = None
@@ -95,15 +104,18 @@ class Pipeline:
         return {**vars(self), "selection": self.selection.description, "watch": None}
 
     def resume(self, started: "Pipeline") -> None:
-        """Go on after a snapshot with the detectors of the pipeline that this process started with.
+        """Go on after a snapshot with the settings of the pipeline that this process started with.
 
-        What they found last is kept if they are the same with the same parameters.
+        What detectors found last is kept if they are the same with the same parameters.
         """
         if vars(self)["selection"] != started.selection.description:
             for row in self._evaluated.values():
                 row.asked.clear()
                 row.due = -math.inf
         self.selection = started.selection
+        self.table.capacity = started.table.capacity
+        timeout = started.windows.collective_timeout_seconds
+        self.windows.collective_timeout_seconds = timeout
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:

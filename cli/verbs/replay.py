@@ -12,7 +12,7 @@ from .. import terminal
 
 if TYPE_CHECKING:
     from ...collector.replay import Progress
-    from ...detectors.selection import Selection
+    from ...collector.settings import CollectorSettings
 
 HELP = "run a journal or OTLP JSON lines through the pipeline again, in their own time"
 EXTRA: str | None = "collector"
@@ -57,15 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.against, arguments.config,
     ]  # fmt: skip
     # A mistake in any of them stops a replay as it stops a start.
-    selections = [collector.settings(path).detectors.selection() for path in configs]
+    settings = [collector.settings(path) for path in configs]
     if (problem := _cannot_write(arguments.frame)) is not None:
         terminal.complain(f"rankscope replay: {problem}")
         return 2
     messages = _Messages()
     try:
         found = [
-            _documents(arguments, selection, messages, last=selection is selections[-1])
-            for selection in selections
+            _documents(arguments, chosen, messages, last=number == len(settings))
+            for number, chosen in enumerate(settings, start=1)
         ]
     except RecordingError as error:
         messages.clear()
@@ -80,14 +80,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _documents(
-    arguments: argparse.Namespace, selection: "Selection", messages: "_Messages", *, last: bool
+    arguments: argparse.Namespace,
+    settings: "CollectorSettings",
+    messages: "_Messages",
+    *,
+    last: bool,
 ) -> list[dict[str, Any]]:
     """Return the incidents of one replay, and write its table where that is asked for."""
     from ...collector.frames import Frames  # noqa: PLC0415
     from ...collector.pipeline import Pipeline  # noqa: PLC0415
     from ...collector.replay import Replay  # noqa: PLC0415
 
-    pipeline = Pipeline(detectors=selection)
+    pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
     frames = Frames() if arguments.frame is not None and last else None
     if frames is not None:
         pipeline.watch = frames.evaluated
@@ -100,9 +104,8 @@ def _documents(
     )
     documents = replay.run(arguments.path)
     if frames is not None:
-        out: Path = arguments.frame
         messages.clear()
-        terminal.complain(f"{out}: {frames.write(out)} rows")
+        terminal.complain(f"{arguments.frame}: {frames.write(Path(str(arguments.frame)))} rows")
     return documents
 
 

@@ -36,7 +36,8 @@ def job_window(
     now: float,
     until: float | None,
     *,
-    learn: bool = True,
+    learn: bool,
+    collective_timeout_seconds: float,
 ) -> JobWindow:
     """Return what detectors see of an attempt at `now`; `until` hides what came later."""
     where = layout(attempt, hosts)
@@ -68,6 +69,7 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
+        collective_timeout_seconds=collective_timeout_seconds,
         host_announced=hosts.announced(where.host_ids),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),

@@ -73,7 +73,7 @@ class Recompiles(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the slowness, where it is one, and the evidence; both on the job."""
         steps = window.features.steps
-        if len(steps.index) < FEWEST_STEPS + WARM_UP or own_time.stale(window, steps):
+        if len(steps.index) < FEWEST_STEPS + WARM_UP or window.features.stale:
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
         first = max(len(steps.index) - count, WARM_UP)

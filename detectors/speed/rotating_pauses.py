@@ -68,7 +68,7 @@ class RotatingPauses(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the slowness and what it is made of, all on the job."""
         steps = window.features.steps
-        if len(window.ranks) < 2 or own_time.stale(window, steps):
+        if len(window.ranks) < 2 or window.features.stale:
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
         count = min(count, max(CELLS // len(window.ranks), FEWEST_STEPS), len(steps.index) - 5)

@@ -119,7 +119,7 @@ class SlowSteps(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         steps = window.features.steps
-        if len(steps.index) < 10 or own_time.stale(window, steps):
+        if len(steps.index) < 10 or window.features.stale:
             return []
         duration = window.features.job_duration
         valid = np.flatnonzero(np.isfinite(duration))
