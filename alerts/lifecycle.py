@@ -143,7 +143,7 @@ class TrackedIncident:
 
     def _note_severity(self, symptoms: Sequence[Finding], now: float) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
-        found = severity(symptoms, self.first.cause, now - self.opened_at)
+        found = severity(symptoms, self.first.cause, now - self.detected_at)
         if not worse(found, self.severity):
             return False  # an incident never gets milder
         if self.document is not None:

@@ -9,11 +9,11 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
 
 UNNAMED_SECONDS = 60.0
-"""Slowness without a named cause pages nobody for so long."""
+"""Slowness without a named cause pages nobody for so long after it was found."""
 
 
 def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Severity:
-    """Return the severity of symptoms that have lasted for some seconds.
+    """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over.

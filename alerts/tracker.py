@@ -162,7 +162,7 @@ class IncidentTracker:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            bad = severity(explanation.symptoms, explanation.cause, now - incident.opened_at)
+            bad = severity(explanation.symptoms, explanation.cause, now - incident.detected_at)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
                 return (), incident

@@ -7,6 +7,7 @@ incident of the job is open.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,26 +39,67 @@ slow from the first step: that is no habit."""
 
 SIGMAS = 4.0
 
-HEALTHY_QUANTILE = 0.15
+BLOCK = 10
+"""Steps of the blocks whose medians say what a healthy step time is."""
+
+LEARN_EVERY = 5
+"""Steps after which the healthy step time is learnt anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A job's healthy step time.
+
+    seconds: the fast side of the medians of blocks of steps. wander: how far these medians stray,
+    as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
+    of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of.
+    """
+
+    seconds: float
+    wander: float
+    spread: float
+    tokens: float = math.nan
+    ranks: int = 0
+
+
+def pace_of(duration: Floats, size: int) -> Pace:
+    """Return the pace of step times, [steps], by blocks of `size` steps; at least one block.
+
+    It comes from the fast side of the blocks only, so that a fault that fills up to two thirds of
+    the steps changes neither the healthy time nor the wander.
+    """
+    whole = len(duration) // size * size
+    blocks = np.sort(np.median(duration[-whole:].reshape(-1, size), axis=1))
+    last = len(blocks) - 1
+    fast, healthy, upper = (
+        float(np.interp(share * last, np.arange(last + 1), blocks)) for share in (0.05, 0.15, 0.3)
+    )
+    spread = 1.4826 * float(np.median(np.abs(duration - np.median(duration))))
+    return Pace(healthy, (upper - fast) / 1.12, spread)
 
 
 class Baselines:
     """Arrays are [rows]; NaN and False where nothing is known yet.
 
-    habit: a rank's usual ratio to its peers. longest_gap: the longest time between two steps that
-    the job went on after, seconds. healthy_seconds: the fast side of its step times, NaN before it
-    is known. frozen: an incident of the job is open, and nothing is learnt.
+    habit: a rank's usual ratio to its peers, where it is one; usual: the same, however large it is,
+    NaN where too few steps are known. longest_gap: the longest time between two steps that
+    the job went on after, seconds. pace: its healthy step time, None before it is known; before:
+    that of the attempt before this one, None where there was none. frozen: an incident of the job
+    is open, and nothing is learnt.
     """
 
     def __init__(self) -> None:
         self.habit: Floats = np.zeros(0)
+        self.usual: Floats = np.zeros(0)
         self.known: Flags = np.zeros(0, np.bool_)
         self.data_wait: Floats = np.zeros(0)
         self.longest_gap = 0.0
-        self.healthy_seconds = math.nan
+        self.pace: Pace | None = None
+        self.before: Pace | None = None
         self.frozen = False
         self._learnt = 0
         self._newest: float = -np.inf
+        self._paced = -LEARN_EVERY
 
     def learn(self, features: StepFeatures, *, newest: int = NEWEST) -> None:
         """Learn from an attempt's steps, without the newest ones."""
@@ -71,15 +113,24 @@ class Baselines:
             since = gaps[ends[3:] > self._newest]
             self._newest = float(ends[-1])
             self.longest_gap = max(self.longest_gap, float(since.max(initial=0.0)))
-        duration = features.job_duration[WARM_UP:-newest]
-        duration = duration[np.isfinite(duration)]
-        if len(duration) >= FEWEST:
-            self.healthy_seconds = float(np.quantile(duration, HEALTHY_QUANTILE))
+        if int(steps.index[-1]) - self._paced >= LEARN_EVERY or int(steps.index[-1]) < self._paced:
+            self._paced = int(steps.index[-1])
+            self._learn_pace(features, newest)
         early = min(len(steps.index) - WARM_UP - newest, HABIT_STEPS)
         due = max((count for count in LEARN_AT if count <= early), default=0)
         if due > self._learnt or (due and len(steps.at) > len(self.habit)):
             self._learnt = max(due, self._learnt)
             self._habits(features, early)
+
+    def _learn_pace(self, features: StepFeatures, newest: int) -> None:
+        duration = features.job_duration[WARM_UP:-newest]
+        duration = duration[np.isfinite(duration)]
+        if len(duration) >= 2 * BLOCK:
+            tokens = features.most_tokens[WARM_UP:-newest]
+            tokens = tokens[np.isfinite(tokens)]
+            usual = float(np.median(tokens)) if len(tokens) else math.nan
+            found = pace_of(duration, BLOCK)
+            self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
 
     def _habits(self, features: StepFeatures, early: int) -> None:
         ratio = features.ratio
@@ -88,6 +139,7 @@ class Baselines:
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
         usual = own_time.median(past, axis=1)
+        self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
         valid = valid[: (len(valid) + 1) // 2]

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .window import Floats, Ints, JobWindow, Steps
 
 DATA = "training.data.duration"
+
+FEWEST_REPORTED = 0.3
+"""Share of the steps that must come with a duration for durations to be looked at."""
+
 PARTS = (
     own_time.COMPUTE,
     own_time.COMM,
@@ -110,27 +114,37 @@ class StepFeatures:
 
     @cached_property
     def duration(self) -> Floats:
-        """Return [steps], the median step time over ranks, or gaps between ends; not by tokens."""
+        """Return [steps], the median step time over ranks, or gaps between ends; not by tokens.
+
+        Gaps too where most reports hold no duration: a trainer may report one every 20th time.
+        """
         kept, steps = self.steps.kept, self.steps
         if steps.has(own_time.STEP):
-            if kept is not None:
-                return kept.duration
-            return own_time.median(steps.plane(own_time.STEP), axis=0)
+            found = (
+                own_time.median(steps.plane(own_time.STEP), axis=0)
+                if kept is None
+                else kept.duration
+            )
+            if np.isfinite(found).mean() >= FEWEST_REPORTED:
+                return found
         gaps = np.diff(self.step_ends, prepend=np.nan)
         gaps = gaps / np.maximum(np.diff(steps.index, prepend=0), 1)
         return np.where(gaps > 0, gaps, np.nan)
 
     @cached_property
+    def most_tokens(self) -> Floats:
+        """Return [steps], the most tokens of a rank in a step; NaN where nobody reports them."""
+        if self.steps.kept is not None:
+            return self.steps.kept.most_tokens
+        return own_time.highest(self.steps.plane(own_time.TOKENS), axis=0)
+
+    @cached_property
     def job_duration(self) -> Floats:
         """Return [steps], the job's step time, by tokens where they explain it."""
-        steps, job = self.steps, self.duration
-        if not steps.has(own_time.TOKENS):
+        job, most = self.duration, self.most_tokens
+        if not self.steps.has(own_time.TOKENS):
             return job
         # The step waits for the rank with the most tokens.
-        if steps.kept is not None:
-            most = steps.kept.most_tokens
-        else:
-            most = own_time.highest(steps.plane(own_time.TOKENS), axis=0)
         fit = own_time.token_fit(job, most)
         return job if fit is None else fit.freed(job, most)
 

@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from .window import Flags
+from .window import Flags, Floats
 
 ENDS_AFTER = 3
 """So many normal values in a row are the end of a run; fewer are luck."""
+
+ODD_SHARE = 0.6
+"""Share of an episode's values that must be odd."""
+
+MOST_GAP_SECONDS = 600.0
+"""The longest time between two episodes of one fault that comes and goes."""
 
 
 def newest_run(odd: Flags, *, ends_after: int = ENDS_AFTER) -> int:
@@ -21,3 +27,50 @@ def newest_run(odd: Flags, *, ends_after: int = ENDS_AFTER) -> int:
         return len(odd) - 1
     gaps = np.flatnonzero(np.diff(places) > ends_after)
     return int(places[gaps[-1] + 1]) if len(gaps) else int(places[0])
+
+
+def change_point(values: Floats, limit: float, most: float) -> int:
+    """Return the first place of the newest values that together stand farthest above a limit.
+
+    values: [places], ascending in time, none of them NaN; each counts up to `most` above or below
+    the limit. For effects smaller than the noise from value to value, where no run is unbroken
+    (Page's CUSUM, read backwards). The last place where nothing stands above the limit.
+    """
+    beyond = np.clip(values - limit, -most, most)
+    sums = np.cumsum(beyond[::-1])
+    return len(values) - 1 - int(np.argmax(sums))
+
+
+def episodes(odd: Flags, fewest: int, *, ends_after: int = ENDS_AFTER) -> list[tuple[int, int]]:
+    """Return the (first, last) places of the runs that hold at least `fewest` odd values."""
+    places = np.flatnonzero(odd)
+    if len(places) < fewest:
+        return []
+    cuts = np.flatnonzero(np.diff(places) > ends_after) + 1
+    firsts, lasts = np.append(0, cuts), np.append(cuts, len(places)) - 1
+    counts = lasts - firsts + 1
+    begin, end = places[firsts], places[lasts]
+    long = (counts >= fewest) & (counts >= ODD_SHARE * (end - begin + 1))
+    return [(int(one), int(other)) for one, other in zip(begin[long], end[long], strict=True)]
+
+
+def recurring(
+    runs: list[tuple[int, int]], at: Floats, now: float, *, ongoing: bool
+) -> tuple[int, int] | None:
+    """Return (first place, how many) of the newest episodes that come and go; None: fewer than two.
+
+    runs: as `episodes` returns them; at: [places], seconds since the epoch. Episodes belong
+    together while no time between two exceeds MOST_GAP_SECONDS. They are over when nothing is
+    `ongoing` and more than twice the longest of these times has passed since the newest.
+    """
+    if len(runs) < 2:
+        return None
+    begins, finishes = (at[[run[side] for run in runs]] for side in (0, 1))
+    gaps = begins[1:] - finishes[:-1]
+    apart = np.flatnonzero(gaps > MOST_GAP_SECONDS)
+    first = int(apart[-1]) + 1 if len(apart) else 0
+    count = len(runs) - first
+    if count < 2:
+        return None
+    held = min(2 * float(gaps[first:].max()), MOST_GAP_SECONDS)
+    return (runs[first][0], count) if ongoing or now - float(finishes[-1]) <= held else None

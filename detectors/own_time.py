@@ -44,16 +44,24 @@ def own_time(steps: Steps) -> Floats | None:
 
 
 def own_plane(steps: Steps) -> str | None:
-    """Return the plane that own time is made of, None when nobody reports one."""
+    """Return the plane that own time is made of, None when nobody reports one.
+
+    Step time alone will do where several ranks report theirs: in a synchronous job it is the same
+    for all of them and accuses nobody, elsewhere it is their own.
+    """
     if steps.has(COMPUTE):
         return COMPUTE
-    return COMM if steps.has(COMM) and steps.has(STEP) else None
+    if not steps.has(STEP):
+        return None
+    if steps.has(COMM):
+        return COMM
+    return STEP if len(steps.at) > 1 else None
 
 
 def own_seconds(steps: Steps, plane: str) -> Floats:
-    """Return [ranks, steps], own seconds made of compute time or of the wait in collectives."""
-    if plane == COMPUTE:
-        return _sane(steps.plane(COMPUTE))
+    """Return [ranks, steps], own seconds made of `own_plane`."""
+    if plane in (COMPUTE, STEP):
+        return _sane(steps.plane(plane))
     return np.maximum(_sane(steps.plane(STEP)) - _sane(steps.plane(COMM)), 0.0)
 
 

@@ -264,6 +264,8 @@ class Topology:
             return (self.host_entity(entity.id),) if kind == "host" else (entity,)
         if kind == "job":
             return (self.job_entity,)
+        if kind == "code":
+            return (Entity("code", self.job),) if entity.type == "job" else ()
         if kind == "host":
             host = self.host_of_entity(entity)
             return (self.host_entity(host),) if host in self._host_index else ()

@@ -1,7 +1,11 @@
 """How long steps take, and who makes them longer."""
 
 from ..contract import Detector
+from .checkpoints import Checkpoints
 from .data_wait import DataWait
+from .recompiles import Recompiles
+from .regressions import Regressions
+from .rotating_pauses import RotatingPauses
 from .slow_steps import SlowSteps
 from .stragglers import Stragglers
 
@@ -9,5 +13,9 @@ DETECTORS: tuple[Detector, ...] = (
     SlowSteps(),
     Stragglers(),
     DataWait(),
+    RotatingPauses(),
+    Recompiles(),
+    Checkpoints(),
+    Regressions(),
 )
 """Every detector of this family, with its default parameters: one line each."""

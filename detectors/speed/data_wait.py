@@ -12,6 +12,12 @@ from ..window import Floats, JobWindow, Steps
 
 DATA = "training.data.duration"
 
+MOSTLY = 0.7
+"""Share of the time beyond usual that names what it is spent with."""
+
+ALWAYS_SECONDS, ALWAYS_STEPS = 60.0, 20
+"""How long the job must have waited where nobody knows what is usual for it."""
+
 
 class DataWait(Detector):
     """Name the ranks whose data loader keeps a synchronous job waiting.
@@ -19,13 +25,16 @@ class DataWait(Detector):
     The wait for the next batch of the newest steps, over that of peers with the same parallel
     role and the rank's own early habit, as a share of the step. The peers must wait in collectives
     meanwhile, where those are reported. Where most ranks wait alike and longer than they used to,
-    nobody stands out: that is evidence about the job (a file system, too few workers).
+    nobody stands out: the job starves (a file system, too few workers), and so does one that has
+    waited for a good part of its steps since it began. Waits that come at every k-th step are those
+    for k workers.
 
     Parameters
     ----------
     least : smallest excess, as a share of the step, where the rank's habit is known.
     least_from_start : smallest excess where it is not.
-    starved : share of the step that the median rank must wait for data to speak of the job.
+    starved : share of the step that the median rank must wait for data, and twice what is usual.
+    always : share of the step for a job that has waited as long ever since it began.
 
     Examples
     --------
@@ -49,17 +58,23 @@ class DataWait(Detector):
     """
 
     name = "data_wait"
-    kinds = ("job.slow", "rank.data_wait", "job.data_wait")
+    kinds = ("job.slow", "rank.data_wait", "job.data_wait", "job.data_lost")
 
     def __init__(
-        self, *, least: float = 0.08, least_from_start: float = 0.2, starved: float = 0.2
+        self,
+        *,
+        least: float = 0.08,
+        least_from_start: float = 0.2,
+        starved: float = 0.2,
+        always: float = 0.35,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
         self.starved = starved
+        self.always = always
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return findings on ranks and the slowness they cause, or one on a job that starves."""
+        """Return findings on ranks and the slowness they cause, or on a job that starves."""
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(DATA):
             return []
@@ -92,39 +107,99 @@ class DataWait(Detector):
             f"{peers:.3g} s",
         )
 
-    def _starved(self, window: JobWindow, steps: Steps, wait: Floats) -> list[Finding]:
-        """Return that most ranks wait for data, more than they used to."""
-        count = parts.newest(window, steps)
-        recent = steps.last(count)
-        step = parts.step_seconds(recent)
-        seconds = parts.mean(wait[:, -count:])
-        known = np.isfinite(seconds)
-        if not step > 0 or known.sum() < 2:
-            return []
-        seen = float(np.median(seconds[known]))
-        if not seen < own_time.MOST or seen < self.starved * step:
-            return []
+    def _usual(self, wait: Floats, count: int) -> float:
+        """Return the median rank's wait early in the attempt, 0 where too few steps are known."""
         early = wait[:, parts.WARM_UP : -count][:, : parts.HABIT]
-        long = early.shape[1] > 2 * parts.FEWEST
-        habit = parts.habit_of(early, count) if long else np.full(1, np.nan)
-        usual = float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
+        if early.shape[1] <= 2 * parts.FEWEST:
+            return 0.0
+        habit = parts.habit_of(early, count)
+        return float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
+
+    def _starved(self, window: JobWindow, steps: Steps, wait: Floats) -> list[Finding]:
+        """Return that most ranks wait for data: more than they used to, or much all along."""
+        count = parts.newest(window, steps)
+        seen, step = _waited(steps.last(count), wait[:, -count:])
+        usual = self._usual(wait, count) if seen >= self.starved * step else np.inf
         if seen < 2 * usual:
-            return []
+            count = own_time.recent_count(window, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
+            if count > len(steps.index) - parts.WARM_UP:
+                return []
+            seen, step = _waited(steps.last(count), wait[:, -count:])
+            usual = 0.0
+            if not seen >= self.always * step:
+                return []
+        recent = steps.last(count)
         at = recent.at[np.isfinite(recent.at)]
-        return [
-            report(
+        begin, end = float(at.min()), float(at.max())
+        every = _every(wait[:, -count:])
+        rhythm = f", at every {every}th step" if every else ""
+        lost = min(seen - usual, 0.95 * step)
+        onset = (begin, end) if usual else begin
+
+        def say(kind: str, magnitude: float, score: float, text: str) -> Finding:
+            slow = kind == "job.slow"
+            return report(
                 window,
                 self.name,
-                "job.data_wait",
+                kind,
                 window.entity,
-                onset=(float(at.min()), float(at.max())),
-                seen=(float(at.min()), float(at.max())),
-                magnitude=seen,
-                score=min(seen / step / self.starved, 5.0),
-                signal=DATA,
-                observed=seen,
-                expected=usual,
-                text=f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
-                f"(usual: {usual:.2g} s)",
+                onset=onset,
+                seen=(begin, end),
+                magnitude=magnitude,
+                score=score,
+                signal=own_time.STEP if slow else DATA,
+                observed=step if slow else seen,
+                expected=step - lost if slow else usual,
+                text=text,
             )
-        ]
+
+        share = lost / step
+        found = [
+            say("job.slow", step / (step - lost), max(share / self.starved, 1.0),
+                f"steps take {step:.3g} s; without the wait for data they would take "
+                f"{step - lost:.3g} s"),
+            say("job.data_wait", seen, min(seen / step / self.starved, 5.0),
+                f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
+                f"(usual: {usual:.2g} s){rhythm}"),
+        ]  # fmt: skip
+        before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
+        before = before[np.isfinite(before)]
+        grown = step - float(np.median(before)) if usual and len(before) else lost
+        if lost >= MOSTLY * grown:
+            found.append(
+                say("job.data_lost", share, 3.0,
+                    f"{100 * min(lost / max(grown, 1e-9), 1.0):.0f} % of what steps take beyond "
+                    "usual is wait for data")
+            )  # fmt: skip
+        return found
+
+
+def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:
+    """Return the median rank's mean wait in the newest steps, and the mean step, in seconds."""
+    seconds = parts.mean(wait)
+    known = np.isfinite(seconds)
+    step = parts.step_seconds(recent)
+    ends = own_time.step_ends(recent)
+    ends = ends[np.isfinite(ends)]
+    if len(ends) > 1:  # waits come at some steps only: the mean counts
+        step = max(step, float(ends[-1] - ends[0]) / (len(ends) - 1))
+    if not step > 0 or known.sum() < 2:
+        return 0.0, 1.0
+    seen = float(np.median(seconds[known]))
+    return (seen, step) if seen < own_time.MOST else (0.0, step)
+
+
+def _every(wait: Floats) -> int:
+    """Return the number of steps between waits where it is always the same, 0 otherwise.
+
+    So many workers prepare one batch each, one after the other: the job waits once in a round.
+    """
+    by_step = own_time.median(wait, axis=0)
+    valid = by_step[np.isfinite(by_step)]
+    if len(valid) < ALWAYS_STEPS or not valid.max() > 0:
+        return 0
+    places = np.flatnonzero(valid > 0.5 * float(valid.max()))
+    gaps = np.diff(places)
+    if len(gaps) < 2 or gaps.min() != gaps.max() or gaps[0] < 2:
+        return 0
+    return int(gaps[0])

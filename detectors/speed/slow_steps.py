@@ -2,28 +2,78 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
-from ..baselines import Baselines
+from .. import onsets, own_time
+from ..baselines import Baselines, Pace, pace_of
 from ..contract import Detector
-from ..window import Floats, JobWindow
+from ..findings import report
+from ..window import Flags, Floats, Ints, JobWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much of the newest past is looked at, and the smallest ratio that counts in it.
+
+    It holds so many steps and so many seconds at least.
+    """
+
+    fewest: int
+    seconds: float
+    least: float
+
+
+SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.06), Scale(60, 180.0, 1.04))
+
+LONG = 20
+"""From so many steps on an effect may be smaller than the noise from step to step."""
+
+FROM_START = Scale(20, 60.0, 1.05)
+"""A whole attempt against the one before it."""
+
+SAME_TOKENS = 0.02
+"""Attempts whose tokens a step differ by more are not compared."""
+
+CHANCE = 1e-5
+"""How probable a run of slow steps may be in a job that has slow steps anyway."""
+
+LEAST_EPISODE = 1.15
+"""The ratio that makes a step part of an episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """What stands out: healthy and recent step time (s), the first slow column, noise (s)."""
+
+    healthy: float
+    recent: float
+    first: int
+    noise: float
+    least: float
+    count: int
+    said: str = ""
 
 
 class SlowSteps(Detector):
     """Compare the newest steps with this job's own healthy ones.
 
-    The median duration of the newest steps stands against the fast side of the window's blocks of
-    steps, and against how far those wander, freed of tokens where they explain durations. Slowness
-    that needs no healthy past, by a rank's excess over its peers, is reported by stragglers.py.
+    The median duration of the newest steps stands against the fast side of blocks as long as they
+    are, and against how far those blocks wander (slow drift, as of temperature), freed of tokens
+    where they explain durations. Several lengths are looked at: a few steps for large effects, a
+    minute for 6 %, three minutes for 4 %; each decides by the job's own noise. While an incident is
+    open the healthy time is the one learnt before it (baselines.py). Two episodes or more, gone
+    and back, are one finding that stays between them. Where steps are slow from the first on, the
+    healthy time of the attempt before is what they stand against: code changes at restarts.
+    Slowness that needs no healthy past, by a rank's excess over its peers, is reported by
+    stragglers.py.
 
     Parameters
     ----------
-    least : the smallest ratio worth a finding.
+    least : smallest ratio worth a finding, however long it lasts.
     sigmas : how many robust standard errors the newest median must stand above the healthy one.
-    seconds, fewest : how much of the newest past is looked at, in time and in steps.
     warm_up : steps at the start of an attempt that say nothing about health.
     blocks : how many blocks of steps a past must hold before it can be called healthy.
 
@@ -39,10 +89,15 @@ class SlowSteps(Detector):
     >>> int(np.searchsorted(window.steps.at[0], slow.onset[1])), round(slow.magnitude, 2)
     (40, 1.2)
 
-    Fails where every rank was slow from the first step by the same factor (nothing to compare
-    with), and for slowness in bursts shorter than half of `seconds`.
+    With a noise of s per step, n steps show an effect of sigmas x 1.25 s / sqrt(n): at 4 % noise
+    4 % within 60 steps.
 
-    Reference: Greyhound (ATC'25) for step-time change points with verification.
+    Fails for the first attempt that was slow from its first step (nothing to compare with), for
+    slowness in bursts shorter than half of the shortest length, for growth below 4 %, and accuses
+    batches that grow while nobody reports tokens.
+
+    References: Greyhound (ATC'25) for step-time change points with verification; Page (1954) for
+    the cumulative sum that dates small effects.
     """
 
     name = "slow_steps"
@@ -51,108 +106,192 @@ class SlowSteps(Detector):
     def __init__(
         self,
         *,
-        least: float = 1.1,
+        least: float = 1.04,
         sigmas: float = 5.0,
-        seconds: float = 10.0,
-        fewest: int = 5,
         warm_up: int = 5,
         blocks: int = 4,
     ) -> None:
         self.least = least
         self.sigmas = sigmas
-        self.seconds = seconds
-        self.fewest = fewest
         self.warm_up = warm_up
         self.blocks = blocks
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         steps = window.features.steps
-        if len(steps.index) < self.fewest + self.warm_up or window.features.stale:
+        if len(steps.index) < 10 or window.features.stale:
             return []
         duration = window.features.job_duration
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
-        count = min(count, len(steps.index))  # the newest, untold steps are counted as well
-        found = self._by_history(duration, count, window.baselines)
-        if found is None:
-            return []
-        healthy, recent, first, noise = found
-        ratio = recent / healthy
-        at = own_time.step_ends(steps)
-        onset = float(at[first])
-        before = float(at[max(first - 1, 0)])
-        excess = (ratio - 1) / (self.least - 1)
-        return [
-            Finding(
-                kind="job.slow",
-                job=window.job,
-                attempt=window.attempt,
-                entity=window.entity,
-                onset=(before, onset),
-                magnitude=ratio,
-                score=float(min(excess, (recent - healthy) / max(noise, 1e-12) / self.sigmas)),
-                detector=self.name,
-                signal=own_time.STEP,
-                window=(float(at[-count]), float(at[-1])),
-                observed=recent,
-                expected=healthy,
-                text=(
-                    f"steps take {recent:.3g} s instead of {healthy:.3g} s "
-                    f"({100 * (ratio - 1):.0f} % longer) since step {int(steps.index[first])}"
-                ),
-            )
-        ]
-
-    def _by_history(
-        self, duration: Floats, count: int, baselines: Baselines
-    ) -> tuple[float, float, int, float] | None:
-        """Return (healthy, recent, first slow column, noise) or None."""
         valid = np.flatnonzero(np.isfinite(duration))
         valid = valid[valid >= self.warm_up]
-        if len(valid) < 2 * self.fewest:
-            return None
-        newest = valid[-count:]
-        past = valid[:-count]
-        size = max(self.fewest, min(count, len(past) // 8))
-        if len(past) < self.blocks * size:
-            return None
-        healthy, wander = _healthy(duration[past], size)
-        if baselines.frozen and baselines.healthy_seconds < healthy:
-            # While an incident is open its own steps do not become what is healthy.
-            healthy = baselines.healthy_seconds
-        spread = 1.4826 * float(np.median(np.abs(duration[past] - np.median(duration[past]))))
-        error = 1.2533 * spread / math.sqrt(len(newest))
-        noise = math.hypot(error, wander) + 0.003 * healthy
-        recent = float(np.median(duration[newest]))
-        if recent < self.least * healthy or recent - healthy < self.sigmas * noise:
-            return None
-        limit = (healthy + recent) / 2
-        if (duration[newest] > limit).mean() < 0.6:
-            return None
-        return healthy, recent, _onset(duration, valid, limit), noise
+        if len(valid) < 10:
+            return []
+        ends = window.features.step_ends
+        found = self._by_history(duration, valid, ends, window.baselines)
+        found = self._recurring(duration, valid, ends, found) or found
+        if found is None:
+            found = self._by_attempt(window, duration, valid, ends)
+        return [] if found is None else [self._finding(window, found, ends)]
 
+    def _finding(self, window: JobWindow, found: Slow, ends: Floats) -> Finding:
+        ratio = found.recent / found.healthy
+        sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
+        onset = float(ends[found.first])
+        step = int(window.features.steps.index[found.first])
+        return report(
+            window,
+            self.name,
+            "job.slow",
+            window.entity,
+            onset=(min(float(ends[max(found.first - 1, 0)]), onset), onset),
+            seen=(float(ends[-found.count]), float(ends[-1])),
+            magnitude=ratio,
+            score=max(min((ratio - 1) / (found.least - 1), sure), 0.0),
+            signal=own_time.STEP,
+            observed=found.recent,
+            expected=found.healthy,
+            text=f"steps take {found.recent:.3g} s instead of {found.healthy:.3g} s "
+            f"({100 * (ratio - 1):.0f} % longer) since step {step}{found.said}",
+        )
 
-def _healthy(duration: Floats, size: int) -> tuple[float, float]:
-    """Return the healthy step time and how far it wanders (as a standard deviation).
-
-    Both come from the medians of blocks of `size` steps, and from their fast side only: a fault
-    that fills up to two thirds of the window changes neither.
-    """
-    whole = len(duration) // size * size
-    blocks = np.median(duration[:whole].reshape(-1, size), axis=1)
-    fast, healthy, upper = np.quantile(blocks, (0.05, 0.15, 0.3))
-    return float(healthy), float(upper - fast) / 1.12
-
-
-def _onset(duration: Floats, valid: np.ndarray, limit: float) -> int:
-    """Return the first column of the newest run of slow steps; three fast steps in a row end it."""
-    slow = duration[valid] > limit
-    first, fast = len(valid) - 1, 0
-    for place in range(len(valid) - 1, -1, -1):
-        if slow[place]:
-            first, fast = place, 0
-        else:
-            fast += 1
-            if fast >= 3:
+    def _by_history(
+        self, duration: Floats, valid: Ints, ends: Floats, baselines: Baselines
+    ) -> Slow | None:
+        """Return what the newest steps show against older ones of the attempt."""
+        values = duration[valid]
+        held = baselines.pace if baselines.frozen else None
+        # No block's median on the fast side lies below this by much: most seconds end here.
+        low = _low(values)
+        for one in SCALES:
+            scale = replace(one, least=max(one.least, self.least))
+            count = _count(ends, valid, scale)
+            newest, past = values[-count:], values[:-count]
+            if len(newest) < scale.fewest:
                 break
-    return int(valid[first])
+            if held is None and len(past) < self.blocks * scale.fewest:
+                break
+            recent = float(np.median(newest))
+            reference = low if held is None else min(low, held.seconds)
+            if recent < scale.least * reference:
+                continue
+            size = max(scale.fewest, min(count, len(past) // 8))
+            pace = held
+            if len(past) >= self.blocks * size:
+                pace = _less(pace_of(past, size), held)
+            if pace is None:
+                continue
+            noise = _noise(pace, count)
+            if recent < scale.least * pace.seconds or recent - pace.seconds < self.sigmas * noise:
+                continue
+            limit = (pace.seconds + recent) / 2
+            # It lasts: most of the steps, and the older and the newer half of them.
+            half = count // 2
+            if (
+                (newest > limit).mean() < 0.6
+                or float(np.median(newest[-half:])) < limit
+                or (scale.fewest >= LONG and float(np.median(newest[:half])) < limit)
+            ):
+                continue
+            first = _onset(values, limit, recent - pace.seconds, scale)
+            if held is None and scale.fewest < LONG and _chance(values > limit, first) > CHANCE:
+                continue
+            return Slow(pace.seconds, recent, int(valid[first]), noise, scale.least, count)
+        return None
+
+    def _recurring(
+        self, duration: Floats, valid: Ints, ends: Floats, found: Slow | None
+    ) -> Slow | None:
+        """Return that episodes come and go, in one of them or between two."""
+        values = duration[valid]
+        middle = float(np.median(values))
+        often = int((values > LEAST_EPISODE * middle).sum())
+        if found is None and often < 10:
+            return None
+        healthy = found.healthy if found is not None else pace_of(values, 5).seconds
+        fewest = _count(ends, valid, Scale(5, 10.0, 1.0))
+        runs = onsets.episodes(values > LEAST_EPISODE * healthy, fewest)
+        again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
+        if again is None:
+            return None
+        place, count = again
+        said = f", in {count} episodes"
+        if found is not None:
+            return Slow(
+                found.healthy, found.recent, min(int(valid[place]), found.first), found.noise,
+                found.least, found.count, said,
+            )  # fmt: skip
+        overall = float(np.mean(np.minimum(values[place:], 10 * healthy)))
+        if overall < 1.03 * healthy:
+            return None
+        return Slow(healthy, overall, int(valid[place]), 0.005 * healthy, 1.03, fewest, said)
+
+    def _by_attempt(
+        self, window: JobWindow, duration: Floats, valid: Ints, ends: Floats
+    ) -> Slow | None:
+        """Return that the attempt is slower, from its first step on, than the one before it."""
+        before, ranks = window.baselines.before, len(window.ranks)
+        if before is None or before.ranks != ranks:
+            return None
+        count = _count(ends, valid, FROM_START)
+        if len(valid) < count or not before.seconds > 0:
+            return None
+        values = duration[valid]
+        recent = float(np.median(values[-count:]))
+        pace = pace_of(values, min(count, 10))
+        noise = math.hypot(_noise(before, count), _noise(pace, count))
+        slow = pace.seconds >= FROM_START.least * before.seconds
+        if not slow or pace.seconds - before.seconds < self.sigmas * noise:
+            return None
+        tokens = window.features.most_tokens
+        tokens = tokens[np.isfinite(tokens)]
+        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        if math.isfinite(before.tokens) != math.isfinite(usual) or (
+            abs(usual - before.tokens) > SAME_TOKENS * before.tokens
+        ):
+            return None
+        said = f": slower than attempt {window.attempt - 1} was"
+        return Slow(before.seconds, recent, 0, noise, FROM_START.least, count, said)
+
+
+def _low(values: Floats) -> float:
+    """Return what at most a tenth of the values lies below."""
+    place = len(values) // 10
+    return float(np.partition(values, place)[place])
+
+
+def _count(ends: Floats, valid: Ints, scale: Scale) -> int:
+    """Return how many of the newest steps hold the scale's steps and seconds."""
+    at = ends[valid]
+    return max(int((at > ends[-1] - scale.seconds).sum()), scale.fewest)
+
+
+def _less(pace: Pace, held: Pace | None) -> Pace:
+    """Return a pace, the one learnt before the incident where that is faster."""
+    if held is None or held.seconds >= pace.seconds:
+        return pace
+    return Pace(held.seconds, min(held.wander, pace.wander), min(held.spread, pace.spread))
+
+
+def _noise(pace: Pace, count: int) -> float:
+    """Return how far a median of so many healthy steps strays, in seconds."""
+    error = 1.2533 * pace.spread / math.sqrt(count)
+    return math.hypot(error, pace.wander) + 0.003 * pace.seconds
+
+
+def _chance(slow: Flags, first: int) -> float:
+    """Return how probable the run of slow steps since `first` is, by those before it.
+
+    A chain of two states: how often a step is slow, and how often another one follows it.
+    """
+    past = slow[:first]
+    single = (int(past.sum()) + 1) / (first + 2)
+    follows = (int((past[1:] & past[:-1]).sum()) + 0.1) / (int(past.sum()) + 1)
+    length = int(slow[first:].sum())
+    return float(single * max(single, follows) ** (length - 1))
+
+
+def _onset(values: Floats, limit: float, effect: float, scale: Scale) -> int:
+    """Return the place of the first slow step."""
+    if scale.fewest >= LONG:
+        return onsets.change_point(values, limit, effect)
+    return onsets.newest_run(values > limit)

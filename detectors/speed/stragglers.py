@@ -1,32 +1,39 @@
 """Ranks whose own work takes longer than their peers', and ranks that their peers wait for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from ...vocabulary.ranks import Ranks
-from .. import own_time
+from .. import onsets, own_time
 from ..contract import Detector
+from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
+from .excess import LONG, SHORT, Scale, Standing, Usual, standing_out
+
+LEAST_EPISODE = 1.15
+"""The ratio to what is usual that makes a step part of an episode."""
 
 
 class Stragglers(Detector):
     """Name the ranks that a synchronous job waits for.
 
-    Own time (see own_time.py) of the newest steps over the healthy quantile of peers with the same
-    parallel role, freed of the rank's own habit (its ratio early in the attempt): a finding needs
-    an effect, persistence over the newest steps, and a distance from the spread of the peers. A
-    rank that was slow from the first step needs a larger effect, since no habit is known of it.
+    Own time (see own_time.py: compute, else the step less the wait inside collectives, else the
+    step alone) over the healthy quantile of peers with the same parallel role, freed of tokens and
+    of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
+    and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
+    the newest 45 s or 12 steps for 4 %. A rank that is slow from the first step is named where it
+    is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
+    have needs to be large. A rank that was slow in two episodes or more stays named between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
     ----------
-    least : smallest excess over peers (0.08 = 8 %) when the rank's habit is known.
-    least_from_start : smallest excess when it is not.
-    sigmas : robust distance from the peers' spread.
-    persistence : share of the newest steps in which half the effect must show.
-    seconds, fewest : how much of the newest past is looked at, in time and in steps.
+    least : smallest excess over peers in the newest `seconds` or `fewest` steps.
+    least_small : smallest excess that lasts for a minute.
+    least_from_start : smallest excess of ranks of which no habit is known, where several have it.
+    fewest, seconds : how much of the newest past large effects are looked for in.
     warm_up : steps at the start of an attempt that say nothing about anybody.
     most : ranks that get a finding of their own; the symptom on the job carries all of them.
 
@@ -45,8 +52,13 @@ class Stragglers(Detector):
     rank.slow_compute rank 2 on host-1 40 1.29
     rank.waits_least rank 2 on host-1 59 0.24
 
-    Fails where more than two thirds of a role's ranks are affected alike, and where a role has
-    one rank only.
+    With a noise of s per step an effect e among n ranks shows after (1.25 s z / e)^2 steps, z = 4
+    or 1.5 + sqrt(2 ln n) where that is more: 5 % among 1,024 ranks within 45 s at 1 s a step and
+    3 % noise.
+
+    Fails where more than two thirds of a role's ranks are affected alike, where a role has one rank
+    only, and takes the last stage of a pipeline for slow where nobody reports stages and few ranks
+    belong to it.
 
     References: NVRx straggler scores; Alibaba cluster-trace (a stable skew is no straggler);
     the least-wait rule, MegaScale (NSDI'24).
@@ -58,23 +70,26 @@ class Stragglers(Detector):
     def __init__(
         self,
         *,
-        least: float = 0.08,
+        least: float = SHORT.least,
+        least_small: float = LONG.least,
         least_from_start: float = 0.25,
-        sigmas: float = 4.0,
-        persistence: float = 0.7,
-        seconds: float = 10.0,
-        fewest: int = 5,
+        fewest: int = SHORT.fewest,
+        seconds: float = SHORT.seconds,
         warm_up: int = 5,
         most: int = 256,
     ) -> None:
         self.least = least
+        self.least_small = least_small
         self.least_from_start = least_from_start
-        self.sigmas = sigmas
-        self.persistence = persistence
-        self.seconds = seconds
         self.fewest = fewest
+        self.seconds = seconds
         self.warm_up = warm_up
         self.most = most
+
+    def _scales(self) -> tuple[Scale, Scale]:
+        short = replace(SHORT, least=self.least, fewest=self.fewest, seconds=self.seconds)
+        small = min(self.least_small, self.least)
+        return short, replace(LONG, least=small, least_alone=max(LONG.least_alone, small))
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
@@ -83,110 +98,114 @@ class Stragglers(Detector):
             return []
         if len(steps.index) < self.fewest + self.warm_up or window.features.stale:
             return []
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
-        count = min(count, len(steps.index) - self.warm_up)
-        excess, persistent, distance, known = self._excess(window, ratio, count)
-        needed = np.where(known, self.least, self.least_from_start)
-        with np.errstate(invalid="ignore"):
-            slow = (excess >= needed) & (distance >= self.sigmas) & (persistent >= self.persistence)
-        # A rank that was slow all along and still is far beyond its peers counts as well.
-        plain = own_time.median(ratio[:, -count:], axis=1) - 1
-        with np.errstate(invalid="ignore"):
-            slow |= (plain >= 2 * self.least_from_start) & (persistent >= self.persistence)
-        rows = np.flatnonzero(slow)
-        if not len(rows):
+        alone = own_time.own_plane(steps) == own_time.STEP
+        if alone and _apart(window.steps):
+            # Not synchronous: each rank's newest steps, whatever their index.
+            steps = _aligned(window.steps)
+            own = own_time.own_seconds(steps, own_time.STEP)
+            ratio = own_time.against_peers(own, window.role_of)
+        scales = self._scales()
+        counts = _counts(window.features.step_ends, scales, len(steps.index) - self.warm_up)
+        usual = _usual(window, len(ratio))
+        found = standing_out(
+            ratio[:, self.warm_up :],
+            usual,
+            scales,
+            counts,
+            role_of=window.role_of,
+            least_from_start=self.least_from_start,
+            isolated=not alone,
+        )
+        found = self._episodes(steps, ratio, usual, found, counts[0])
+        if found is None:
             return []
-        effect = np.where(np.nan_to_num(excess) >= needed, np.nan_to_num(excess), plain)
+        rows = found.rows
         # Those that stand out most; the symptom carries all of them.
-        named = rows[np.argsort(-effect[rows], kind="stable")[: self.most]]
-        named.sort()
-        usual = _usual(own[:, -count:], window.role_of, named)
+        named = np.sort(rows[np.argsort(-found.effect[rows], kind="stable")[: self.most]])
+        firsts = {int(row): self._first(ratio[row], int(row), found) for row in named}
+        healthy = _healthy(own[:, -found.count :], window.role_of, named)
         findings = [
-            self._rank(
-                window, steps, own, ratio, int(row), float(effect[row]), float(needed[row]),
-                count, usual[int(window.role_of[row])],
-            )
+            self._rank(window, steps, own, int(row), found, firsts[int(row)],
+                       healthy[int(window.role_of[row])])
             for row in named
         ]  # fmt: skip
-        findings += self._waits(window, steps, rows, named, count)
-        slowed = self._job(window, steps, own, ratio, rows, named, count)
+        findings += self._waits(window, steps, rows, named, found.count)
+        slowed = self._job(window, steps, own, ratio, found, min(firsts.values()))
         return [*slowed, *findings]
 
-    def _excess(
-        self, window: JobWindow, ratio: Floats, count: int
-    ) -> tuple[Floats, Floats, Floats, Flags]:
-        """Return [ranks] each: excess over habit, persistence, distance in sigmas, habit known."""
-        recent = ratio[:, -count:]
-        middle = own_time.median(recent, axis=1)
-        usual, known = np.ones(len(ratio)), np.zeros(len(ratio), np.bool_)
-        held = min(len(window.baselines.habit), len(ratio))
-        usual[:held], known[:held] = window.baselines.habit[:held], window.baselines.known[:held]
-        excess = middle / usual - 1
+    def _episodes(
+        self, steps: Steps, ratio: Floats, usual: Usual, found: Standing | None, count: int
+    ) -> Standing | None:
+        """Return what was found, with the ranks that are slow again and again."""
         with np.errstate(invalid="ignore"):
-            persistent = (recent / usual[:, None] - 1 > self.least / 2).mean(axis=1)
-        within = own_time.median(np.abs(recent - middle[:, None]), axis=1)
-        error = 1.2533 * 1.4826 * within / np.sqrt(max(count, 1))
-        # The spread of the healthy half of the ranks, so that the affected do not hide themselves.
-        healthy = np.sort(excess[np.isfinite(excess)])
-        healthy = healthy[: max(len(healthy) // 2, 1)]
-        spread = (
-            1.4826 * float(np.median(np.abs(healthy - np.median(healthy)))) if len(healthy) else 0
-        )
-        centre = float(np.median(healthy)) if len(healthy) else 0.0
-        distance = (excess - centre) / np.sqrt(error**2 + spread**2 + 0.01**2)
-        return excess, persistent, distance, known
+            limit = (LEAST_EPISODE * usual.ratio).astype(ratio.dtype)
+            odd = ratio[:, self.warm_up :] > limit[:, None]
+        often = np.flatnonzero(odd.sum(axis=1, dtype=np.int16) >= 2 * count * onsets.ODD_SHARE)
+        if not len(often) or len(often) > max(1, len(ratio) // 3):
+            return found
+        current = set() if found is None else set(found.rows.tolist())
+        ends = own_time.step_ends(steps)[self.warm_up :]
+        for row in often:
+            runs = onsets.episodes(odd[row], max(int(onsets.ODD_SHARE * count), 3))
+            again = onsets.recurring(runs, ends, float(ends[-1]), ongoing=row in current)
+            if again is None:
+                continue
+            first = again[0] + self.warm_up
+            inside = ratio[row, self.warm_up :][odd[row]]
+            effect = float(np.median(inside)) / float(usual.ratio[row]) - 1
+            found = _with_row(found, int(row), effect, first, usual, count)
+        return found
+
+    def _first(self, ratio: Floats, row: int, found: Standing) -> int:
+        """Return the column in which the newest run of a rank's excess began."""
+        if row in found.since:
+            return found.since[row]
+        valid = np.flatnonzero(np.isfinite(ratio))
+        effect = float(found.effect[row]) * float(found.usual[row])
+        limit = float(found.usual[row]) + effect / 2
+        values = ratio[valid]
+        if found.small[row]:
+            return int(valid[onsets.change_point(values, limit, effect)])
+        return int(valid[onsets.newest_run(values > limit)])
 
     def _rank(
         self,
         window: JobWindow,
         steps: Steps,
         own: Floats,
-        ratio: Floats,
         row: int,
-        effect: float,
-        needed: float,
-        count: int,
+        found: Standing,
+        first: int,
         healthy: float,
     ) -> Finding:
-        first = self._first(ratio, row, effect)
         at = steps.at[row]
         onset = float(at[first])
         valid = at[:first][np.isfinite(at[:first])]
         before = float(valid[-1]) if len(valid) else onset
-        seen = float(np.nanmedian(own[row, -count:]))
-        return Finding(
-            kind="rank.slow_compute",
-            job=window.job,
-            attempt=window.attempt,
-            entity=window.rank_entity(row),
+        recent = at[-found.count :]
+        seen, effect = _middle(own[row, -found.count :]), float(found.effect[row])
+        rank = int(window.ranks[row])
+        text = (
+            f"rank {rank} needs {100 * effect:.0f} % more for its own work than its peers, again "
+            "and again"
+            if row in found.since
+            else f"rank {rank} needs {seen:.3g} s for its own work in a step, its peers "
+            f"{healthy:.3g} s ({100 * effect:.0f} % more)"
+        )
+        return report(
+            window,
+            self.name,
+            "rank.slow_compute",
+            window.rank_entity(row),
             onset=(min(before, onset), onset),
+            seen=(float(np.nanmin(recent)), float(np.nanmax(recent))),
             magnitude=1 + effect,
-            score=effect / needed,
-            detector=self.name,
+            score=float(found.score[row]),
             signal=own_time.COMPUTE if steps.has(own_time.COMPUTE) else own_time.STEP,
-            window=(float(np.nanmin(at[-count:])), float(np.nanmax(at[-count:]))),
             observed=seen,
             expected=healthy,
-            text=(
-                f"rank {int(window.ranks[row])} needs {seen:.3g} s for its own work in a step, its "
-                f"peers {healthy:.3g} s ({100 * effect:.0f} % more)"
-            ),
+            text=text,
         )
-
-    def _first(self, ratio: Floats, row: int, effect: float) -> int:
-        """Return the first column of the newest run in which the rank shows half its effect."""
-        valid = np.flatnonzero(np.isfinite(ratio[row]))
-        usual = float(np.nanmedian(ratio[row, -self.fewest :])) / (1 + effect)
-        limit = usual * (1 + effect / 2)
-        first, fast = int(valid[-1]), 0
-        for column in valid[::-1]:
-            if ratio[row, column] > limit:
-                first, fast = int(column), 0
-            else:
-                fast += 1
-                if fast >= 3:
-                    break
-        return first
 
     def _waits(
         self, window: JobWindow, steps: Steps, rows: Ints, named: Ints, count: int
@@ -200,31 +219,29 @@ class Stragglers(Detector):
         step = _step_seconds(steps, count, wait[None, :])
         if not step > 0:
             return []
-        theirs = float(np.nanmedian(wait[others]))
+        theirs = _middle(wait[others])
         findings = []
         for row in named:
             gap = (theirs - wait[row]) / step
-            if not gap >= 0.05:
+            if not gap >= 0.03:
                 continue
             at = steps.at[row, -count:]
+            seen = (float(np.nanmin(at)), float(np.nanmax(at)))
             findings.append(
-                Finding(
-                    kind="rank.waits_least",
-                    job=window.job,
-                    attempt=window.attempt,
-                    entity=window.rank_entity(int(row)),
-                    onset=(float(np.nanmin(at)), float(np.nanmax(at))),
+                report(
+                    window,
+                    self.name,
+                    "rank.waits_least",
+                    window.rank_entity(int(row)),
+                    onset=seen,
+                    seen=seen,
                     magnitude=theirs - float(wait[row]),
-                    score=float(gap / 0.05),
-                    detector=self.name,
+                    score=float(gap / 0.03),
                     signal=own_time.COMM,
-                    window=(float(np.nanmin(at)), float(np.nanmax(at))),
                     observed=float(wait[row]),
                     expected=theirs,
-                    text=(
-                        f"rank {int(window.ranks[row])} waits {float(wait[row]):.3g} s in "
-                        f"collectives, its peers {theirs:.3g} s: they wait for it"
-                    ),
+                    text=f"rank {int(window.ranks[row])} waits {float(wait[row]):.3g} s in "
+                    f"collectives, its peers {theirs:.3g} s: they wait for it",
                 )
             )
         return findings
@@ -235,53 +252,116 @@ class Stragglers(Detector):
         steps: Steps,
         own: Floats,
         ratio: Floats,
-        rows: Ints,
-        named: Ints,
-        count: int,
+        found: Standing,
+        first: int,
     ) -> list[Finding]:
         """Return the symptom: how much shorter steps would be without the slow ranks' excess."""
+        count, rows = found.count, found.rows
         recent = own[:, -count:]
-        excess = own_time.highest(recent[rows] * (1 - 1 / ratio[rows, -count:]), axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            beyond = recent[rows] * (1 - 1 / ratio[rows, -count:])
         step = _step_seconds(steps, count, recent.T)
-        lost = min(float(np.nanmedian(excess)), 0.95 * step)
+        lost = max(min(_middle(own_time.highest(beyond, axis=0)), 0.95 * step), 0.0)
         share = lost / step if step > 0 else 0.0
-        if share < self.least / 2:
+        again = rows[[int(row) in found.since for row in rows]]
+        if share < self.least_small / 2 and not len(again):
             return []
-        slow_from = min(self._first(ratio, int(row), float(self.least)) for row in named)
         at = own_time.step_ends(steps)
-        onset = float(at[slow_from])
+        onset = float(at[first])
         return [
-            Finding(
-                kind="job.slow",
-                job=window.job,
-                attempt=window.attempt,
-                entity=window.entity,
-                onset=(float(at[max(slow_from - 1, 0)]), onset),
+            report(
+                window,
+                self.name,
+                "job.slow",
+                window.entity,
+                onset=(min(float(at[max(first - 1, 0)]), onset), onset),
+                seen=(float(at[-count]), float(at[-1])),
                 magnitude=1 / (1 - share),
-                score=max(share / self.least, 1.0),
-                detector=self.name,
+                score=max(share / SHORT.least, 1.0),
                 signal=own_time.STEP,
-                window=(float(at[-count]), float(at[-1])),
                 observed=step,
                 expected=step - lost,
-                text=(
-                    f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
-                    f"take {step - lost:.3g} s"
-                ),
-                ranks=Ranks(window.ranks[rows].tolist()),
+                text=f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
+                f"take {step - lost:.3g} s",
+                ranks=window.ranks[rows].tolist(),
             )
         ]
 
 
-def _usual(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
+def _with_row(
+    found: Standing | None, row: int, effect: float, first: int, usual: Usual, count: int
+) -> Standing:
+    """Return what was found with a rank that is slow again and again since a column."""
+    if found is None:
+        size = len(usual.ratio)
+        found = Standing(
+            np.zeros(0, np.int64), np.zeros(size), usual.ratio, np.zeros(size),
+            np.zeros(size, np.bool_), count,
+        )  # fmt: skip
+    effects, scores, bases = found.effect.copy(), found.score.copy(), found.usual.copy()
+    effects[row], bases[row] = effect, usual.ratio[row]
+    scores[row] = max(scores[row], effect / SHORT.least)
+    return replace(
+        found,
+        rows=np.union1d(found.rows, [row]),
+        effect=effects,
+        usual=bases,
+        score=scores,
+        since={**found.since, row: first},
+    )
+
+
+def _counts(ends: Floats, scales: tuple[Scale, Scale], most: int) -> tuple[int, int]:
+    """Return how many of the newest steps each scale looks at."""
+    valid = ends[np.isfinite(ends)]
+    newest = float(valid[-1]) if len(valid) else 0.0
+    short, long = (
+        max(int((valid > newest - scale.seconds).sum()), scale.fewest) for scale in scales
+    )
+    return min(short, most), long
+
+
+def _usual(window: JobWindow, count: int) -> Usual:
+    ratio, known, habit = np.ones(count), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    held = window.baselines
+    size = min(len(held.usual), count)
+    known[:size] = np.isfinite(held.usual[:size])
+    ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
+    habit[:size] = held.known[:size]
+    return Usual(ratio, known, habit)
+
+
+def _healthy(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
     """Return the healthy own seconds of the newest steps, by the roles of these rows."""
     return {
-        int(role): float(np.nanmedian(own_time.low_quantile(own[role_of == role])))
+        int(role): _middle(own_time.low_quantile(own[role_of == role]))
         for role in np.unique(role_of[rows])
     }
+
+
+def _middle(values: Floats) -> float:
+    """Return the median of those that are reported, NaN where none is."""
+    valid = values[np.isfinite(values)]
+    return float(np.median(valid)) if len(valid) else float("nan")
 
 
 def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
     """Return the recent step time; the median of the rows' highest where nobody reports it."""
     valid = steps.plane(own_time.STEP)[:, -count:]
-    return float(np.nanmedian(valid if np.isfinite(valid).any() else own_time.highest(stand_in, 1)))
+    return _middle(valid if np.isfinite(valid).any() else own_time.highest(stand_in, 1))
+
+
+def _apart(steps: Steps) -> bool:
+    """Tell whether ranks end their steps at different times: the newest of some are long ago."""
+    reported: Flags = np.isfinite(steps.at)
+    newest = reported.shape[1] - 1 - np.argmax(reported[:, ::-1], axis=1)
+    return bool(np.median(newest) < newest.max() - 3 or newest.min() < newest.max() - 20)
+
+
+def _aligned(steps: Steps) -> Steps:
+    """Return the steps with each rank's newest one in the last column."""
+    order = np.argsort(np.isfinite(steps.at), axis=1, kind="stable")
+    rows = np.arange(len(order))[:, None]
+    return Steps(
+        steps.index, steps.at[rows, order], {own_time.STEP: steps.plane(own_time.STEP)[rows, order]}
+    )

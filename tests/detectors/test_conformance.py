@@ -34,9 +34,13 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     rng = np.random.default_rng(11)
     own = rng.normal(0.8, 0.005, (8, 80))
     own[3, 50:] *= 1.4
+    own[:, [14, 23, 27, 41]] = 4.0  # compiled anew
     compute, data = own.copy(), np.full(own.shape, 0.01)
     data[1, 50:] = 0.32
     own[:2, 50:] += 0.32  # rank 0 does extra work, rank 1 waits for data
+    collected, written = np.zeros(own.shape), np.full(own.shape, np.nan)
+    collected[4, 10::3] = 0.4
+    written[0, [12, 32, 52]], written[0, 72] = 0.2, 30.0
     loss = rng.normal(2.0, 0.1, own.shape)
     loss[5, 60] = loss[:, 61:] = np.inf
     bare = sketch(own, hosts=4)
@@ -62,6 +66,8 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
         planes={
             "training.compute.duration": compute,
             "training.data.duration": data,
+            "training.gc.duration": collected,
+            "training.checkpoint.duration": written,
             "training.loss|local": loss,
             "training.loss_scale": np.full(own.shape, 1024.0),
         },
@@ -81,6 +87,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
         ),
         events=(
             event("training.phase", 1, rank=0, phase="train"),
+            event("change", 60, kind="config", text="more layers"),
             event("gpu.fault", 60, rank=3, code="79", text="fallen off the bus"),
             event("log.fault", 61, rank=1, role="root", signature="cuda_oom", text="out of memory"),
             event("host.oom_kill", 61, rank=1, pid=1001),

@@ -53,7 +53,7 @@ def test_its_entities_can_be_reached_from_what_it_predicts(cause):
         "rank": {"rank", "host", "gpu", "job"},
         "gpu": {"gpu", "host", "rank", "job"},
         "host": {"host", "job"},
-        "job": {"job"},
+        "job": {"job", "code"},
         "process": {"process", "host", "rank", "gpu", "job"},
     }
     allowed = set(faults.catalogue()[cause.fault].entities)

@@ -48,6 +48,7 @@ def contended(wide, found):
         return [
             *(found("rank.slow_compute", wide.rank_entity(rank), onset) for rank in ranks),
             found("host.cpu_wait", wide.host_entity(host), onset),
+            found("host.cpu_busy", wide.host_entity(host), onset),
         ]
 
     return make

@@ -5,12 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankscope.collector.windows.attempts import Attempts
 from rankscope.collector.windows.kept import KeptFeatures
 from rankscope.collector.windows.steps import StepGrid
 from rankscope.detectors import own_time
+from rankscope.detectors.baselines import Pace
 from rankscope.detectors.sketch import sketch
 from rankscope.detectors.speed.stragglers import Stragglers
 from rankscope.detectors.window import Steps
+from rankscope.vocabulary.ids import Job
 
 RANKS = 4
 ROLES = np.array([0, 0, 1, 1])
@@ -52,7 +55,7 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
     np.testing.assert_array_equal(own_time.step_ends(plain), steps.ends)
 
 
-@pytest.mark.parametrize(("factor", "named"), [(1.3, ["1"]), (1.05, [])])
+@pytest.mark.parametrize(("factor", "named"), [(1.3, ["1"]), (1.03, [])])
 def test_a_rank_slow_from_the_first_step_is_no_habit(factor, named):
     own = np.random.default_rng(7).normal(0.8, 0.008, (8, 150))
     own[1] *= factor
@@ -72,3 +75,15 @@ def test_nothing_is_learnt_while_an_incident_is_open(two_by_two, after):
     window = two_by_two.windows.window(attempt, after(51))
     assert [1.0] * 4 == window.baselines.habit.tolist()
     assert 1.0 == window.baselines.longest_gap
+
+
+def test_an_attempt_knows_the_healthy_pace_of_the_one_before_it():
+    attempts = Attempts()
+    job = Job("example")
+    paces = []
+    for number in range(3):
+        attempt = attempts.of(job, number, None)
+        paces.append(attempt.baselines.before)
+        if number == 0:
+            attempt.baselines.pace = Pace(1.0, 0.01, 0.01, ranks=4)
+    assert [None, Pace(1.0, 0.01, 0.01, ranks=4), Pace(1.0, 0.01, 0.01, ranks=4)] == paces

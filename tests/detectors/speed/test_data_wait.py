@@ -79,10 +79,24 @@ def test_a_wait_that_keeps_nobody_waiting_is_no_finding(evaluated, steady):
 def test_where_all_ranks_wait_longer_than_before_the_job_starves(evaluated):
     wait = waits()
     wait[:, 40:] += 0.6
-    (starved,) = evaluated(wait)
-    assert ("job.data_wait", "job") == (starved.kind, starved.entity.type)
+    slow, starved, share = evaluated(wait)
+    assert ["job.slow", "job.data_wait", "job.data_lost"] == kinds([slow, starved, share])
+    assert slow.magnitude == pytest.approx(1.6, abs=0.05)
     always = waits() + 0.01
     assert [] == evaluated(always)
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(0.2, 0), (0.7, 3)])
+def test_a_job_that_has_always_waited_for_much_of_its_steps_starves(evaluated, seconds, found):
+    wait = waits(steps=120) + seconds
+    assert found == len(evaluated(wait))
+
+
+def test_waits_at_every_eighth_step_are_said_to_be_so(evaluated):
+    """Eight workers prepare a batch each; the job waits once in a round."""
+    wait = waits(steps=200)
+    wait[:, 7::8] += 8.0
+    assert "at every 8th step" in evaluated(wait)[1].text
 
 
 def test_a_host_whose_ranks_all_wait_is_named_by_its_ranks(evaluated):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.slow_steps import SlowSteps
 from rankscope.detectors.window import Steps
@@ -29,10 +30,141 @@ def test_a_job_that_slows_down_is_named_with_the_step_it_began_at(steady):
 
 
 @pytest.mark.parametrize(("factor", "findings"), [(1.06, 0), (1.13, 1)])
-def test_only_an_effect_of_eight_per_cent_or_more_counts(steady, factor, findings):
+def test_within_a_few_steps_only_an_effect_of_ten_per_cent_counts(steady, factor, findings):
     own = steady()
     own[:, 40:] *= factor
     assert findings == len(SlowSteps().evaluate(sketch(own)))
+
+
+def reported(duration, *, every=1, frozen=None, **fields):
+    """Return a job of which one rank reports step durations, [reports] in seconds."""
+    at = START + np.cumsum(duration * every)
+    index = np.arange(1, len(duration) + 1) * every
+    steps = Steps(index, at[None, :], {DURATION: duration[None, :]})
+    window = sketch(np.ones((1, 2)), hosts=1, now=float(at[-1]), steps=steps, **fields)
+    if frozen is not None:
+        frozen.frozen = True
+        return replace(window, held_baselines=frozen)
+    return window
+
+
+@pytest.mark.parametrize(("noise", "factor"), [(0.01, 1.05), (0.03, 1.06), (0.043, 1.07)])
+def test_a_lasting_slowdown_is_found_within_sixty_reports_by_the_jobs_own_noise(noise, factor):
+    duration = np.random.default_rng(4).normal(5.0, 5.0 * noise, 500)
+    assert [] == SlowSteps().evaluate(reported(duration[:440]))
+    duration[440:] *= factor
+    (finding,) = SlowSteps().evaluate(reported(duration))
+    assert finding.magnitude == pytest.approx(factor, abs=0.02)
+
+
+def test_the_onset_of_an_effect_within_the_noise_is_dated_to_where_the_sums_turn():
+    duration = np.random.default_rng(4).normal(5.0, 0.15, 500)
+    duration[430:] *= 1.06
+    window = reported(duration)
+    (finding,) = SlowSteps().evaluate(window)
+    assert np.searchsorted(window.steps.at[0], finding.onset[1]) == pytest.approx(430, abs=12)
+
+
+def test_noise_and_slow_drift_alone_are_no_finding():
+    rng = np.random.default_rng(4)
+    drift = 1 + 0.01 * np.sin(np.arange(1500) / 240)
+    for noise in (0.01, 0.04, 0.08):
+        duration = 5.0 * drift * (1 + rng.standard_t(4, 1500) * noise)
+        for end in range(60, 1501, 20):
+            assert [] == SlowSteps().evaluate(reported(np.abs(duration[max(0, end - 512) : end])))
+
+
+def test_slow_steps_that_this_job_has_now_and_then_are_its_noise():
+    """A real job: one report in twenty takes 1.4 times as long, often two or three in a row."""
+    rng = np.random.default_rng(8)
+    slow = rng.random(1500) < 0.04
+    slow |= np.roll(slow & (rng.random(1500) < 0.5), 1)
+    duration = rng.normal(12.0, 0.05, 1500) * np.where(slow, 1.42, 1.0)
+    for end in range(100, 1501):
+        assert [] == SlowSteps().evaluate(reported(duration[max(0, end - 512) : end], every=5))
+    duration[-16:] = 17.0
+    assert 1 == len(SlowSteps().evaluate(reported(duration, every=5)))
+
+
+def test_a_slowdown_that_outlasts_the_window_stands_against_what_was_learnt_before_it():
+    duration = np.random.default_rng(4).normal(5.0, 0.1, 700)
+    duration[300:] *= 1.06
+    held = Baselines()
+    held.learn(reported(duration[:300]).features)
+    for end in range(380, 701, 10):
+        newest = duration[max(300, end - 300) : end] if end > 600 else duration[:end]
+        assert 1 == len(SlowSteps().evaluate(reported(newest, frozen=held))), end
+    well = np.concatenate([duration[300:], duration[:200]])
+    assert [] == SlowSteps().evaluate(reported(well, frozen=held))
+
+
+def test_one_duration_in_twenty_reports_does_not_hide_an_episode():
+    """Steps end all the while: the time between them stands in for durations."""
+    duration = np.full(400, 1.0)
+    duration[360:] = 4.0
+    at = START + np.cumsum(duration)
+    sparse = np.where(np.arange(400) % 20 == 19, duration, np.nan)
+    found = []
+    for end in range(340, 400):
+        steps = Steps(np.arange(end), at[None, :end], {DURATION: sparse[None, :end]})
+        window = sketch(np.ones((1, 2)), hosts=1, now=float(at[end - 1]), steps=steps)
+        found += [end for _ in SlowSteps().evaluate(window)]
+    assert found[0] <= 366
+
+
+def test_episodes_that_come_and_go_are_one_finding_that_stays_between_them(steady):
+    own = steady(steps=420)
+    for begin in (100, 200, 300):
+        own[:, begin : begin + 40] *= 1.4
+    at = sketch(own).steps.at[0]
+    found = [SlowSteps().evaluate(sketch(own[:, :end])) for end in range(220, 420, 5)]
+    assert [1] * len(found) == [len(findings) for findings in found]
+    assert {at[100]} == {finding.onset[1] for (finding,) in found}
+    assert "in 3 episodes" in found[-1][0].text
+
+
+def test_episodes_far_apart_are_two_faults(steady):
+    own = steady(steps=1000)
+    own[:, 100:140] *= 1.4
+    own[:, 900:940] *= 1.4
+    assert [] == SlowSteps().evaluate(sketch(own))
+    (finding,) = SlowSteps().evaluate(sketch(own[:, :940]))
+    assert "since step 900" in finding.text
+
+
+def attempt(seconds, held, *, ranks=4, tokens=4096.0, steps=90):
+    own = np.random.default_rng(7).normal(seconds, 0.01 * seconds, (ranks, steps))
+    planes = {TOKENS: np.full(own.shape, tokens)}
+    return replace(sketch(own, planes=planes, attempt=1), held_baselines=held)
+
+
+@pytest.fixture
+def restarted():
+    """Return the baselines of an attempt that follows one with healthy steps of 1 s."""
+    earlier, later = Baselines(), Baselines()
+    earlier.learn(attempt(0.8, earlier).features)
+    later.before = earlier.pace
+    return later
+
+
+def test_an_attempt_slow_from_its_first_step_stands_against_the_one_before(restarted):
+    (finding,) = SlowSteps().evaluate(attempt(0.9, restarted))
+    assert finding.magnitude == pytest.approx(1.1, abs=0.01)
+    assert "attempt 0" in finding.text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"seconds": 0.82}, id="two per cent are luck"),
+        pytest.param({"ranks": 8}, id="another number of ranks"),
+        pytest.param({"tokens": 8192.0}, id="other batches"),
+        pytest.param({"tokens": np.nan}, id="nobody reports how large batches are"),
+        pytest.param({"steps": 20}, id="too few steps"),
+    ],
+)
+def test_attempts_that_differ_otherwise_or_by_little_are_not_compared(restarted, other):
+    assert [] == SlowSteps().evaluate(attempt(**{"seconds": 0.9, "held": restarted, **other}))
 
 
 def test_steady_steps_are_no_finding(steady):

@@ -6,8 +6,9 @@ import gzip
 import numpy as np
 import pytest
 
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.stragglers import Stragglers
+from rankscope.detectors.window import Steps
 
 COMPUTE = "training.compute.duration"
 COMM = "training.comm.duration"
@@ -89,24 +90,105 @@ def test_even_work_is_no_finding(steady):
     assert [] == Stragglers().evaluate(sketch(steady()))
 
 
-def test_a_stable_skew_within_a_quarter_is_a_habit_and_no_finding(steady):
+def test_a_stable_skew_that_several_ranks_have_is_a_habit_and_no_finding(steady):
     own = steady()
-    own[1] *= 1.2
+    own[1:3] *= np.array([[1.2], [1.15]])
     assert [] == Stragglers().evaluate(sketch(own))
 
 
-def test_a_rank_slow_from_the_first_step_counts_where_it_is_half_as_slow_again(steady, named):
+def test_ranks_slow_from_the_first_step_count_where_they_are_half_as_slow_again(steady, named):
     own = steady()
-    own[1] *= 1.6
+    own[1:3] *= 1.6
     findings = Stragglers().evaluate(sketch(own))
-    assert ["1"] == named(findings, "rank.slow_compute")
+    assert ["1", "2"] == named(findings, "rank.slow_compute")
 
 
-@pytest.mark.parametrize(("factor", "slow"), [(1.2, []), (1.35, ["1"])])
-def test_without_a_known_habit_a_quarter_is_needed(steady, named, factor, slow):
-    own = steady(steps=16)
-    own[1] *= factor
+@pytest.mark.parametrize("steps", [16, 60, 300])
+@pytest.mark.parametrize(("factor", "slow"), [(1.03, []), (1.12, ["5"])])
+def test_one_rank_that_is_slow_from_the_first_step_is_told_from_the_silicon_lottery(
+    steady, named, steps, factor, slow
+):
+    own = steady(ranks=16, steps=steps)
+    own *= np.random.default_rng(2).normal(1.0, 0.012, (16, 1))
+    own[5] *= factor
     assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+@pytest.mark.parametrize(("factor", "slow"), [(1.2, []), (1.35, ["1", "2"])])
+def test_without_a_known_habit_a_quarter_is_needed_where_several_have_it(
+    steady, named, factor, slow
+):
+    own = steady(ranks=6, steps=16)
+    own[1:3] *= factor
+    assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_one_of_two_ranks_has_no_peers_that_say_who_is_unlike_the_others(steady):
+    own = steady(ranks=2)
+    own[1] *= 1.15
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+@pytest.mark.parametrize(("ranks", "noise"), [(4, 0.01), (64, 0.02), (256, 0.03)])
+def test_five_per_cent_are_found_within_a_minute(named, ranks, noise):
+    own = np.random.default_rng(4).normal(0.8, 0.8 * noise, (ranks, 260))
+    own[2, 200:] *= 1.05
+    assert [] == Stragglers().evaluate(sketch(own[:, :200]))
+    findings = Stragglers().evaluate(sketch(own))
+    assert ["2"] == named(findings, "rank.slow_compute")
+    (slow,) = (f for f in findings if f.kind == "job.slow")
+    assert [2] == list(slow.ranks)
+
+
+@pytest.mark.parametrize(("seconds", "after"), [(0.3, 50), (1.0, 15), (3.0, 5), (12.0, 5)])
+def test_ten_per_cent_are_found_within_five_steps_or_fifteen_seconds(seconds, after, named):
+    own = np.random.default_rng(4).normal(seconds, 0.01 * seconds, (16, 120 + after))
+    own[2, 120:] *= 1.1
+    findings = Stragglers().evaluate(sketch(own))
+    assert ["2"] == named(findings, "rank.slow_compute")
+
+
+def test_noise_alone_is_no_finding_however_many_ranks_and_looks():
+    own = np.random.default_rng(4).normal(0.8, 0.05, (512, 240))
+    own *= np.random.default_rng(5).normal(1.0, 0.01, (512, 1))
+    for end in range(20, 241, 20):
+        assert [] == Stragglers().evaluate(sketch(own[:, :end], hosts=64))
+
+
+def test_slowness_that_comes_and_goes_stays_one_finding_through_the_gaps(steady, named):
+    own = steady(ranks=8, steps=420)
+    for begin in (100, 200, 300):
+        own[3, begin : begin + 40] *= 1.4
+    window = sketch(own)
+    since = set()
+    for end in range(245, 420, 5):
+        findings = Stragglers().evaluate(sketch(own[:, :end]))
+        assert ["3"] == named(findings, "rank.slow_compute"), end
+        since |= {f.onset[1] for f in findings if f.kind in ("job.slow", "rank.slow_compute")}
+    assert {window.steps.at[0, 100]} == since
+
+
+def test_what_came_and_went_long_ago_is_over(steady):
+    own = steady(ranks=8, steps=420)
+    own[3, 60:80] *= 1.4
+    own[3, 120:140] *= 1.4
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_where_ranks_do_not_wait_for_each_other_step_time_is_their_own(steady, named):
+    """Asynchronous workers: one of ten turns slow and falls behind in steps."""
+    own = steady(ranks=10, steps=200)
+    own[4, 60:] *= 1.3
+    at = START + np.cumsum(own, axis=1)
+    ended = at <= float(at[0, 150])
+    kept = ended.any(axis=0)
+    hidden = np.where(ended, 1.0, np.nan)
+    window = sketch(
+        own, now=float(at[0, 150]),
+        steps=Steps(np.arange(200)[kept], (at * hidden)[:, kept],
+                    {DURATION: (own * hidden)[:, kept]}),
+    )  # fmt: skip
+    assert ["4"] == named(Stragglers().evaluate(window), "rank.slow_compute")
 
 
 def test_pipeline_stages_with_different_work_are_compared_within_themselves(steady, named):
@@ -290,20 +372,33 @@ def test_one_rank_or_too_few_steps_are_no_finding(steady, ranks, steps):
     assert [] == Stragglers().evaluate(sketch(own, hosts=1))
 
 
-def test_a_real_job_with_a_stable_skew_has_no_straggler(real_data):
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_a_real_job_with_a_stable_skew_has_no_straggler(real_data, synchronous):
     """Ten workers, one of them 30 % slower than another for as long as the job runs."""
     own = _worker_steps(real_data("worker_steps/job_2_norm.csv.gz"))
     for end in range(15, own.shape[1] + 1, 5):
-        assert [] == Stragglers().evaluate(sketch(own[:, :end], hosts=10))
+        assert [] == Stragglers().evaluate(_as_reported(own[:, :end], synchronous))
 
 
-def test_in_a_real_job_the_workers_that_turn_slow_are_named_and_no_others(real_data, named):
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_in_a_real_job_the_workers_that_turn_slow_are_named_and_no_others(
+    real_data, named, synchronous
+):
     own = _worker_steps(real_data("worker_steps/job_3_norm.csv.gz"))
     ever: set[str] = set()
     for end in range(15, own.shape[1] + 1, 5):
-        found = Stragglers().evaluate(sketch(own[:, :end], hosts=10))
+        found = Stragglers().evaluate(_as_reported(own[:, :end], synchronous))
         ever |= set(named(found, "rank.slow_compute"))
     assert {"6", "7", "8", "9"} == ever
+
+
+def _as_reported(own, synchronous):
+    """Return the workers as ranks that wait for each other, or with nothing but step durations."""
+    window = sketch(own, hosts=10)
+    if synchronous:
+        return window
+    steps = Steps(window.steps.index, window.steps.at, {DURATION: own})
+    return sketch(own, hosts=10, steps=steps)
 
 
 def _worker_steps(path):

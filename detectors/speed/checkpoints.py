@@ -1,0 +1,205 @@
+"""Checkpoints that stop the training for longer than this job's checkpoints do."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import Floats, JobWindow
+
+CHECKPOINT = "training.checkpoint.duration"
+
+MOSTLY, FEWEST_STEPS = 0.7, 10
+"""Share of the lost time that names what it was lost in; steps that say what is usual."""
+
+
+class Checkpoints(Detector):
+    """Compare the newest checkpoints with this job's own earlier ones, and with the time.
+
+    A checkpoint's length is the longest `training.checkpoint.duration` of a rank in a step, or the
+    time between the events that a phase `checkpoint` began and that another one did. The newest is
+    long at three times the median of the earlier ones, one that is not over yet too. Checkpoints
+    also count that take a good part of all time.
+
+    Parameters
+    ----------
+    times : how many times longer than the earlier checkpoints.
+    least : smallest share of the newest `seconds` that must be lost beyond usual checkpoints.
+    most : share of the time that checkpoints may take, however long they usually are.
+    seconds : how much of the newest past is looked at.
+
+    Examples
+    --------
+    The fourth checkpoint takes 80 s, those before it 5 s.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own, written = np.full((4, 200), 0.8), np.full((4, 200), np.nan)
+    >>> written[:, [40, 90, 140]] = 5.0
+    >>> written[:, 190] = 80.0
+    >>> total = own + np.nan_to_num(written)
+    >>> window = sketch(total, planes={CHECKPOINT: written, "training.compute.duration": own})
+    >>> for finding in Checkpoints().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.34
+    job.checkpoint_long job example 80.00
+    job.checkpoint_lost job example 1.00
+
+    Fails where nobody announces checkpoints, and cannot see why one is slow: the storage, the
+    network to it, or one rank that writes for all.
+
+    References: facts on root causes (slow storage stalls all nodes together); ByteCheckpoint
+    (NSDI'25) for what usual checkpoints take.
+    """
+
+    name = "checkpoints"
+    kinds = ("job.slow", "job.checkpoint_long", "job.checkpoint_lost")
+    cadence_seconds = 5.0
+
+    def __init__(
+        self,
+        *,
+        times: float = 3.0,
+        least: float = 0.05,
+        most: float = 0.2,
+        seconds: float = 600.0,
+    ) -> None:
+        self.times = times
+        self.least = least
+        self.most = most
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the slowness and the long checkpoint, both on the job."""
+        found = _written(window)
+        if not len(found):
+            found = _announced(window)
+        if not len(found):
+            return []
+        ends = window.features.step_ends
+        ends = ends[np.isfinite(ends)]
+        start = float(ends[0]) if len(ends) else window.now
+        recent = found[:, 0] > window.now - self.seconds
+        if not recent.any():
+            return []
+        length = found[:, 1] - found[:, 0]
+        seconds = min(self.seconds, max(window.now - start, 60.0))
+        earlier = length[: len(length) - 1]
+        usual = float(np.median(earlier)) if len(earlier) >= 2 else float("nan")
+        long = recent & (length > self.times * usual)
+        lost = float(np.sum(length[long] - usual)) / seconds if long.any() else 0.0
+        if lost >= self.least:
+            why = f"usual: {usual:.3g} s"
+        else:
+            share = float(np.sum(length[recent])) / seconds
+            if share < self.most or recent.sum() < 3:
+                return []
+            long, lost, why = recent, share, f"{100 * share:.0f} % of the time"
+        out = self._findings(window, found[long], min(lost, 0.95), usual, why)
+        inside = _inside(window, found[recent], seconds)
+        if inside >= MOSTLY:
+            text = f"{100 * inside:.0f} % of the time that was lost lies inside checkpoints"
+            out.append(replace(out[-1], kind="job.checkpoint_lost", magnitude=inside, text=text))
+        return out
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return the next look at a checkpoint that goes on; inf where none does."""
+        ends = window.features.step_ends
+        newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        phases = [e for e in own_events(window) if e.name == "training.phase" and e.at > newest]
+        going_on = bool(phases) and phases[-1].attributes.get("phase") == "checkpoint"
+        return window.now + self.cadence_seconds if going_on else math.inf
+
+    def _findings(
+        self, window: JobWindow, long: Floats, lost: float, usual: float, why: str
+    ) -> list[Finding]:
+        begin, seconds = float(long[0, 0]), float((long[:, 1] - long[:, 0]).max())
+        seen = (begin, max(window.now, begin))
+        expected = usual if np.isfinite(usual) else None
+        slow = report(
+            window,
+            self.name,
+            "job.slow",
+            window.entity,
+            onset=begin,
+            seen=seen,
+            magnitude=1 / (1 - lost),
+            score=max(lost / self.least, 1.0),
+            signal=own_time.STEP,
+            observed=lost,
+            expected=0.0,
+            text=f"checkpoints cost {100 * lost:.0f} % of the time beyond what is usual",
+        )
+        evidence = report(
+            window,
+            self.name,
+            "job.checkpoint_long",
+            window.entity,
+            onset=begin,
+            seen=seen,
+            magnitude=seconds,
+            score=3.0,
+            signal=CHECKPOINT,
+            observed=seconds,
+            expected=expected,
+            text=f"a checkpoint stops the training for {seconds:.3g} s ({why})",
+        )
+        return [slow, evidence]
+
+
+def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
+    """Return the share of the newest seconds beyond usual steps that lies inside checkpoints."""
+    ends = window.features.step_ends
+    ends = ends[np.isfinite(ends) & (ends > window.now - seconds)]
+    if len(ends) < FEWEST_STEPS:
+        return 0.0
+    if float(pairs[-1, 1]) > float(ends[-1]) + 1.0:  # one goes on
+        ends = np.append(ends, pairs[-1, 1])
+    gaps = np.diff(ends)
+    usual = float(np.median(gaps))
+    lost = float(np.sum(np.maximum(gaps - usual, 0.0)))
+    return float(np.sum(pairs[:, 1] - pairs[:, 0])) / lost if lost > 0 else 0.0
+
+
+def _written(window: JobWindow) -> Floats:
+    """Return [checkpoints, 2], begin and end of each that steps report, in order."""
+    steps = window.features.steps
+    if not steps.has(CHECKPOINT):
+        return np.zeros((0, 2))
+    length = own_time.highest(steps.plane(CHECKPOINT), axis=0)
+    with np.errstate(invalid="ignore"):
+        columns = np.flatnonzero((length > 0) & (length < own_time.MOST))
+    end = window.features.step_ends[columns]
+    pairs = np.stack([end - length[columns], end], axis=1)
+    return pairs[np.isfinite(pairs).all(axis=1)]
+
+
+def _announced(window: JobWindow) -> Floats:
+    """Return the same of those that a phase announces; the newest may not be over yet."""
+    pairs: list[tuple[float, float]] = []
+    writing: dict[object, float] = {}
+    for event in own_events(window):
+        if event.name != "training.phase":
+            continue
+        rank = event.attributes.get("rank")
+        if event.attributes.get("phase") == "checkpoint":
+            writing.setdefault(rank, event.at)
+        elif (begin := writing.pop(rank, None)) is not None:
+            pairs.append((begin, event.at))
+    ends = window.features.step_ends
+    ends = ends[np.isfinite(ends)]
+    for begin in writing.values():  # a step that ended since says that it is over
+        after = ends[ends > begin]
+        pairs.append((begin, float(after[0]) if len(after) else max(window.now, begin)))
+    merged: list[list[float]] = []
+    for begin, end in sorted(pairs):
+        if merged and begin <= merged[-1][1] + 1.0:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([begin, end])
+    return np.array(merged).reshape(-1, 2)

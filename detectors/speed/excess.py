@@ -1,0 +1,186 @@
+"""Which ranks' own work stands above that of their peers: the statistics of stragglers.py.
+
+A sequential test in the form of moving windows of two lengths, evaluated at every step: the short
+one finds large effects at once, the long one small effects within a minute. The noise is the job's
+own, from step to step within a rank and between ranks; the distance that an effect must have grows
+with the number of ranks, since the largest of many is far out by chance.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import own_time
+from ..window import Flags, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much of the newest past is looked at, and what must show in it.
+
+    least: smallest excess over peers and habit. least_alone: smallest over peers from the first
+    step on, where few ranks have it. persistence: share of the steps in which half of it must show.
+    certainty: what no noise estimate goes below, as a share of own time.
+    """
+
+    fewest: int
+    seconds: float
+    least: float
+    least_alone: float
+    persistence: float
+    certainty: float
+
+
+SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
+LONG = Scale(12, 45.0, 0.04, 0.05, 0.6, 0.005)
+
+SIGMAS = 4.0
+"""How far beyond the noise an effect must stand among few ranks."""
+
+ISOLATED_SHARE, ISOLATED_PEERS, ISOLATED_SIGMAS = 1 / 8, 4, 5.0
+"""Of a role with so many ranks at least, so few, so far beyond the spread of all of them, stand out
+from the first step by `least_alone`; a skew that many ranks have is the job's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What is usual for ranks, all [ranks].
+
+    ratio: to peers, early in the attempt; 1 where too few steps are known. known: whether enough
+    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on.
+    """
+
+    ratio: Floats
+    known: Flags
+    habit: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Ranks that stand out.
+
+    rows: which. effect: [ranks], their excess as a share. usual: [ranks], the ratio to peers that
+    it is an excess over. score: [ranks], 1 being just enough. small: [ranks], shown by the long
+    scale only. count: how many of the newest steps were looked at, by the shortest scale that shows
+    any. since: by row, the first column of the first of several episodes.
+    """
+
+    rows: Ints
+    effect: Floats
+    usual: Floats
+    score: Floats
+    small: Flags
+    count: int
+    since: Mapping[int, int] = field(default_factory=dict)
+
+
+def standing_out(
+    ratio: Floats,
+    usual: Usual,
+    scales: tuple[Scale, Scale],
+    counts: tuple[int, int],
+    *,
+    role_of: Ints,
+    least_from_start: float,
+    isolated: bool,
+) -> Standing | None:
+    """Return the ranks that stand out, None where none does.
+
+    ratio: [ranks, steps] to healthy peers. scales: the short one first. counts: how many newest
+    steps they cover.
+    isolated: few ranks may stand out by little from the first step on.
+    """
+    found = [
+        _by_scale(ratio, usual, role_of, scale, count, least_from_start, isolated=isolated)
+        for scale, count in zip(scales, counts, strict=True)
+        if count <= ratio.shape[1]
+    ]
+    shown = [one for one in found if one is not None]
+    if len(shown) < 2:
+        return shown[0] if shown else None
+    short, long = shown
+    rows = np.union1d(short.rows, long.rows)
+    by_short = np.isin(np.arange(len(ratio)), short.rows)
+    return Standing(
+        rows,
+        np.where(by_short, short.effect, long.effect),
+        np.where(by_short, short.usual, long.usual),
+        np.where(by_short, short.score, long.score),
+        ~by_short,
+        short.count,
+    )
+
+
+def _by_scale(
+    ratio: Floats,
+    usual: Usual,
+    role_of: Ints,
+    scale: Scale,
+    count: int,
+    least_from_start: float,
+    *,
+    isolated: bool,
+) -> Standing | None:
+    recent, base = ratio[:, -count:], usual.ratio
+    fewest = scale.persistence * count
+    with np.errstate(invalid="ignore"):
+        limit = (base * (1 + scale.least / 2)).astype(recent.dtype)  # as large as it is, no copy
+        became = (recent > limit[:, None]).sum(axis=1, dtype=np.int16) >= fewest
+        always = (recent > 1 + scale.least / 2).sum(axis=1, dtype=np.int16) >= fewest
+    if not became.any() and not always.any():
+        return None  # a healthy job ends here, without one sort
+    middle = own_time.median(recent, axis=1)
+    within = own_time.median(np.abs(recent - middle[:, None]), axis=1)
+    error = 1.2533 * 1.4826 * within / math.sqrt(count)
+    pooled = error[np.isfinite(error)]
+    error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
+    sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
+    grown, plain = middle / base - 1, middle - 1
+    with np.errstate(invalid="ignore"):
+        slower = became & usual.known & (grown >= scale.least)
+        slower &= _distance(grown, error, scale, half=True) >= sigmas
+        skewed = always & (plain >= least_from_start)
+        skewed &= (_distance(plain, error, scale, half=True) >= sigmas) | (
+            plain >= 2 * least_from_start
+        )
+        skewed &= ~usual.habit | (plain >= 2 * least_from_start)
+    alone = np.zeros(len(ratio), np.bool_)
+    if isolated:
+        alone = always & _isolated(plain, error, role_of, scale)
+    rows = np.flatnonzero(slower | skewed | alone)
+    if not len(rows):
+        return None
+    effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
+    needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
+    small = np.full(len(ratio), scale.least < SHORT.least)
+    return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
+
+
+def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Floats:
+    """Return [ranks], how many standard errors an excess stands above that of the other ranks.
+
+    By the healthy half, so that the affected do not hide themselves.
+    """
+    valid = np.sort(excess[np.isfinite(excess)])
+    valid = valid[: max(len(valid) // 2, 1)] if half else valid
+    centre = float(np.median(valid)) if len(valid) else 0.0
+    spread = 1.4826 * float(np.median(np.abs(valid - centre))) if len(valid) else 0.0
+    distance: Floats = (excess - centre) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
+    return distance
+
+
+def _isolated(plain: Floats, error: Floats, role_of: Ints, scale: Scale) -> Flags:
+    """Tell who stands out from all ranks of the role, and with few others."""
+    alone = np.zeros(len(plain), np.bool_)
+    for role in np.unique(role_of):
+        rows = np.flatnonzero((role_of == role) & np.isfinite(plain))
+        if len(rows) < ISOLATED_PEERS:
+            continue
+        beyond = plain[rows] - float(np.median(plain[rows]))
+        far = _distance(plain[rows], error[rows], scale, half=False) >= ISOLATED_SIGMAS
+        far &= beyond >= scale.least_alone
+        if (beyond >= scale.least_alone / 2).sum() <= max(1.0, ISOLATED_SHARE * len(rows)):
+            alone[rows[far]] = True
+    return alone

@@ -1,0 +1,232 @@
+"""Single steps many times longer than the others, in which every rank computes: compilation."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import Flags, Floats, Ints, JobWindow, Steps
+
+CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
+
+_COMPILER = re.compile(
+    r"recompil|torch\._dynamo|cache_size_limit|inductor|cudagraph", re.IGNORECASE
+)
+
+WARM_UP, FEWEST_STEPS = 5, 30
+
+
+class Recompiles(Detector):
+    """Say that the compiler runs again and again, and what the job loses by it.
+
+    A step is long where it takes `times` the median step. It is compilation where the ranks' own
+    work is what grew: not the wait in collectives, for data or for a checkpoint. `fewest` such
+    steps after the first ones, at irregular intervals (a regular one is an evaluation or a
+    checkpoint that nobody announces), make a finding; so do fewer where each has a number of tokens
+    that no step had before while other steps repeat theirs (new shapes), or where the compiler's
+    log lines come with them.
+
+    Parameters
+    ----------
+    times : how many times longer than the median step.
+    fewest : long steps at irregular intervals that make a finding.
+    least : smallest share of the time that the job must lose for a symptom.
+    seconds : how much of the newest past is looked at.
+
+    Examples
+    --------
+    Five of two hundred steps take ten times as long on all ranks.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.random.default_rng(7).normal(0.8, 0.008, (4, 200))
+    >>> own[:, [40, 47, 90, 155, 171]] = 8.0
+    >>> for finding in Recompiles().evaluate(sketch(own)):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.18
+    job.recompiles job example 5.00
+
+    Fails where compilation takes less than twice a step, at regular intervals, and where nobody
+    reports what a step is made of. The first steps of an attempt are left out: they compile.
+
+    References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
+    shapes.
+    """
+
+    name = "recompiles"
+    kinds = ("job.slow", "job.recompiles", "job.compiler_signs")
+    cadence_seconds = 10.0
+
+    def __init__(
+        self, *, times: float = 3.0, fewest: int = 4, least: float = 0.04, seconds: float = 900.0
+    ) -> None:
+        self.times = times
+        self.fewest = fewest
+        self.least = least
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the slowness, where it is one, and the evidence; both on the job."""
+        steps = window.features.steps
+        if len(steps.index) < FEWEST_STEPS + WARM_UP or window.features.stale:
+            return []
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
+        first = max(len(steps.index) - count, WARM_UP)
+        duration = window.features.duration[first:]
+        valid = duration[np.isfinite(duration)]
+        if len(valid) < FEWEST_STEPS:
+            return []
+        step = float(np.median(valid))
+        with np.errstate(invalid="ignore"):
+            long = duration > self.times * step
+        # More than a tenth of all steps is how the job steps, not an exception.
+        if not 2 <= long.sum() <= 0.1 * len(valid):
+            return []
+        columns = np.flatnonzero(long) + first
+        columns = columns[_computes(steps, columns, duration[long] - step)]
+        columns = _unannounced(window, columns)
+        fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
+        logged = _logged(window, columns)
+        # What else than compute is in a step (two schedules at once look irregular) proves nothing.
+        often = len(columns) >= self.fewest and steps.has(own_time.COMPUTE)
+        if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns))):
+            return []
+        found = self._findings(window, columns, step, valid)
+        if fresh or logged:
+            sign = "numbers of tokens that no step had before" if fresh else "log lines of it"
+            found.append(
+                replace(
+                    found[-1],
+                    kind="job.compiler_signs",
+                    score=3.0,
+                    signal=own_time.TOKENS if fresh else LOG,
+                    text=f"{len(columns)} long steps come with {sign}: the compiler runs again",
+                )
+            )
+        return found
+
+    def _findings(
+        self, window: JobWindow, columns: Ints, step: float, valid: Floats
+    ) -> list[Finding]:
+        duration, ends = window.features.duration, window.features.step_ends
+        extra = duration[columns] - step
+        lost = float(extra.sum()) / float(valid.sum())
+        onset = (float(ends[columns[0] - 1]), float(ends[columns[0]]))
+        middle = float(np.median(duration[columns]))
+        evidence = report(
+            window,
+            self.name,
+            "job.recompiles",
+            window.entity,
+            onset=(min(onset), max(onset)),
+            seen=(min(onset), float(ends[-1])),
+            magnitude=float(len(columns)),
+            score=max(len(columns) / self.fewest, 1.0),
+            signal=own_time.COMPUTE,
+            observed=middle,
+            expected=step,
+            text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of "
+            f"{step:.3g} s, and the ranks work in them",
+        )
+        if lost < self.least:
+            return [evidence]
+        whole = float(valid.mean())
+        slow = report(
+            window,
+            self.name,
+            "job.slow",
+            window.entity,
+            onset=(min(onset), max(onset)),
+            seen=(min(onset), float(ends[-1])),
+            magnitude=1 / (1 - min(lost, 0.95)),
+            score=max(lost / self.least, 1.0),
+            signal=own_time.STEP,
+            observed=whole,
+            expected=whole * (1 - lost),
+            text=f"an average step takes {whole:.3g} s; without single long steps it would take "
+            f"{whole * (1 - lost):.3g} s",
+        )
+        return [slow, evidence]
+
+
+def _computes(steps: Steps, columns: Ints, extra: Floats) -> Flags:
+    """Tell in which columns the ranks' own work grew by most of the extra time."""
+    plane = own_time.own_plane(steps)
+    if plane is None or plane == own_time.STEP:
+        return np.zeros(len(columns), np.bool_)
+    some = Steps(
+        steps.index[columns],
+        steps.at[:, columns],
+        {name: held[:, columns] for name, held in steps.planes.items()},
+    )
+    own = own_time.own_seconds(some, plane)
+    if plane == own_time.COMM:  # the rest of the step is in it
+        for name in ("training.data.duration", CHECKPOINT, "training.gc.duration"):
+            if name in some.planes:
+                own = own - np.nan_to_num(some.planes[name])
+    # One rank that compiles makes the others wait: the longest own time says it.
+    usual = own_time.median(own_time.own_seconds(steps.last(64), plane), axis=1)
+    grown = own_time.highest(own - usual[:, None], axis=0)
+    with np.errstate(invalid="ignore"):
+        computed: Flags = grown >= 0.6 * extra
+    if CHECKPOINT in some.planes:
+        written = own_time.highest(some.planes[CHECKPOINT], axis=0)
+        computed &= ~(np.nan_to_num(written) >= 0.3 * extra)
+    return computed
+
+
+def _new_shapes(tokens: Floats, columns: Ints) -> Flags:
+    """Tell in which columns the tokens are a number not seen before, while others repeat theirs."""
+    fresh = np.zeros(len(columns), np.bool_)
+    valid = tokens[np.isfinite(tokens)]
+    if len(valid) < FEWEST_STEPS or len(np.unique(valid)) > 0.2 * len(valid):
+        return fresh
+    for place, column in enumerate(columns):
+        fresh[place] = bool(np.isfinite(tokens[column])) and not np.isin(
+            tokens[column], tokens[:column]
+        )
+    return fresh
+
+
+def _logged(window: JobWindow, columns: Ints) -> bool:
+    """Tell whether the compiler's log says so while the long steps lasted."""
+    ends = window.features.step_ends
+    first = float(ends[columns[0] - 1]) if len(columns) else np.inf
+    return any(
+        event.name == LOG
+        and event.at >= first
+        and _COMPILER.search(f"{event.attributes.get('signature')} {event.attributes.get('text')}")
+        for event in own_events(window)
+    )
+
+
+def _unannounced(window: JobWindow, columns: Ints) -> Ints:
+    """Return the columns in which nobody said that it evaluates or writes a checkpoint."""
+    pauses = np.array(
+        [
+            event.at
+            for event in own_events(window)
+            if event.name == "training.phase"
+            and event.attributes.get("phase") in ("eval", "checkpoint")
+        ]
+    )
+    ends = window.features.step_ends
+    begun, ended = ends[np.maximum(columns - 1, 0)] - 1.0, ends[columns] + 1.0
+    inside = (pauses[None, :] >= begun[:, None]) & (pauses[None, :] <= ended[:, None])
+    return columns[~inside.any(axis=1)]
+
+
+def _irregular(columns: Ints) -> bool:
+    """Tell whether the intervals between columns differ, as those of a schedule do not."""
+    gaps = np.diff(columns).astype(np.float64)
+    middle = float(np.median(gaps))
+    # Multiples of one interval are a schedule of which some steps were not long.
+    base = float(gaps.min())
+    if base >= 5 and np.all(np.abs(gaps / base - np.rint(gaps / base)) <= 1.5 / base):
+        return False
+    return bool(np.median(np.abs(gaps - middle)) > 0.15 * middle or gaps.max() > 2 * middle)

@@ -1,0 +1,59 @@
+"""The faults that show in how long steps take: each first by evidence of its own, never alone."""
+
+import pytest
+
+from rankscope.alerts.causes import engine
+from rankscope.vocabulary import findings as kinds
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+def named(findings, topology):
+    first = engine.explain(findings, topology, observed=EVERYTHING).hypotheses[0]
+    return first.fault, first.entity.type
+
+
+@pytest.fixture
+def on_job(topology, found):
+    """Return a function that makes findings of some kinds on the job, slowness first."""
+    return lambda *shown: [found(kind, topology.job_entity) for kind in ("job.slow", *shown)]
+
+
+@pytest.mark.parametrize(
+    ("shown", "right"),
+    [
+        (("job.gc_pauses", "job.rotating_pauses"), ("software.gc_pause", "job")),
+        (("job.checkpoint_long", "job.checkpoint_lost"), ("software.checkpoint_stall", "job")),
+        (("job.slow_since_change", "job.slow_compute"), ("software.regression", "code")),
+        (("job.recompiles", "job.compiler_signs"), ("software.recompile", "job")),
+        (("job.data_wait", "job.data_lost"), ("software.dataloader_slow", "job")),
+    ],
+)
+def test_a_fault_is_first_by_its_own_evidence(on_job, topology, shown, right):
+    assert right == named(on_job(*shown), topology)
+
+
+@pytest.mark.parametrize(
+    "shown", [(), ("job.slow_compute",), ("job.slow_comm",), ("job.compiler_signs",)]
+)
+def test_what_several_faults_show_names_none_of_them(on_job, topology, shown):
+    assert ("unknown", "job") == named(on_job(*shown), topology)
+
+
+def test_a_straggler_that_is_there_as_well_speaks_against_a_regression(on_job, topology, found):
+    findings = on_job("job.slow_since_change")
+    both = [*findings, found("rank.slow_compute", topology.rank_entity(2))]
+
+    def score(shown):
+        cause = engine.explain(shown, topology, observed=EVERYTHING)
+        return next(h.score for h in cause.hypotheses if h.fault == "software.regression")
+
+    assert score(both) < score(findings)
+
+
+def test_a_checkpoint_that_goes_on_explains_a_stall(topology, found):
+    findings = [
+        found(kind, topology.job_entity)
+        for kind in ("job.stalled", "job.checkpoint_long", "job.checkpoint_lost")
+    ]
+    assert ("software.checkpoint_stall", "job") == named(findings, topology)

@@ -1,0 +1,99 @@
+"""Checkpoints that stop the training for longer than they usually do."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.speed.checkpoints import CHECKPOINT, Checkpoints
+
+COMPUTE = "training.compute.duration"
+NAMED = ["job.slow", "job.checkpoint_long", "job.checkpoint_lost"]
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+@pytest.fixture
+def checkpointed(steady):
+    """Return a function that evaluates a job with checkpoints, {step: seconds}."""
+
+    def evaluate(written, *, steps=200, later=0.0):
+        own = steady(steps=steps)
+        seconds = np.full(own.shape, np.nan)
+        for step, length in written.items():
+            seconds[:, step] = length
+        planes = {CHECKPOINT: seconds, COMPUTE: own}
+        window = sketch(own + np.nan_to_num(seconds), planes=planes)
+        now = window.now + later
+        window = sketch(own + np.nan_to_num(seconds), planes=planes, now=now)
+        return Checkpoints().evaluate(window)
+
+    return evaluate
+
+
+def test_a_checkpoint_far_beyond_the_earlier_ones_is_named(checkpointed):
+    slow, long, lost = checkpointed({40: 5.0, 90: 6.0, 140: 5.0, 190: 80.0})
+    assert ("job.slow", "job.checkpoint_long") == (slow.kind, long.kind)
+    assert "job.checkpoint_lost" == lost.kind
+    assert (80.0, 5.0) == (long.observed, long.expected)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param({40: 5.0, 90: 6.0, 140: 5.0, 190: 5.5}, id="all alike"),
+        pytest.param({40: 5.0, 90: 6.0, 140: 5.0, 190: 12.0}, id="twice as long"),
+        pytest.param({40: 0.1, 90: 0.1, 140: 0.1, 190: 3.0}, id="long, but the job loses little"),
+        pytest.param({40: 30.0}, id="the first"),
+    ],
+)
+def test_usual_checkpoints_are_normal_life(checkpointed, written):
+    assert [] == checkpointed(written)
+
+
+def test_checkpoints_that_always_take_much_of_the_time_are_named(checkpointed):
+    every = dict.fromkeys(range(10, 200, 20), 10.0)
+    assert NAMED == kinds(checkpointed(every))
+
+
+def test_what_was_long_ten_minutes_ago_is_over(checkpointed):
+    written = {40: 5.0, 90: 6.0, 140: 5.0, 190: 80.0}
+    assert 3 == len(checkpointed(written, later=300.0))
+    assert [] == checkpointed(written, later=700.0)
+
+
+def announced(event, spans):
+    rows = []
+    for begin, end in spans:
+        rows += [event("training.phase", begin, rank=0, phase="checkpoint")]
+        rows += [event("training.phase", end, rank=0, phase="train")] if end is not None else []
+    return tuple(rows)
+
+
+def test_phases_announce_checkpoints_too(steady, event):
+    own = steady(steps=150)
+    spans = [(30.0, 34.0), (60.0, 64.0), (90.0, 140.0)]
+    window = sketch(own, events=announced(event, spans))
+    assert NAMED == kinds(Checkpoints().evaluate(window))
+
+
+def test_one_that_is_not_over_yet_is_long_already(steady, event):
+    own = steady(steps=90)
+    spans = [(30.0, 34.0), (60.0, 64.0), (95.0, None)]
+    window = sketch(own, events=announced(event, spans), now=START + 160)
+    assert window.now < Checkpoints().next_due(window) < window.now + 10
+    assert NAMED == kinds(Checkpoints().evaluate(window))
+
+
+def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):
+    own = steady(steps=150)
+    window = sketch(own, events=announced(event, [(30.0, None), (60.0, None), (90.0, None)]))
+    assert [] == Checkpoints().evaluate(window)
+
+
+def test_nobody_announces_checkpoints(steady):
+    """The docstring's failure mode."""
+    own = steady(steps=150)
+    own[:, 140] += 80.0
+    assert [] == Checkpoints().evaluate(sketch(own))

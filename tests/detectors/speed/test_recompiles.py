@@ -1,0 +1,114 @@
+"""Single steps many times longer than the others, in which ranks compute."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.speed.recompiles import Recompiles
+
+COMPUTE = "training.compute.duration"
+COMM = "training.comm.duration"
+TOKENS = "training.tokens"
+LONG = [40, 47, 90, 155, 171]
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(2, 3)], ids=["all ranks", "one rank"])
+def test_irregular_long_steps_are_compilation_and_slow_the_job(steady, rows):
+    own = steady(steps=200)
+    own[rows, LONG] = 8.0
+    slow, compiled = Recompiles().evaluate(sketch(own))
+    assert ("job.slow", "job.recompiles") == (slow.kind, compiled.kind)
+    assert slow.magnitude == pytest.approx(1.18, abs=0.01)
+    assert 5 == compiled.magnitude
+
+
+def test_own_time_made_of_step_and_wait_needs_a_sign_of_the_compiler(steady, event):
+    """Evaluations and checkpoints are in it as well."""
+    own = steady(steps=200)
+    own[:, LONG] = 8.0
+    line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
+    window = sketch(own)
+    del window.steps.planes[COMPUTE]  # type: ignore[attr-defined]
+    assert [] == Recompiles().evaluate(window)
+    named = ["job.slow", "job.recompiles", "job.compiler_signs"]
+    assert named == kinds(Recompiles().evaluate(replace(window, events=(line,))))
+
+
+def test_announced_evaluations_are_no_compilation(steady, event):
+    own = steady(steps=200)
+    own[:, LONG] = 8.0
+    begun = sketch(own).steps.at[0, np.array(LONG) - 1] - START
+    phases = tuple(event("training.phase", float(at), rank=0, phase="eval") for at in begun)
+    assert [] == Recompiles().evaluate(sketch(own, events=phases))
+
+
+def test_few_that_cost_little_are_evidence_and_no_symptom(steady):
+    own = steady(steps=600)
+    own[:, LONG] = 4.0
+    assert ["job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param([0, 1, 2, 3, 4], id="the first steps compile"),
+        pytest.param([30, 60, 90, 120, 150, 180], id="at a regular interval it is a schedule"),
+        pytest.param([30, 60, 120, 150, 180], id="a schedule that was kept but once"),
+        pytest.param([50, 120], id="two are luck"),
+        pytest.param(list(range(20, 190, 3)), id="so many are how the job steps"),
+    ],
+)
+def test_what_else_is_long_is_no_finding(steady, columns):
+    own = steady(steps=200)
+    own[:, columns] = 8.0
+    assert [] == Recompiles().evaluate(sketch(own))
+
+
+def test_a_first_step_of_minutes_is_no_finding(steady):
+    own = steady(steps=60)
+    own[:, 0] = 300.0
+    assert [] == Recompiles().evaluate(sketch(own))
+
+
+def test_two_steps_with_new_shapes_are_enough_where_others_repeat_theirs(steady):
+    own = steady(steps=200)
+    own[:, [50, 120]] = 8.0
+    tokens = np.full(own.shape, 4096.0)
+    tokens[:, [50, 120]] = [4100.0, 4216.0]
+    findings = Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
+
+
+def test_so_are_two_with_the_compilers_log_lines(steady, event):
+    own = steady(steps=200)
+    own[:, [50, 120]] = 8.0
+    line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
+    findings = Recompiles().evaluate(sketch(own, events=(line,)))
+    assert ["job.slow", "job.recompiles", "job.compiler_signs"] == kinds(findings)
+    other = event("log.fault", 70, rank=0, signature="cuda_oom", text="out of memory")
+    assert [] == Recompiles().evaluate(sketch(own, events=(other,)))
+
+
+def test_tokens_that_differ_at_each_step_are_no_new_shapes(steady):
+    own = steady(steps=200)
+    own[:, [50, 120]] = 8.0
+    tokens = np.tile(np.random.default_rng(3).permutation(200) + 4000.0, (4, 1))
+    assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
+@pytest.mark.parametrize("part", [COMM, "training.data.duration", "training.checkpoint.duration"])
+def test_long_steps_of_anything_but_own_work_are_no_compilation(steady, part):
+    own = steady(steps=200)
+    extra = np.zeros(own.shape)
+    extra[:, LONG] = 8.0
+    whole = sketch(own + extra).steps.plane("training.step.duration")
+    planes = {COMPUTE: own, COMM: whole - own - extra, part: extra}
+    if part == COMM:
+        planes[COMM] = whole - own
+    assert [] == Recompiles().evaluate(sketch(own + extra, planes=planes))

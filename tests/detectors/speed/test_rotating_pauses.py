@@ -1,0 +1,107 @@
+"""Short pauses of a different rank each time."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import sketch
+from rankscope.detectors.speed.rotating_pauses import GC, RotatingPauses
+
+COMPUTE = "training.compute.duration"
+COMM = "training.comm.duration"
+DATA = "training.data.duration"
+
+
+def pausing(own, *, every=3, seconds=0.4):
+    """Return the seconds of pauses, another rank's at each `every`-th step."""
+    pauses = np.zeros(own.shape)
+    for number, step in enumerate(range(10, own.shape[1], every)):
+        pauses[number * 5 % len(own), step] = seconds
+    return pauses
+
+
+def kinds(findings):
+    return [finding.kind for finding in findings]
+
+
+def test_pauses_that_rotate_slow_the_job_and_accuse_no_rank(steady):
+    own = steady(ranks=8, steps=120)
+    findings = RotatingPauses().evaluate(sketch(own + pausing(own)))
+    assert ["job.slow", "job.rotating_pauses"] == kinds(findings)
+    assert all(not finding.ranks for finding in findings)
+    assert findings[0].magnitude == pytest.approx(1.14, abs=0.02)
+
+
+def test_collections_that_ranks_report_are_said_to_be_what_pauses_are(steady):
+    """The probe leaves them out of compute time: the step less the wait has them."""
+    own = steady(ranks=8, steps=120)
+    pauses = pausing(own)
+    window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
+    findings = RotatingPauses().evaluate(window)
+    assert ["job.slow", "job.gc_pauses", "job.rotating_pauses"] == kinds(findings)
+
+
+def test_collections_at_the_same_step_on_all_ranks_cost_as_well(steady):
+    own = steady(ranks=8, steps=120)
+    pauses = np.zeros(own.shape)
+    pauses[:, 5::10] = 0.8
+    window = sketch(own + pauses, planes={COMPUTE: own, GC: pauses})
+    assert ["job.slow", "job.gc_pauses"] == kinds(RotatingPauses().evaluate(window))
+
+
+@pytest.mark.parametrize(
+    ("every", "seconds"),
+    [pytest.param(40, 0.4, id="too rare to cost"), pytest.param(3, 0.03, id="too short")],
+)
+def test_pauses_that_cost_little_are_no_finding(steady, every, seconds):
+    own = steady(ranks=8, steps=120)
+    pauses = pausing(own, every=every, seconds=seconds)
+    assert [] == RotatingPauses().evaluate(sketch(own + pauses, planes={GC: pauses / 2}))
+
+
+def test_one_rank_that_is_late_again_and_again_does_not_rotate(steady):
+    own = steady(ranks=8, steps=120)
+    own[3, 10::3] += 0.4
+    own[2, [20, 50]] += 0.4
+    assert [] == RotatingPauses().evaluate(sketch(own))
+
+
+@pytest.mark.parametrize("ranks", [slice(0, 5), slice(0, 1)])
+def test_one_long_step_is_no_turn_whoever_was_late_in_it(steady, ranks):
+    """A checkpoint or an evaluation that nobody announces; the others are late now and then."""
+    own = steady(ranks=8, steps=120)
+    own[ranks, 90] += 20.0
+    own[[1, 2, 5, 7, 4], [20, 40, 60, 80, 100]] += 0.2
+    assert [] == RotatingPauses().evaluate(sketch(own))
+
+
+def test_a_lasting_straggler_is_no_pause(steady):
+    own = steady(ranks=8, steps=120)
+    own[3] *= 1.5
+    own[:, 60:] *= 1.3
+    assert [] == RotatingPauses().evaluate(sketch(own))
+
+
+def test_noise_and_heavy_tails_that_cost_little_are_no_finding():
+    own = np.abs(0.8 * (1 + 0.01 * np.random.default_rng(5).standard_t(3, (64, 200))))
+    assert [] == RotatingPauses().evaluate(sketch(own))
+
+
+def test_waits_for_data_are_no_pauses(steady):
+    own = steady(ranks=8, steps=120)
+    waits = pausing(own)
+    assert [] == RotatingPauses().evaluate(sketch(own + waits, planes={COMPUTE: own, DATA: waits}))
+
+
+def test_long_sequences_that_rotate_are_predicted_from_tokens():
+    tokens = np.random.default_rng(5).integers(2_000, 9_000, (8, 120)).astype(float)
+    own = 0.1 * tokens / 1_000
+    assert [] == RotatingPauses().evaluate(sketch(own, planes={"training.tokens": tokens}))
+    assert [] == RotatingPauses().evaluate(sketch(own[:, :20]))
+
+
+def test_step_durations_alone_say_nothing(steady):
+    own = steady(ranks=8, steps=120)
+    window = sketch(own + pausing(own))
+    for name in (COMPUTE, COMM):
+        del window.steps.planes[name]  # type: ignore[attr-defined]
+    assert [] == RotatingPauses().evaluate(window)
