@@ -22,6 +22,13 @@ DURATIONS = ("slow_steps", "stragglers", "data_wait", "extra_work")
 """Detectors that look at durations alone, whose unit must not matter to them."""
 
 
+def never_started() -> JobWindow:
+    """Return a job of eight ranks that ended by an error before its first step."""
+    exit_ = Event("process.exit", START + 90, {"rank": 3, "exit_code": 1}, Resource("host-1", "a"))
+    own = np.zeros((8, 0))
+    return sketch(own, hosts=4, now=START + 120, attempt_started_at=START, events=[exit_])
+
+
 def troubled(*, stalled: float = 0.0) -> JobWindow:
     """Return a job of eight ranks on four hosts with something for every detector to say."""
     rng = np.random.default_rng(11)
@@ -134,7 +141,7 @@ def test_something_is_found_in_a_troubled_job(detector, long_jobs):
     """The other tests of this file would prove nothing without it."""
     if detector.name == "isolation":
         pytest.importorskip("sklearn")
-    windows = [troubled(), troubled(stalled=40.0), *long_jobs().values()]
+    windows = (troubled(), troubled(stalled=40.0), never_started(), *long_jobs().values())
     assert [finding for window in windows for finding in detector.evaluate(window)]
 
 

@@ -82,9 +82,14 @@ def test_any_metric_may_be_missing_or_without_a_value(detector, job, long_jobs):
     window = long_jobs()[job]
     steps = window.steps
 
-    def blank(held: Readings) -> Readings:
-        return Readings(held.at, held.value * np.nan)
+    def blank(held):
+        return {name: Readings(one.at, one.value * np.nan) for name, one in held.items()}
 
+    def without(held, name):
+        return {other: one for other, one in held.items() if other != name}
+
+    planes, by_rank, by_host = steps.planes, window.rank_readings, window.host_readings
+    empty = {name: plane * np.nan for name, plane in planes.items()}
     poorer = [
         replace(window, processes=no_processes()),
         replace(window, host_readings={}),
@@ -92,13 +97,11 @@ def test_any_metric_may_be_missing_or_without_a_value(detector, job, long_jobs):
         replace(window, hosts=(), host_of=np.full(8, -1), host_readings={},
                 host_last_received=np.zeros(0), host_interval=np.zeros(0),
                 processes=no_processes()),
-        replace(window, host_readings={n: blank(h) for n, h in window.host_readings.items()}),
-        replace(window, rank_readings={n: blank(h) for n, h in window.rank_readings.items()}),
-        replace(window, steps=replace(steps, planes={n: p * np.nan for n, p in steps.planes.items()})),
-        *(replace(window, steps=replace(steps, planes={k: p for k, p in steps.planes.items() if k != n}))
-          for n in steps.planes),
-        *(replace(window, rank_readings={k: h for k, h in window.rank_readings.items() if k != n})
-          for n in window.rank_readings),
+        replace(window, host_readings=blank(by_host)),
+        replace(window, rank_readings=blank(by_rank)),
+        replace(window, steps=replace(steps, planes=empty)),
+        *(replace(window, steps=replace(steps, planes=without(planes, name))) for name in planes),
+        *(replace(window, rank_readings=without(by_rank, name)) for name in by_rank),
     ]  # fmt: skip
     for one in poorer:
         sound(detector, detector.evaluate(one))

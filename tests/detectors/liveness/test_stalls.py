@@ -218,7 +218,8 @@ def test_a_phase_that_ended_is_progress(evaluated, event):
         event("training.phase", 130, rank=0, phase="train"),
     )
     assert [] == evaluated(139, events=back)
-    (finding,) = evaluated(150, events=back)
+    assert [] == evaluated(185, events=back)  # somebody may be a minute behind with it
+    (finding,) = evaluated(195, events=back)
     assert START + 130 == finding.onset[0]
 
 
@@ -241,7 +242,8 @@ def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
     events = [event("training.phase", 62, rank=rank, phase="shutdown") for rank in range(4)]
     assert [] == evaluated(200, events=tuple(events))
     partly = (events[0], event("training.phase", 62, rank=1, phase="train"))
-    assert ["job.stalled"] == kinds(evaluated(200, events=partly))
+    stalled, left = evaluated(200, events=partly)
+    assert ("job.stalled", "rank.left_loop", "0") == (stalled.kind, left.kind, left.entity.id)
 
 
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
@@ -308,7 +310,8 @@ def test_two_steps_are_enough_to_know_what_is_usual(steady):
 def test_counters_of_a_group_say_who_is_behind(evaluated, group, enqueued, completed, kind, who):
     findings = evaluated(90, groups=(group(enqueued, completed),))
     assert who == [f.entity.id for f in findings if f.kind == kind]
-    assert {"job.stalled"} | ({kind} if who else set()) == set(kinds(findings))
+    others = set(kinds(findings)) - {"job.stalled", "job.inside"}
+    assert ({kind} if who else set()) == others
 
 
 def test_pipeline_groups_are_left_out(evaluated, group):
@@ -416,6 +419,15 @@ def test_the_one_idle_process_among_busy_waiters_is_a_sign(evaluated, metric):
     findings = evaluated(90, readings={metric: busy})
     (idle,) = [f for f in findings if f.kind == "rank.idle_process"]
     assert ("2", metric) == (idle.entity.id, idle.signal)
+
+
+@pytest.mark.parametrize("waiters", [0.9, 0.02])
+def test_a_rank_that_uses_a_second_cpu_while_the_others_wait_writes_a_checkpoint(
+    evaluated, waiters
+):
+    at = START + np.arange(0.0, 151, 5)
+    busy = readings(at, np.array([[1.5], *[[waiters]] * 3]))
+    assert [] == evaluated(150, readings={"process.cpu.utilization": busy})
 
 
 def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(evaluated):
