@@ -58,7 +58,7 @@ class Filling(Detector):
     ...     "system.shm.limit": readings(at, np.full((2, 1), 64 * 2**30))})
     >>> (full,) = Filling().evaluate(window)
     >>> full.text
-    'shared memory (/dev/shm) of host-1: 75% used, all of it in 16 min (16 min to 16 min)'
+    'shared memory (/dev/shm) of host-1: 76% used, all of it in 16 min (16 min to 16 min)'
 
     Fails where limits are not reported, or a container's limit is below the host's. Cannot see
     whose memory it is.

@@ -177,10 +177,13 @@ def _on_scale(
     rows, binned = rows[grows], binned[grows]
     if not len(rows):
         return None
+    slope, begins = slope[grows], begins[grows]
+    # The last part's mean is of its middle.
+    level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
+    levels = _levels_off(binned, limit[rows])
     return Growth(
-        rows, slope[grows], low[grows], high[grows], _filled(binned)[:, -1], begins[grows],
-        _levels_off(binned, limit[rows]), now, candidates, reported,
-    )  # fmt: skip
+        rows, slope, low[grows], high[grows], level, begins, levels, now, candidates, reported
+    )
 
 
 def _before(readings: Readings, start: float) -> Floats:
