@@ -79,8 +79,7 @@ class Experts(Detector):
             ratio = _ratio(own[rows, -count:])
             middle = own_time.median(ratio, axis=1)
             excess = self._excess(ratio)
-            if np.isfinite(middle).all():
-                profiles.append(middle)
+            profiles.append(np.nan_to_num(middle))
             if excess >= self.least:
                 uneven.append((excess, group, rows))
         uneven = [

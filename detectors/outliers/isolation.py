@@ -84,8 +84,11 @@ class Isolation(Detector):
         """Return one finding a device, at most four."""
         if len(window.ranks) < FEWEST:
             return []
-        middle = window.now - self.seconds
-        newest = self._values(window, middle, window.now)
+        end = max((held.newest_at() for held in window.rank_readings.values()), default=-np.inf)
+        if not np.isfinite(end):
+            return []
+        middle = end - self.seconds
+        newest = self._values(window, middle, end)
         earlier = self._values(window, middle - self.seconds, middle)
         names = [name for name in newest if name in earlier]
         if len(names) < 2:
@@ -116,7 +119,7 @@ class Isolation(Detector):
                 self.name,
                 "gpu.unlike_peers",
                 entity,
-                onset=(middle - self.seconds, window.now),
+                onset=(middle - self.seconds, end),
                 magnitude=score,
                 score=0.5,
                 signal="hw.gpu.utilization",
