@@ -112,13 +112,13 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
     step = parts.step_seconds(steps)
     if fit is None or not step > 0:
         return None
-    predicted = np.polyval(np.array(fit.powers), tokens / fit.scale)
-    known = np.isfinite(predicted)
+    predicted: Floats = np.polyval(np.array(fit.powers), tokens / fit.scale).astype(np.float64)
+    known = np.isfinite(predicted) & np.isfinite(own)
     columns = known.sum(axis=0) >= 2
-    if not columns.any():
+    if columns.sum() < _FEWEST // 2:
         return None
     mean = _mean(predicted, known)[columns]
-    longest = own_time.highest(predicted, axis=0)[columns]
+    longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     lost = float(np.median(longest - mean)) / step
     most = own_time.highest(tokens, axis=0)[columns] / _mean(tokens, known)[columns]
     return _Spread(lost, float(np.median(most)))
@@ -139,8 +139,6 @@ def _follows(steps: Steps, own: Floats) -> bool:
     tokens = _tokens(steps)
     both = np.isfinite(own) & np.isfinite(tokens)
     columns = np.flatnonzero(both.sum(axis=0) >= 2)
-    if len(columns) < _FEWEST // 2:
-        return False
     own, tokens = (
         np.where(both, own, -np.inf)[:, columns],
         np.where(both, tokens, -np.inf)[:, columns],

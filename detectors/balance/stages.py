@@ -26,7 +26,8 @@ class Stages(Detector):
 
     Parameters
     ----------
-    least : excess over the other stages that is reported; the last stage's head is often 5 %.
+    least : excess over the other stages that is reported; head and loss of a last stage with few
+        layers are often a tenth.
     severe : excess from which on it is a warning; below it is info.
 
     Examples
@@ -53,7 +54,7 @@ class Stages(Detector):
     kinds = ("group.stage_slow",)
     cadence_seconds = 15.0
 
-    def __init__(self, *, least: float = 0.1, severe: float = 0.15) -> None:
+    def __init__(self, *, least: float = 0.15, severe: float = 0.25) -> None:
         self.least = least
         self.severe = severe
 

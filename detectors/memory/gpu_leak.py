@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow, Readings
+from ..window import Flags, Floats, Ints, JobWindow, Readings
 from . import growth
 
 ALLOCATED = "training.memory.allocated"
@@ -87,7 +87,7 @@ class GpuLeak(Detector):
         readings: Readings,
         signal: str,
         limit: Floats,
-        rows: np.ndarray | None = None,
+        rows: Ints | None = None,
     ) -> Iterator[Finding]:
         rows = np.arange(len(window.ranks)) if rows is None else rows
         newest = readings.latest()[0]
@@ -155,26 +155,27 @@ def warm_up_end(window: JobWindow) -> float:
     return max(stepped, window.attempt_started_at + WARM_UP_SECONDS)
 
 
-def _unreported(window: JobWindow) -> np.ndarray:
+def _unreported(window: JobWindow) -> Flags:
     """Return [ranks], whose framework does not say what it has allocated."""
     if not window.steps.has(ALLOCATED):
         return np.ones(len(window.ranks), np.bool_)
-    reported: np.ndarray = np.isfinite(window.steps.last(64).plane(ALLOCATED)).any(axis=1)
-    return ~reported
+    reported = np.isfinite(window.steps.last(64).plane(ALLOCATED)).sum(axis=1)
+    silent: Flags = reported == 0
+    return silent
 
 
-def _longer_batches(window: JobWindow, rows: np.ndarray, found: growth.Growth) -> np.ndarray:
+def _longer_batches(window: JobWindow, rows: Ints, found: growth.Growth) -> Flags:
     """Return [found], whether tokens grew by half of the proportion that memory did, or more."""
     tokens = allocated(window, own_time.TOKENS)
     if tokens is None:
         return np.zeros(len(rows), np.bool_)
     mine = tokens.of(rows)
-    longer = np.zeros(len(rows), np.bool_)
+    longer: Flags = np.zeros(len(rows), np.bool_)
     for begun in np.unique(found.begun):
         quarter = (found.end - begun) / 4
         early, late = mine.mean(begun, begun + quarter), mine.mean(found.end - quarter, found.end)
         grown = found.slope * (found.end - begun)
         with np.errstate(invalid="ignore", divide="ignore"):
-            more = late / early - 1 >= 0.5 * grown / np.maximum(found.level - grown, 1.0)
-        longer = longer | ((found.begun == begun) & more)
+            more: Flags = late / early - 1 >= 0.5 * grown / np.maximum(found.level - grown, 1.0)
+        longer = np.where(found.begun == begun, more, longer)
     return longer

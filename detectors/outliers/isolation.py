@@ -185,7 +185,7 @@ def _isolated(far: Floats, odd: Ints) -> Floats:
     usual = np.setdiff1d(np.arange(len(far)), odd)
     usual = usual[np.linspace(0, len(usual) - 1, min(SAMPLE, len(usual))).astype(np.int64)]
     chosen = odd[:SAMPLE]
-    forest = IsolationForest(n_estimators=64, max_samples=min(SAMPLE, len(usual)), random_state=7)
+    forest = IsolationForest(n_estimators=64, random_state=7)
     forest.fit(far[np.concatenate([usual, chosen])])
     scores = np.zeros(len(odd))
     scores[: len(chosen)] = -forest.score_samples(far[chosen])

@@ -12,12 +12,14 @@ from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ranks import Ranks
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+Row = str | tuple[str, int]
+
 GROUP = Entity("group", "ep:0", None, Ranks((2, 3)))
 WORKER = entities.process("host-b", 501, (2,))
-SLOW = ["job.slow"]
-CRASH = ["job.crashed", ("rank.first_exit", 2)]
+SLOW: list[Row] = ["job.slow"]
+CRASH: list[Row] = ["job.crashed", ("rank.first_exit", 2)]
 
-FAULTS = {
+FAULTS: dict[str, tuple[list[Row], str, str]] = {
     "memory.gpu_oom": ([*CRASH, ("rank.gpu_oom", 2)], "rank", "2"),
     "memory.gpu_leak": ([("rank.gpu_memory_grows", 2)], "rank", "2"),
     "memory.gpu_leak of the job": (["job.gpu_memory_grows"], "job", "run-1"),

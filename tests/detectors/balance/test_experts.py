@@ -82,6 +82,8 @@ def test_groups_of_other_kinds_small_ones_and_few_steps_are_left_out(evaluated, 
     blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
                           np.full((8, 150), np.nan))  # fmt: skip
     assert [] == evaluated(own, planes=blank)
+    own[:4] = np.nan
+    assert [] == evaluated(own)
 
 
 def test_pairs_have_no_others_that_could_be_faster(evaluated, own):

@@ -44,6 +44,7 @@ def test_a_missing_step_or_one_more_does_not_hide_the_distance(evaluated):
         pytest.param([12, 31, 37, 80, 122, 130, 171, 190], 2.0, id="at random: a device or noise"),
         pytest.param(range(10, 200, 20), 0.1, id="too little"),
         pytest.param(range(10, 200, 80), 2.0, id="too seldom to say"),
+        pytest.param(range(100, 108), 2.0, id="one stretch"),
         pytest.param(range(10, 200, 2), 2.0, id="every other step"),
         pytest.param(range(10, 120, 20), 2.0, id="it is over"),
         pytest.param([], 0.0, id="nothing"),
@@ -76,6 +77,10 @@ def test_compute_time_counts_where_waits_are_not_reported(steady):
     nothing = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
                             np.full((4, 200), np.nan))  # fmt: skip
     assert [] == PeriodicWork().evaluate(sketch(own, planes=nothing))
+
+
+def test_steps_that_take_no_time_are_no_finding():
+    assert [] == PeriodicWork().evaluate(sketch(np.zeros((4, 200)), exchange=0.0))
 
 
 def test_few_steps_and_roles_of_one_rank_are_no_finding(steady):

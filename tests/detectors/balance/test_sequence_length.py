@@ -59,6 +59,24 @@ def test_tokens_that_hardly_differ_cost_nothing(evaluated):
     assert [] == evaluated(factor=1.05)
 
 
+def test_tokens_that_were_equal_before_cost_nothing_then(evaluated):
+    random = np.random.default_rng(3)
+    tokens = np.full((4, 300), 4000.0)
+    tokens[random.integers(0, 4, 150), np.arange(150, 300)] *= 1.5
+    own = tokens / 5000 * random.normal(1, 0.003, tokens.shape)
+    (found,) = SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert found.score > 1
+
+
+def test_one_rank_a_step_has_nobody_to_wait_for_it():
+    random = np.random.default_rng(3)
+    tokens = np.full((4, 300), np.nan)
+    step = np.arange(300)
+    tokens[step % 4, step] = random.normal(4000, 400, 300)
+    own = np.where(np.isnan(tokens), 0.5, tokens / 5000)
+    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
 def test_without_own_time_tokens_or_enough_steps_it_says_nothing(evaluated):
     blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
                           np.full((4, 300), np.nan))  # fmt: skip

@@ -95,5 +95,10 @@ def test_without_a_step_the_warm_up_counts_from_the_start_of_the_attempt():
         assert count == len(GpuLeak().evaluate(window))
 
 
+def test_a_job_that_ended_long_ago_leaks_no_more(evaluated):
+    held = {ALLOCATED: leak([2]) * GIB}
+    assert [] == GpuLeak().evaluate(sketch(np.full((4, COUNT), 0.8), planes=held, now=START + 9000))
+
+
 def test_nothing_reported_is_no_finding(evaluated):
     assert [] == evaluated(None)

@@ -56,6 +56,7 @@ def test_one_hundredth_an_hour_is_found_in_the_thinned_past():
     held = Past(np.array([[at[-1]]]), value[None, -1:])
     row = np.full(1, 0.004 * LIMIT)
     found = growth.growing(held, now=float(at[-1]), least=row, limit=np.full(1, LIMIT))
+    assert found is not None
     left = found.left(LIMIT - found.level)[0][0]
     assert 38 * 3600 == pytest.approx(left, rel=0.1)
 

@@ -85,6 +85,7 @@ def test_devices_with_another_limit_are_no_peers(evaluated):
 
 
 def test_one_value_alone_is_no_vector():
+    assert [] == Isolation().evaluate(sketch(np.full((16, 60), 0.8)))
     by_rank = {"hw.power": readings(AT, np.full((16, 1), 600.0))}
     window = sketch(np.zeros((16, 0)), now=AT[-1], rank_readings=by_rank)
     assert [] == Isolation().evaluate(window)
