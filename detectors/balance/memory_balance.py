@@ -19,7 +19,9 @@ _METRICS = (
 no limit), and what a person calls it."""
 
 _LIMIT = "hw.gpu.memory.limit"
-_SECONDS = 60.0
+_SECONDS, _STEPS = 60.0, 5
+"""The newest range: of periodic readings, and of steps."""
+
 MOST = 8
 SIGMAS = 6.0
 
@@ -27,10 +29,11 @@ SIGMAS = 6.0
 class MemoryBalance(Detector):
     """Name the few ranks that hold more memory than their peers of the same parallel role.
 
-    Mean over the newest minute of allocated device memory, device memory in use and private host
-    memory, against the median of the role; beyond `least` and beyond six of the spreads (MAD) by
-    which peers differ. Stages and tensor ranks differ by design, and are not compared. Evidence
-    only: memory that a rank gathers shows here, and costs nothing by itself.
+    Mean over the newest steps of allocated device memory, over the newest minute of device memory
+    in use and private host memory, against the median of the role; beyond a least excess and beyond
+    six of the spreads (MAD) by which peers differ. Stages and tensor ranks differ by design, and
+    are not compared. Evidence only: memory that a rank gathers shows here, and costs nothing by
+    itself.
 
     Parameters
     ----------
@@ -96,8 +99,7 @@ class MemoryBalance(Detector):
         if of_steps:
             if not window.steps.has(metric):
                 return np.full(len(window.ranks), np.nan)
-            count = own_time.recent_count(window, seconds=_SECONDS, fewest=5)
-            return own_time.median(window.steps.last(count).plane(metric), axis=1)
+            return own_time.median(window.steps.last(_STEPS).plane(metric), axis=1)
         return window.of_ranks(metric).mean(window.now - _SECONDS, window.now)
 
     def _finding(

@@ -62,7 +62,11 @@ class PeriodicWork(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or len(steps.index) < 40:
             return []
-        work = _work(steps)
+        # The others wait for it: where no step of the job is long, nobody works longer.
+        seconds = window.features.duration[parts.WARM_UP :]
+        with np.errstate(invalid="ignore"):
+            long = seconds > (1 + self.apart / 2) * own_time.median(seconds, axis=0)
+        work = _work(steps) if long.sum() >= 4 else None
         if work is None:
             return []
         work = work[:, parts.WARM_UP :]
@@ -74,8 +78,6 @@ class PeriodicWork(Detector):
         ends = own_time.step_ends(steps)[parts.WARM_UP :]
         total = float(ends[-1] - ends[0])
         usual = parts.step_seconds(steps)
-        if not (usual > 0 and total > 0):
-            return []
         excess = np.nan_to_num(work - peers)
         odd = excess > self.apart * usual
         count = odd.sum(axis=1)

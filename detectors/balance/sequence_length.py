@@ -11,8 +11,8 @@ from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
 
-_NEWEST, _FEWEST = 120.0, 30
-"""The newest range that is looked at: seconds, and steps at least."""
+_NEWEST, _FEWEST, _MOST = 120.0, 30, 60
+"""The newest range that is looked at: seconds, and steps at least and at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class SequenceLength(Detector):
 
     Parameters
     ----------
-    least : share of a step that must be lost.
+    least : share of a step that must be lost where it has become worse.
+    from_start : the same where it was so from the first step.
     more : share beyond that of the job's early steps from which on it has become worse.
 
     Examples
@@ -61,8 +62,9 @@ class SequenceLength(Detector):
     kinds = ("job.token_imbalance",)
     cadence_seconds = 15.0
 
-    def __init__(self, *, least: float = 0.1, more: float = 0.06) -> None:
+    def __init__(self, *, least: float = 0.1, from_start: float = 0.2, more: float = 0.06) -> None:
         self.least = least
+        self.from_start = from_start
         self.more = more
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -70,21 +72,25 @@ class SequenceLength(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(own_time.TOKENS):
             return []
-        own = own_time.own_time(steps)
-        count = own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST)
+        if not _differ(steps, 0.6 * self.least):
+            return []
+        own = window.features.own
+        count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST), _MOST)
         if own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
             return []
         recent, newest = steps.last(count), own[:, -count:]
         now = _spread(recent, newest)
         if now is None or now.lost < self.least or not _follows(recent, newest):
             return []
-        early = steps.cut(parts.WARM_UP, min(parts.WARM_UP + parts.HABIT, len(steps.index) - count))
+        early = steps.cut(parts.WARM_UP, min(parts.WARM_UP + _MOST, len(steps.index) - count))
         habit = None
         if len(early.index) >= _FEWEST:
             habit = _spread(early, own[:, parts.WARM_UP : parts.WARM_UP + len(early.index)])
         worse = now.lost - (habit.lost if habit is not None else now.lost)
         if habit is None and len(steps.index) >= parts.WARM_UP + count + _FEWEST:
             worse = now.lost  # tokens explained nothing before
+        if worse < self.more and now.lost < self.from_start:
+            return []
         begun = own_time.step_ends(recent if worse >= self.more else steps)
         begun = begun[np.isfinite(begun)]
         return [
@@ -103,6 +109,15 @@ class SequenceLength(Detector):
                 f"which costs {now.lost:.0%} of the step",
             )
         ]
+
+
+def _differ(steps: Steps, least: float) -> bool:
+    """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few steps."""
+    tokens = _tokens(steps.last(_FEWEST))
+    few = tokens[np.linspace(0, len(tokens) - 1, min(len(tokens), 1024)).astype(np.int64)]
+    usual, most = own_time.median(few, axis=0), own_time.highest(tokens, axis=0)
+    with np.errstate(invalid="ignore"):
+        return bool(np.mean(most >= (1 + least) * usual) >= 0.25)
 
 
 def _spread(steps: Steps, own: Floats) -> _Spread | None:

@@ -12,6 +12,9 @@ from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
 
+SAMPLE = 128
+"""Ranks of a stage that are looked at; their median says as much as that of all."""
+
 EARLY = 40
 """Steps after the warm-up that say how it was from the first step."""
 
@@ -64,10 +67,13 @@ class Stages(Detector):
         stage_of = stages_of(window)
         if steps is None or stage_of is None or len(steps.index) < parts.WARM_UP + EARLY:
             return []
-        own = own_time.own_time(steps)
+        own = window.features.own
         if own is None:
             return []
-        own = own_time.per_token(own, steps)
+        chosen, everywhere = _sample(window, stage_of), stage_of
+        stage_of, own, tokens = stage_of[chosen], own[chosen], steps.plane(own_time.TOKENS)[chosen]
+        fit = own_time.token_fit(own, tokens) if steps.has(own_time.TOKENS) else None
+        own = own if fit is None else fit.freed(own, tokens)
         early = own[:, parts.WARM_UP : parts.WARM_UP + EARLY]
         recent = own[:, -max(parts.newest(window, steps), 20) :]
         names = np.unique(stage_of[stage_of >= 0])
@@ -85,9 +91,10 @@ class Stages(Detector):
         alike = float(np.quantile(mine, 0.25)) / others - 1 >= 0.6 * excess
         if not (excess >= self.least and started >= 0.6 * excess and alike):
             return []
-        if not _waits_least(steps.plane(own_time.COMM)[:, -recent.shape[1] :], stage_of, rows):
+        if not _waits_least(steps.plane(own_time.COMM)[chosen, -recent.shape[1] :], stage_of, rows):
             return []
         ends = own_time.step_ends(steps)
+        rows = np.flatnonzero(everywhere == names[slowest])
         magnitude = float(seconds[slowest] / seconds.mean())
         return [
             report(
@@ -114,6 +121,17 @@ def stages_of(window: JobWindow) -> Ints | None:
     if len(stages) != len(window.ranks):
         return None
     return stages if len(np.unique(stages[stages >= 0])) > 1 else None
+
+
+def _sample(window: JobWindow, stage_of: Ints) -> Ints:
+    """Return rows, at most SAMPLE of each stage, evenly chosen by rank."""
+    order = np.argsort(window.ranks, kind="stable")
+    chosen = []
+    for stage in np.unique(stage_of[stage_of >= 0]):
+        rows = order[stage_of[order] == stage]
+        places = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(np.int64)
+        chosen.append(rows[places])
+    return np.concatenate(chosen)
 
 
 def _middle(values: Floats) -> float:

@@ -72,6 +72,12 @@ class Fragmentation(Detector):
         count = own_time.recent_count(window, seconds=self.seconds, fewest=20)
         steps = window.steps.last(count + 1)
         retries = steps.plane(RETRIES)
+        with np.errstate(invalid="ignore"):
+            grown = own_time.highest(retries[:, -5:], axis=1) > retries[:, :-5].min(
+                axis=1, initial=np.inf, where=np.isfinite(retries[:, :-5])
+            )
+        if not grown.any():
+            return []
         retries = np.where(np.abs(retries) < own_time.MOST, retries, np.nan)
         retries = np.fmax.accumulate(retries, axis=1)  # a step that is missing counts later
         with np.errstate(invalid="ignore"):

@@ -77,6 +77,19 @@ def test_one_rank_a_step_has_nobody_to_wait_for_it():
     assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
 
 
+def test_a_mild_imbalance_is_how_the_job_is_and_counts_only_where_it_is_new(evaluated):
+    assert [] == evaluated(factor=1.25)
+    assert 1 == len(evaluated(factor=1.25, since=150))
+
+
+def test_too_few_steps_with_tokens_say_nothing():
+    random = np.random.default_rng(3)
+    tokens = random.normal(4000, 800, (4, 300))
+    own = tokens / 400
+    tokens[:, np.arange(300) % 3 != 0] = np.nan
+    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
 def test_without_own_time_tokens_or_enough_steps_it_says_nothing(evaluated):
     blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
                           np.full((4, 300), np.nan))  # fmt: skip
