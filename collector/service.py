@@ -92,7 +92,7 @@ class Service:
             self._decisions.close()
             raise
         self._stages = Stages(
-            pipeline=Pipeline(),
+            pipeline=Pipeline(detectors=settings.detectors.selection()),
             journal=self._journal,
             decisions=self._decisions,
             sink=self._store,

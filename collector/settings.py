@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from ..settings import Section
 from .api.settings import ApiSettings
+from .detector_settings import DetectorSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .store.settings import StoreSettings, WebhookSettings
@@ -49,6 +50,7 @@ class CollectorSettings(Section):
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
     store: StoreSettings = StoreSettings()
+    detectors: DetectorSettings = DetectorSettings()
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"
     )

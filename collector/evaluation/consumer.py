@@ -226,6 +226,7 @@ class Consumer(Generic[P]):
             _LOG.warning("no snapshot to start from: the journal is read again", why=str(error))
             return None
         with self._lock:
+            found.pipeline.resume(self._pipeline)
             self._pipeline = found.pipeline
             self._schedule = self._scheduled(found.moment)
         self._offset = found.offset

@@ -50,7 +50,7 @@ class SequenceLength(Detector):
     >>> window = sketch(tokens / 5000, planes={own_time.TOKENS: tokens})
     >>> for finding in SequenceLength().evaluate(window):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}", finding.score > 1)
-    job.token_imbalance job example 1.28 True
+    job.token_imbalance job example 1.27 True
 
     Fails where tokens are not reported, or padded and equal while attention is not.
 
