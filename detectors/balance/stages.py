@@ -75,7 +75,7 @@ class Stages(Detector):
         fit = own_time.token_fit(own, tokens) if steps.has(own_time.TOKENS) else None
         own = own if fit is None else fit.freed(own, tokens)
         early = own[:, parts.WARM_UP : parts.WARM_UP + EARLY]
-        recent = own[:, -max(parts.newest(window, steps), 20) :]
+        recent = own[:, -max(parts.newest(window, steps), EARLY) :]
         names = np.unique(stage_of[stage_of >= 0])
         now, before = own_time.median(recent, axis=1), own_time.median(early, axis=1)
         seconds = np.array([_middle(now[stage_of == stage]) for stage in names])
