@@ -28,7 +28,7 @@ SCALES = (43_200.0, 14_400.0, 1800.0, 900.0, 240.0)
 FINE_SECONDS = 900.0
 """Longer ranges are read from the thinned past, where there is one."""
 
-SHORTEST_SECONDS = 100.0
+SHORTEST_SECONDS = 150.0
 """Growth for less is called none."""
 
 SIGNIFICANCE = 3.0
@@ -167,12 +167,15 @@ def _on_scale(
     rows, binned = rows[coarse], binned[coarse]
     if not len(rows):
         return None
-    # Once more from where growth began: how fast it is, and whether it slows down.
+    # Twice more from where growth began: how fast it is, known to within a half, and whether it
+    # slows down.
     begins = start + (_last_low(binned) + 0.5) * (now - start) / BINS
+    binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
+    begins = begins + np.maximum(_last_low(binned) - 0.5, 0.0) * (now - begins) / BINS
     binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
     width = (now - begins) / BINS
     slope, low, high = (values / width for values in _theil_sen(binned))
-    grows = (low > 0) & _goes_on(binned, 0.8 * least[rows])
+    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows])
     grows &= now - begins >= SHORTEST_SECONDS
     rows, binned = rows[grows], binned[grows]
     if not len(rows):

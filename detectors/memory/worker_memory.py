@@ -46,7 +46,7 @@ class WorkerMemory(Detector):
     process.shared_memory_copied process host-0:501
     process.worker_memory_grows process host-0:502
 
-    Fails where workers are not reported by themselves, or live for less than two minutes.
+    Fails where workers are not reported by themselves, or live for less than three minutes.
 
     References: PyTorch issue 13246; facts on root causes 18 (private 0 to 93 MiB, shared 146 to 54,
     resident 148 throughout).
