@@ -16,7 +16,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
-    rises when that is over.
+    rises when that is over. What only slows the job, or will harm it later, pages nobody while its
+    detector scores it below 1.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
@@ -26,6 +27,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
         if all(symptom.kind == "job.stalled" for symptom in serious) or not named:
             return "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
         return first.severity if certain >= 2 else "warning"
+    if max(symptom.score for symptom in symptoms) < 1:
+        return "info"
     if not named and lasted < UNNAMED_SECONDS:
         return "info"
     return first.severity

@@ -1,9 +1,9 @@
 """Every detector there is, by family; each family lists its own in its `__init__.py`."""
 
-from . import balance, efficiency, hardware, liveness, memory, numbers, speed
+from . import balance, efficiency, hardware, liveness, memory, numbers, outliers, speed
 from .contract import Detector
 
-_FAMILIES = (speed, balance, hardware, memory, liveness, numbers, efficiency)
+_FAMILIES = (speed, balance, hardware, memory, liveness, numbers, efficiency, outliers)
 
 
 def detectors() -> tuple[Detector, ...]:

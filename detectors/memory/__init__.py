@@ -1,6 +1,19 @@
 """Memory that grows, runs out or is torn into pieces: device, host, shared memory."""
 
 from ..contract import Detector
+from .filling import Filling
+from .fragmentation import Fragmentation
+from .gpu_leak import GpuLeak
+from .gpu_oom import GpuOom
+from .host_leak import HostLeak
+from .worker_memory import WorkerMemory
 
-DETECTORS: tuple[Detector, ...] = ()
+DETECTORS: tuple[Detector, ...] = (
+    GpuLeak(),
+    Fragmentation(),
+    GpuOom(),
+    HostLeak(),
+    WorkerMemory(),
+    Filling(),
+)
 """Every detector of this family, with its default parameters: one line each."""

@@ -26,7 +26,8 @@ class Finding:
 
     `onset` is the interval (seconds since the epoch) in which it began; `window` the
     time range that was looked at. `magnitude` is the size of the effect in the kind's own terms (a
-    ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report.
+    ratio, seconds, a count); `score` how far it stands out, >= 0, 1 being just enough to report; a
+    symptom below 1 is worth knowing and pages nobody.
     `ranks` are those that stand out in a symptom, whatever its entity; empty where none does.
     """
 

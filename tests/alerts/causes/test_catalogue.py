@@ -55,6 +55,7 @@ def test_its_entities_can_be_reached_from_what_it_predicts(cause):
         "host": {"host", "job"},
         "job": {"job", "code"},
         "process": {"process", "host", "rank", "gpu", "job"},
+        "group": {"group"},
     }
     allowed = set(faults.catalogue()[cause.fault].entities)
     seen = {e for p in cause.predicts for e in kinds.catalogue()[p.finding].entities}

@@ -12,6 +12,7 @@ from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import catalogue, parse
 from rankscope.vocabulary import entities, faults
 from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import Placement, Topology
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
@@ -59,6 +60,8 @@ def somewhere(topology, found):
             "host": topology.host_entity(topology.hosts[number % 2]),
             "rank": topology.rank_entity(number),
             "gpu": topology.gpu_entity(number),
+            "process": entities.process(topology.hosts[number % 2], 1000 + number, (number,)),
+            "group": entities.Entity("group", "ep:0", None, Ranks((0, 1))),
         }[kinds.catalogue()[kind].entities[0]]
         return found(kind, where, at, score=score, text=f"{kind} {where} {at} {score}")
 

@@ -1,0 +1,178 @@
+"""Expert groups in which some ranks calculate far more than others."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
+from ...vocabulary.topology import CommunicationGroup
+from .. import own_time, parts
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow, Steps
+
+_NEWEST, _FEWEST = 120.0, 20
+_BLOCKS = 6
+MOST = 4
+"""So many groups are named, the most uneven first."""
+
+
+class Experts(Detector):
+    """Name the expert-parallel groups whose ranks' own times drift apart.
+
+    Own time of each member over the median of its group, by tokens where these explain it. The
+    slowest member costs the group what it has beyond the median. A slow device looks alike at
+    first; popular experts show in one of three ways that no device does: the same position is slow
+    in several groups (each holds the same experts there); the slowest member changes from minute
+    to minute; or the others have become faster than they were, because tokens went to one.
+
+    Parameters
+    ----------
+    least : excess of the slowest member over the median of its group.
+
+    Examples
+    --------
+    In both groups of four the second rank is 40 % slower.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+    >>> own = np.random.default_rng(1).normal(0.8, 0.004, (8, 80))
+    >>> own[[1, 5]] *= 1.4
+    >>> groups = [CommunicationGroup(f"ep:{n}", "ep", range(4 * n, 4 * n + 4)) for n in range(2)]
+    >>> placed = Topology("example", world_size=8, groups=groups,
+    ...     placements=[Placement(rank, f"host-{rank // 4}") for rank in range(8)])
+    >>> for finding in Experts().evaluate(sketch(own, placed=placed)):
+    ...     print(finding.kind, finding.entity.id, f"{finding.magnitude:.1f}")
+    group.expert_imbalance ep:1 1.4
+    group.expert_imbalance ep:0 1.4
+
+    Fails where groups of kind ep are not reported, and for one group that was uneven in the same
+    way from the first step: that may be a device.
+
+    References: facts on root causes 46 (one rank of a group slow, drifts; tokens per expert).
+    """
+
+    name = "experts"
+    kinds = ("group.expert_imbalance",)
+    cadence_seconds = 15.0
+
+    def __init__(self, *, least: float = 0.12) -> None:
+        self.least = least
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a group."""
+        groups = [group for group in window.topology.groups if group.kind == "ep"]
+        steps = parts.steps_to_compare(window) if groups else None
+        own = None if steps is None else own_time.own_time(steps)
+        if steps is None or own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
+            return []
+        own = own_time.per_token(own, steps)
+        count = own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST)
+        count = min(count, len(steps.index) - parts.WARM_UP)
+        uneven: list[tuple[float, CommunicationGroup, Ints]] = []
+        profiles: list[Floats] = []
+        for group in groups:
+            rows = np.array([row for r in group.ranks if (row := window.row_of(r)) is not None])
+            if len(rows) < 2:
+                continue
+            ratio = _ratio(own[rows, -count:])
+            middle = own_time.median(ratio, axis=1)
+            excess = self._excess(ratio)
+            profiles.append(np.nan_to_num(middle))
+            if excess >= self.least:
+                uneven.append((excess, group, rows))
+        uneven = [
+            found for found in uneven
+            if _same_position(profiles, self.least) or _changes(own[found[2], -count:], self.least)
+            or _others_faster(own[found[2]], count, found[0])
+        ]  # fmt: skip
+        uneven.sort(key=lambda found: (-found[0], found[1].name))
+        return [self._finding(window, steps, count, own, *found) for found in uneven[:MOST]]
+
+    def _excess(self, ratio: Floats) -> float:
+        """Return by how much the slowest member exceeds the median, beyond noise; 0: by nothing."""
+        blocks = np.array_split(ratio, min(_BLOCKS, ratio.shape[1]), axis=1)
+        means = np.stack([own_time.median(block, axis=1) for block in blocks], axis=1)
+        highest = own_time.highest(means, axis=0)
+        noise = own_time.median(np.abs(np.diff(ratio, axis=1)), axis=1)
+        noise = noise[np.isfinite(noise)]
+        if not np.isfinite(highest).any() or not len(noise):
+            return 0.0
+        excess = float(np.nanmedian(highest)) - 1
+        steps = max(ratio.shape[1] / len(blocks), 1.0)
+        return excess if excess >= 4 * float(np.median(noise)) / np.sqrt(steps) else 0.0
+
+    def _finding(
+        self,
+        window: JobWindow,
+        steps: Steps,
+        count: int,
+        own: Floats,
+        excess: float,
+        group: CommunicationGroup,
+        rows: Ints,
+    ) -> Finding:
+        ends = own_time.step_ends(steps)[-count:]
+        ends = ends[np.isfinite(ends)]
+        seconds = own_time.median(own[rows, -count:], axis=1)
+        slowest = int(rows[int(np.nanargmax(seconds))])
+        return report(
+            window,
+            self.name,
+            "group.expert_imbalance",
+            Entity("group", group.name, None, group.ranks),
+            onset=(float(ends[0]), window.now),
+            magnitude=1 + excess,
+            score=excess / self.least,
+            signal=own_time.COMPUTE,
+            observed=1 + excess,
+            expected=1.0,
+            text=f"in expert group {group.name} the slowest member works {excess:.0%} longer than "
+            f"the median, now rank {int(window.ranks[slowest])}",
+        )
+
+
+def _ratio(own: Floats) -> Floats:
+    """Return [members, steps], own time over the median of the group."""
+    middle = own_time.median(own, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(middle > 0, own / middle, np.nan)
+
+
+def _same_position(profiles: Sequence[Floats], least: float) -> bool:
+    """Tell whether the same position is slowest in most groups of the same size."""
+    if len(profiles) < 2:
+        return False
+    slowest = [
+        (len(profile), int(profile.argmax())) for profile in profiles if profile.max() >= 1 + least
+    ]
+    if len(slowest) < 2:
+        return False
+    usual = max(slowest.count(position) for position in set(slowest))
+    return usual >= max(2, 0.6 * len(profiles))
+
+
+def _changes(own: Floats, least: float) -> bool:
+    """Tell whether several members are the slowest for a while each."""
+    ratio = _ratio(own)
+    blocks = np.array_split(ratio, min(_BLOCKS, ratio.shape[1]), axis=1)
+    means = np.stack([own_time.median(block, axis=1) for block in blocks], axis=1)
+    means = np.where(np.isfinite(means), means, -np.inf)
+    high = means.max(axis=0) >= 1 + 0.7 * least
+    slowest = means.argmax(axis=0)[high]
+    return bool(high.mean() >= 0.6 and len(np.unique(slowest)) >= 2)
+
+
+def _others_faster(own: Floats, count: int, excess: float) -> bool:
+    """Tell whether members have become faster than in the early steps while one became slower."""
+    early = own[:, parts.WARM_UP : -count][:, : parts.HABIT]
+    if early.shape[1] < _FEWEST or len(own) < 3:
+        return False
+    now, before = own_time.median(own[:, -count:], axis=1), own_time.median(early, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = now / before
+    others = np.delete(change, int(np.nanargmax(now))) if np.isfinite(now).any() else change
+    others = others[np.isfinite(others)]
+    gained = 0.3 * excess / max(len(own) - 1, 1)
+    return bool(len(others) and float(np.median(others)) <= 1 - max(gained, 0.02))

@@ -1,0 +1,159 @@
+"""Ranks that work longer at every so many steps, while their peers wait."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time, parts
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, JobWindow, Steps
+
+_OUTSIDE = ("training.data.duration", "training.checkpoint.duration", "training.gc.duration")
+"""Parts of a step that have detectors of their own."""
+
+
+class PeriodicWork(Detector):
+    """Name a rank, usually rank 0, that does something of its own at regular steps.
+
+    What a rank does in a step (the step less the waits; compute time where waits are not reported)
+    over the healthy peers of its role. A step stands out for a rank when this excess is a share of
+    the usual step, and far beyond how much it usually varies. The rank is named when its steps
+    that stand out are few, come at equal distances (gathering metrics every 50 steps, writing a
+    checkpoint alone), and cost the job `least` of its time together. A device that is slow now and
+    then keeps no such distance; garbage collection and checkpoints that are timed are left out.
+
+    Parameters
+    ----------
+    least : share of the job's time that it must cost.
+    apart : share of the usual step by which a step must stand out.
+    regular : share of the distances that must be equal, to within a tenth or one step.
+
+    Examples
+    --------
+    Rank 0 works 2 s longer at every tenth step of 1 s.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.full((4, 100), 0.8)
+    >>> own[0, ::10] += 2.0
+    >>> for finding in PeriodicWork().evaluate(sketch(own)):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.19
+    rank.periodic_work rank 0 on host-0 2.00
+
+    Fails where the work waits inside a collective (then all ranks' steps are long alike), and with
+    fewer than four such steps in what is held.
+
+    References: facts on root causes 50 (rank 0 always last to join) and 16.
+    """
+
+    name = "periodic_work"
+    kinds = ("job.slow", "rank.periodic_work")
+    cadence_seconds = 10.0
+
+    def __init__(self, *, least: float = 0.05, apart: float = 0.3, regular: float = 0.75) -> None:
+        self.least = least
+        self.apart = apart
+        self.regular = regular
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return a finding on the rank that costs most, and the slowness that it causes."""
+        steps = parts.steps_to_compare(window)
+        if steps is None or len(steps.index) < 40:
+            return []
+        # The others wait for it: where no step of the job is long, nobody works longer.
+        seconds = window.features.duration[parts.WARM_UP :]
+        with np.errstate(invalid="ignore"):
+            long = seconds > (1 + self.apart / 2) * own_time.median(seconds, axis=0)
+        work = _work(steps) if long.sum() >= 4 else None
+        if work is None:
+            return []
+        work = work[:, parts.WARM_UP :]
+        peers = np.full(work.shape, np.nan)
+        for role in np.unique(window.role_of):
+            rows = np.flatnonzero(window.role_of == role)
+            if len(rows) > 1:
+                peers[rows] = own_time.low_quantile(work[rows])
+        ends = own_time.step_ends(steps)[parts.WARM_UP :]
+        total = float(ends[-1] - ends[0])
+        usual = parts.step_seconds(steps)
+        excess = np.nan_to_num(work - peers)
+        odd = excess > self.apart * usual
+        count = odd.sum(axis=1)
+        cost = np.where(odd, excess, 0.0).sum(axis=1)
+        rows = np.flatnonzero((count >= 4) & (count <= 0.34 * odd.shape[1]))
+        rows = rows[cost[rows] >= self.least * total]
+        # One rank does it: where several do, nobody does work of its own.
+        if not 0 < len(rows) <= max(1, len(count) / 8):
+            return []
+        row = int(rows[np.lexsort((window.ranks[rows], -cost[rows]))[0]])
+        begun = self._regular_since(steps.index[parts.WARM_UP :], odd[row])
+        spread = 1.4826 * float(np.median(np.abs(excess[row] - np.median(excess[row]))))
+        extra = float(np.median(excess[row][odd[row]]))
+        if begun is None or extra < 8 * spread:
+            return []
+        at, before = float(ends[begun]), float(ends[max(begun - 1, 0)])
+        onset = (min(before, at), at)
+        lost = float(cost[row]) / total
+        rank, every = int(window.ranks[row]), _every(steps.index[parts.WARM_UP :][odd[row]])
+        what = f"rank {rank} works {extra:.3g} s longer at every {every:.0f}. step"
+        return [
+            report(
+                window,
+                self.name,
+                "job.slow",
+                window.entity,
+                onset=onset,
+                magnitude=1 / (1 - min(lost, 0.95)),
+                score=max(lost / self.least, 1.0),
+                signal=own_time.STEP,
+                observed=total / len(ends),
+                expected=total / len(ends) * (1 - min(lost, 0.95)),
+                text=f"{what}, which takes {lost:.0%} of the job's time",
+                ranks=(rank,),
+            ),
+            report(
+                window,
+                self.name,
+                "rank.periodic_work",
+                window.rank_entity(row),
+                onset=onset,
+                magnitude=extra,
+                score=lost / self.least,
+                signal=own_time.STEP,
+                observed=extra,
+                expected=0.0,
+                text=what,
+            ),
+        ]
+
+    def _regular_since(self, index: np.ndarray, odd: np.ndarray) -> int | None:
+        """Return the first column that stands out, None where distances are not equal."""
+        columns = np.flatnonzero(odd)
+        columns = columns[np.diff(columns, prepend=-2) > 1]
+        gaps = np.diff(index[columns])
+        if len(gaps) < 3:
+            return None
+        usual = float(np.median(gaps))
+        equal = np.abs(gaps - usual) <= max(0.1 * usual, 1.0)
+        ongoing = index[-1] - index[columns[-1]] <= 1.5 * usual
+        if usual < 3 or equal.mean() < self.regular or not ongoing:
+            return None
+        return int(columns[0])
+
+
+def _every(index: np.ndarray) -> float:
+    gaps = np.diff(index)
+    return float(np.median(gaps[gaps > 1]))
+
+
+def _work(steps: Steps) -> Floats | None:
+    """Return [ranks, steps], what each rank did in a step; None where nobody reports it."""
+    if not (steps.has(own_time.STEP) and steps.has(own_time.COMM)):
+        return own_time.own_time(steps)
+    left = steps.plane(own_time.STEP) - steps.plane(own_time.COMM)
+    for name in _OUTSIDE:
+        if name in steps.planes:
+            left = left - np.nan_to_num(steps.planes[name])
+    return np.where(np.abs(left) < own_time.MOST, np.maximum(left, 0.0), np.nan)

@@ -1,0 +1,165 @@
+"""Steps that wait for whichever rank was given most tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time, parts
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, JobWindow, Steps
+
+_NEWEST, _FEWEST, _MOST = 120.0, 30, 60
+"""The newest range that is looked at: seconds, and steps at least and at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean."""
+
+    lost: float
+    longest: float
+
+
+class SequenceLength(Detector):
+    """Say how much of each step is lost because the ranks' tokens are uneven.
+
+    A parabola in tokens must predict a rank's own time, and the slowest rank of a step must be one
+    with the most tokens, not always the same one. Lost is what the longest rank is predicted to
+    need beyond the mean of all, in the median step, over the step. How long documents are belongs
+    to a job: what was so from the first step is info. Where it has become worse (another data
+    source, bucketing switched off) it is a warning.
+
+    Parameters
+    ----------
+    least : share of a step that must be lost where it has become worse.
+    from_start : the same where it was so from the first step.
+    more : share beyond that of the job's early steps from which on it has become worse.
+
+    Examples
+    --------
+    From step 150 on one rank of four, another one each step, has half as many tokens again.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> random = np.random.default_rng(1)
+    >>> tokens = random.normal(4000, 80, (4, 300))
+    >>> step = np.arange(150, 300)
+    >>> tokens[random.integers(0, 4, 150), step] *= 1.5
+    >>> window = sketch(tokens / 5000, planes={own_time.TOKENS: tokens})
+    >>> for finding in SequenceLength().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}", finding.score > 1)
+    job.token_imbalance job example 1.27 True
+
+    Fails where tokens are not reported, or padded and equal while attention is not.
+
+    References: What-if analysis of stragglers (OSDI'25): sequence length in 21.4 % of slow jobs;
+    ResiHP (2026) for predicting time from tokens.
+    """
+
+    name = "sequence_length"
+    kinds = ("job.token_imbalance",)
+    cadence_seconds = 15.0
+
+    def __init__(self, *, least: float = 0.1, from_start: float = 0.2, more: float = 0.06) -> None:
+        self.least = least
+        self.from_start = from_start
+        self.more = more
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding on the job, or none."""
+        steps = parts.steps_to_compare(window)
+        if steps is None or not steps.has(own_time.TOKENS):
+            return []
+        if not _differ(steps, 0.6 * self.least):
+            return []
+        own = window.features.own
+        count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST), _MOST)
+        if own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
+            return []
+        recent, newest = steps.last(count), own[:, -count:]
+        now = _spread(recent, newest)
+        if now is None or now.lost < self.least or not _follows(recent, newest):
+            return []
+        early = steps.cut(parts.WARM_UP, min(parts.WARM_UP + _MOST, len(steps.index) - count))
+        habit = None
+        if len(early.index) >= _FEWEST:
+            habit = _spread(early, own[:, parts.WARM_UP : parts.WARM_UP + len(early.index)])
+        worse = now.lost - (habit.lost if habit is not None else now.lost)
+        if habit is None and len(steps.index) >= parts.WARM_UP + count + _FEWEST:
+            worse = now.lost  # tokens explained nothing before
+        if worse < self.more and now.lost < self.from_start:
+            return []
+        begun = own_time.step_ends(recent if worse >= self.more else steps)
+        begun = begun[np.isfinite(begun)]
+        return [
+            report(
+                window,
+                self.name,
+                "job.token_imbalance",
+                window.entity,
+                onset=float(begun[0]),
+                magnitude=1 / (1 - min(now.lost, 0.9)),
+                score=1.0 + worse / self.more if worse >= self.more else 0.5,
+                signal=own_time.TOKENS,
+                observed=now.longest,
+                expected=1.0,
+                text=f"the longest rank has {now.longest:.2f} times the mean tokens of a step, "
+                f"which costs {now.lost:.0%} of the step",
+            )
+        ]
+
+
+def _differ(steps: Steps, least: float) -> bool:
+    """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few steps."""
+    tokens = _tokens(steps.last(_FEWEST))
+    few = tokens[np.linspace(0, len(tokens) - 1, min(len(tokens), 1024)).astype(np.int64)]
+    usual, most = own_time.median(few, axis=0), own_time.highest(tokens, axis=0)
+    with np.errstate(invalid="ignore"):
+        return bool(np.mean(most >= (1 + least) * usual) >= 0.25)
+
+
+def _spread(steps: Steps, own: Floats) -> _Spread | None:
+    """Return what uneven tokens cost in the median step; None where they do not explain time."""
+    tokens = _tokens(steps)
+    fit = own_time.token_fit(own, tokens)
+    step = parts.step_seconds(steps)
+    if fit is None or not step > 0:
+        return None
+    predicted: Floats = np.polyval(np.array(fit.powers), tokens / fit.scale).astype(np.float64)
+    known = np.isfinite(predicted) & np.isfinite(own)
+    columns = known.sum(axis=0) >= 2
+    if columns.sum() < _FEWEST // 2:
+        return None
+    mean = _mean(predicted, known)[columns]
+    longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
+    lost = float(np.median(longest - mean)) / step
+    most = own_time.highest(tokens, axis=0)[columns] / _mean(tokens, known)[columns]
+    return _Spread(lost, float(np.median(most)))
+
+
+def _tokens(steps: Steps) -> Floats:
+    tokens = steps.plane(own_time.TOKENS)
+    return np.where(np.abs(tokens) < own_time.MOST, tokens, np.nan)
+
+
+def _mean(values: Floats, known: np.ndarray) -> Floats:
+    total: Floats = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return total
+
+
+def _follows(steps: Steps, own: Floats) -> bool:
+    """Tell whether the slowest rank of a step has about the most tokens, and changes."""
+    tokens = _tokens(steps)
+    both = np.isfinite(own) & np.isfinite(tokens)
+    columns = np.flatnonzero(both.sum(axis=0) >= 2)
+    own, tokens = (
+        np.where(both, own, -np.inf)[:, columns],
+        np.where(both, tokens, -np.inf)[:, columns],
+    )
+    slowest = own.argmax(axis=0)
+    most = tokens.max(axis=0)
+    agrees = tokens[slowest, np.arange(len(columns))] >= 0.95 * most
+    usual = np.bincount(slowest).max() / len(columns)
+    return bool(agrees.mean() >= 0.6 and usual <= (0.85 if len(own) == 2 else 0.6))

@@ -1,0 +1,161 @@
+"""Pipeline stages that carry more work than the others, from the first step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
+from ...vocabulary.ranks import Ranks
+from .. import own_time, parts
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow
+
+SAMPLE = 128
+"""Ranks of a stage that are looked at; their median says as much as that of all."""
+
+EARLY = 40
+"""Steps after the warm-up that say how it was from the first step."""
+
+
+class Stages(Detector):
+    """Name the pipeline stage that all others wait for because it was given more work.
+
+    Own time of each stage (median over its ranks, by tokens) over the median of the other stages.
+    It is the partition, and not a bad node, when most ranks of the stage are slow alike, when it
+    was so in the first steps already, and when the stage's ranks wait least inside collectives,
+    where waits are reported. The job loses what the slowest stage has beyond the mean of all.
+
+    Parameters
+    ----------
+    least : excess over the other stages that is reported; head and loss of a last stage with few
+        layers are often a tenth.
+    severe : excess from which on it is a warning; below it is info.
+
+    Examples
+    --------
+    The ranks of the last of four stages work 1.2 s, the others 0.8 s.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> from rankscope.vocabulary.topology import Placement, Topology
+    >>> own = np.full((8, 80), 0.8)
+    >>> own[6:] = 1.2
+    >>> where = [Placement(rank, f"host-{rank // 4}", pp=rank // 2) for rank in range(8)]
+    >>> placed = Topology("example", world_size=8, placements=where)
+    >>> window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
+    >>> for finding in Stages().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    group.stage_slow group pp stage 3 1.33
+
+    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps.
+
+    References: What-if analysis of stragglers (OSDI'25): last stage in 39.3 % of slow jobs.
+    """
+
+    name = "stages"
+    kinds = ("group.stage_slow",)
+    cadence_seconds = 15.0
+
+    def __init__(self, *, least: float = 0.15, severe: float = 0.25) -> None:
+        self.least = least
+        self.severe = severe
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding on the slowest stage, or none."""
+        steps = parts.steps_to_compare(window)
+        stage_of = stages_of(window)
+        if steps is None or stage_of is None or len(steps.index) < parts.WARM_UP + EARLY:
+            return []
+        own = window.features.own
+        if own is None:
+            return []
+        chosen, everywhere = _sample(window, stage_of), stage_of
+        stage_of, own, tokens = stage_of[chosen], own[chosen], steps.plane(own_time.TOKENS)[chosen]
+        fit = own_time.token_fit(own, tokens) if steps.has(own_time.TOKENS) else None
+        own = own if fit is None else fit.freed(own, tokens)
+        early = own[:, parts.WARM_UP : parts.WARM_UP + EARLY]
+        recent = own[:, -max(parts.newest(window, steps), EARLY) :]
+        names = np.unique(stage_of[stage_of >= 0])
+        now, before = own_time.median(recent, axis=1), own_time.median(early, axis=1)
+        seconds = np.array([_middle(now[stage_of == stage]) for stage in names])
+        if not np.isfinite(seconds).all() or seconds.min() <= 0:
+            return []
+        slowest = int(np.argmax(seconds))
+        others = float(np.median(np.delete(seconds, slowest)))
+        excess = float(seconds[slowest]) / others - 1
+        then = np.array([_middle(before[stage_of == stage]) for stage in names])
+        started = float(then[slowest]) / float(np.median(np.delete(then, slowest))) - 1
+        rows = np.flatnonzero(stage_of == names[slowest])
+        mine = now[rows][np.isfinite(now[rows])]
+        alike = float(np.quantile(mine, 0.25)) / others - 1 >= 0.6 * excess
+        if not (excess >= self.least and started >= 0.6 * excess and alike):
+            return []
+        if not _waits_least(steps.plane(own_time.COMM)[chosen, -recent.shape[1] :], stage_of, rows):
+            return []
+        ends = own_time.step_ends(steps)
+        rows = np.flatnonzero(everywhere == names[slowest])
+        magnitude = float(seconds[slowest] / seconds.mean())
+        return [
+            report(
+                window,
+                self.name,
+                "group.stage_slow",
+                _entity(window, rows, int(names[slowest])),
+                onset=float(ends[0]),
+                magnitude=magnitude,
+                score=excess / self.least if excess >= self.severe else 0.5,
+                signal=own_time.COMPUTE,
+                observed=float(seconds[slowest]),
+                expected=others,
+                text=f"pipeline stage {int(names[slowest])} works {seconds[slowest]:.3g} s in a "
+                f"step, the other stages {others:.3g} s, since the first step",
+                ranks=window.ranks[rows].tolist(),
+            )
+        ]
+
+
+def stages_of(window: JobWindow) -> Ints | None:
+    """Return [ranks] the pipeline stage, -1 where unknown; None where there are no two stages."""
+    stages = np.array(window.topology.pp, np.int64)
+    if len(stages) != len(window.ranks):
+        return None
+    return stages if len(np.unique(stages[stages >= 0])) > 1 else None
+
+
+def _sample(window: JobWindow, stage_of: Ints) -> Ints:
+    """Return rows, at most SAMPLE of each stage, evenly chosen by rank."""
+    order = np.argsort(window.ranks, kind="stable")
+    chosen = []
+    for stage in np.unique(stage_of[stage_of >= 0]):
+        rows = order[stage_of[order] == stage]
+        places = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE)).astype(np.int64)
+        chosen.append(rows[places])
+    return np.concatenate(chosen)
+
+
+def _middle(values: Floats) -> float:
+    values = values[np.isfinite(values)]
+    return float(np.median(values)) if len(values) else np.nan
+
+
+def _waits_least(comm: Floats, stage_of: Ints, rows: Ints) -> bool:
+    """Tell whether a stage's ranks wait no longer than the others; True if nobody reports it."""
+    wait = own_time.median(comm, axis=1)
+    others = np.setdiff1d(np.flatnonzero(stage_of >= 0), rows)
+    mine, theirs = _middle(wait[rows]), _middle(wait[others])
+    return not mine > theirs
+
+
+def _entity(window: JobWindow, rows: Ints, stage: int) -> Entity:
+    """Return the communication group that is this stage best, else the stage by its number."""
+    ranks = frozenset(window.ranks[rows].tolist())
+    best, name, members = 0.0, f"pp stage {stage}", Ranks(ranks)
+    for group in sorted(window.topology.groups, key=lambda group: group.name):
+        if group.kind in ("pp", "world") or len(group.ranks) > len(ranks):
+            continue
+        inside = sum(rank in ranks for rank in group.ranks)
+        fit = inside / len(ranks) if inside == len(group.ranks) else 0.0
+        if fit > best:
+            best, name = fit, group.name
+    return Entity("group", name, None, members)

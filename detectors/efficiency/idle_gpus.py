@@ -1,0 +1,111 @@
+"""Devices that a job holds and does not use."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from . import long_time
+
+_ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.utilization")
+
+
+class IdleGpus(Detector):
+    """Report the devices of a job that have done nothing for long, with what that costs.
+
+    SM activity, or utilization where that is not reported, stays below `least` over `seconds`. Only
+    devices whose rank's process still lives count: what ended is no longer held by it. All of them
+    idle counts where the job has made no step at all; a job that stepped and stopped hangs, which
+    other detectors report. Some of them idle counts while the others work.
+
+    Parameters
+    ----------
+    seconds : how long they must be idle; a start with compilation takes less.
+    least : activity up to which a device is idle.
+    price : cost of one device for an hour, in any currency; None: no money is named.
+
+    Examples
+    --------
+    Four devices are held for 40 minutes; the job never reaches a step.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 2401, 15.0)
+    >>> window = sketch(np.zeros((4, 0)), now=START + 2400, rank_readings={
+    ...     "hw.gpu.utilization": readings(at, np.zeros((4, 1)))})
+    >>> (idle,) = IdleGpus(price=2.0).evaluate(window)
+    >>> idle.text
+    '4 of 4 devices have been idle for 30 min: 2 GPU-hours, 4 at 2 an hour'
+
+    Fails where devices are reported without a rank, or no rank's process reports. Cannot see
+    devices that the scheduler gave to the job and no rank uses.
+
+    References: facts on node telemetry (utilization says only that a kernel ran); Jeon et al.,
+    Analysis of large-scale multi-tenant GPU clusters (ATC'19).
+    """
+
+    name = "idle_gpus"
+    kinds = ("job.idle_gpus",)
+    cadence_seconds = 60.0
+
+    def __init__(
+        self, *, seconds: float = 1800.0, least: float = 0.02, price: float | None = None
+    ) -> None:
+        self.seconds = seconds
+        self.least = least
+        self.price = price
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding on the job, or none."""
+        idle, known = self._idle(window)
+        idle &= window.last_received >= window.now - 60.0
+        if not idle.any():
+            return []
+        ends = own_time.step_ends(window.steps)
+        stepped = bool(np.isfinite(ends).any())
+        newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        some = idle.sum() < known.sum()
+        if (stepped and not some) or (stepped and newest < window.now - self.seconds):
+            return []
+        if window.now - window.attempt_started_at < self.seconds:
+            return []
+        hours = float(idle.sum()) * self.seconds / 3600
+        ranks = window.ranks[idle].tolist()
+        return [
+            report(
+                window,
+                self.name,
+                "job.idle_gpus",
+                window.entity,
+                onset=window.now - self.seconds,
+                magnitude=float(idle.sum()),
+                score=2.0,
+                signal=_ACTIVITY[1],
+                observed=float(idle.sum()),
+                expected=0.0,
+                text=f"{idle.sum()} of {known.sum()} devices have been idle for "
+                f"{self.seconds / 60:.0f} min: {long_time.cost(hours, self.price)}",
+                ranks=ranks if some else (),
+            )
+        ]
+
+    def _idle(self, window: JobWindow) -> tuple[Flags, Flags]:
+        """Return [ranks], whose device was idle all the time, and whose is known."""
+        idle = np.zeros(len(window.ranks), np.bool_)
+        known = idle.copy()
+        for metric in _ACTIVITY:
+            readings = window.of_ranks(metric)
+            if not readings.at.shape[1]:
+                continue
+            # Most devices work now: only those that do not are looked at any further.
+            now: Floats = readings.mean(window.now - 60.0, window.now)
+            new = np.isfinite(now) & ~known
+            known |= new
+            rows = np.flatnonzero(new & (np.nan_to_num(now, nan=1.0) <= self.least))
+            if len(rows):
+                _, highest, covered = long_time.over(readings.of(rows), window.now, self.seconds)
+                idle[rows] = covered & (highest <= self.least)
+        return idle, known

@@ -1,0 +1,162 @@
+"""Hosts whose memory or shared memory fills up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, JobWindow, Readings
+from . import growth
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What fills up: the kind of finding, the metrics, and what a person calls it."""
+
+    kind: str
+    usage: str
+    limit: str
+    words: str
+
+
+_KINDS = (
+    _Kind("host.memory_low", "system.memory.usage", "system.memory.limit", "memory"),
+    _Kind("host.shm_full", "system.shm.usage", "system.shm.limit", "shared memory (/dev/shm)"),
+)
+
+MOST = 8
+"""So many hosts are named, the first to run out."""
+
+
+class Filling(Detector):
+    """Name the hosts whose memory or /dev/shm will be used up soon, or just has been.
+
+    Used memory over its limit: it grows as growth.py calls it and ends within `horizon`, or it has
+    risen to `full` within the last quarter of an hour. Page cache that can be dropped is not used
+    memory. A level that has stood for longer is the job's own choice and only evidence for a crash
+    (info). A symptom because the kernel kills a process, and a worker dies of a bus error, when
+    it is full: within `urgent` seconds it is as severe as its fault, before that info.
+
+    Parameters
+    ----------
+    full : share of the limit from which on it is full.
+    urgent : seconds to exhaustion from which on it counts as about to happen.
+    horizon : seconds to exhaustion beyond which nothing is said.
+
+    Examples
+    --------
+    /dev/shm of the second host takes 1 GiB a minute and has 64.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 1001, 5.0)
+    >>> used = np.stack([0 * at, np.maximum(at - START - 500, 0) / 60]) + 40
+    >>> window = sketch(np.full((4, 1000), 0.8), now=START + 1000, host_readings={
+    ...     "system.shm.usage": readings(at, used * 2**30),
+    ...     "system.shm.limit": readings(at, np.full((2, 1), 64 * 2**30))})
+    >>> (full,) = Filling().evaluate(window)
+    >>> full.text
+    'shared memory (/dev/shm) of host-1: 76% used, all of it in 16 min (16 min to 16 min)'
+
+    Fails where limits are not reported, or a container's limit is below the host's. Cannot see
+    whose memory it is.
+
+    References: Linux Documentation/filesystems/tmpfs and proc; facts on root causes 19 and 20.
+    """
+
+    name = "filling"
+    kinds = ("host.memory_low", "host.shm_full")
+    cadence_seconds = 5.0
+
+    def __init__(
+        self,
+        *,
+        full: float = 0.97,
+        urgent: float = 1800.0,
+        horizon: float = growth.HORIZON_SECONDS,
+    ) -> None:
+        self.full = full
+        self.urgent = urgent
+        self.horizon = horizon
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host and kind of memory."""
+        findings: list[Finding] = []
+        for kind in _KINDS:
+            usage = window.of_hosts(kind.usage)
+            if not usage.at.shape[1]:
+                continue
+            limit = window.of_hosts(kind.limit).latest()[0]
+            limit = np.where(limit > 0, limit, np.nan)
+            full = self._full(window, kind, usage, limit)
+            done = {finding.entity.id for finding in full}
+            grown = self._grows(window, kind, usage, limit)
+            findings += [*full, *(f for f in grown if f.entity.id not in done)]
+        return findings
+
+    def _full(
+        self, window: JobWindow, kind: _Kind, usage: Readings, limit: Floats
+    ) -> list[Finding]:
+        """Return the hosts whose newest readings are at the limit."""
+        with np.errstate(invalid="ignore"):
+            seen = usage.mean(window.now - 20.0, window.now) / limit
+            hosts = np.flatnonzero(seen >= self.full)
+            early = usage.mean(window.now - growth.FINE_SECONDS, window.now - 120.0) / limit
+            risen = early < self.full - 0.05
+        order = sorted(hosts.tolist(), key=lambda host: (not risen[host], window.hosts[host]))
+        return [
+            report(
+                window,
+                self.name,
+                kind.kind,
+                window.host_entity(host),
+                onset=(window.now - 140.0 if risen[host] else window.now - growth.FINE_SECONDS,
+                       window.now),
+                magnitude=float(seen[host]),
+                score=3.0 if risen[host] else growth.INFO,
+                signal=kind.usage,
+                observed=float(seen[host]),
+                expected=float(early[host]) if np.isfinite(early[host]) else None,
+                text=f"{kind.words} of {window.hosts[host]}: {seen[host]:.0%} used",
+            )
+            for host in order[:MOST]
+        ]  # fmt: skip
+
+    def _grows(
+        self, window: JobWindow, kind: _Kind, usage: Readings, limit: Floats
+    ) -> list[Finding]:
+        """Return the hosts on which it grows and ends within the horizon."""
+        found = growth.growing(
+            usage, now=window.now, least=0.005 * limit, limit=np.nan_to_num(limit, nan=np.inf)
+        )
+        if found is None:
+            return []
+        times = found.left(np.maximum(limit[found.rows] - found.level, 0.0))
+        found_now = np.flatnonzero(times[0] <= self.horizon)
+        names = np.array([window.hosts[host] for host in found.rows[found_now]])
+        findings = []
+        for place in found_now[np.lexsort((names, times[0][found_now]))][:MOST]:
+            host, seconds = int(found.rows[place]), float(times[0][place])
+            used = float(found.level[place] / limit[host])
+            span = growth.span(float(times[1][place]), seconds, float(times[2][place]))
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    kind.kind,
+                    window.host_entity(host),
+                    onset=float(found.begun[place]),
+                    magnitude=used,
+                    score=2.0 + max(0.0, 1.0 - seconds / self.urgent)
+                    if seconds <= self.urgent
+                    else growth.INFO,
+                    signal=kind.usage,
+                    observed=used,
+                    expected=self.full,
+                    text=f"{kind.words} of {window.hosts[host]}: {used:.0%} used, "
+                    f"all of it in {span}",
+                )
+            )
+        return findings

@@ -1,0 +1,169 @@
+"""Device memory that the allocator holds but cannot use: reserved far beyond what tensors need."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow
+from . import growth
+from .gpu_leak import ALLOCATED, LIMIT, MOST, allocated, warm_up_end
+
+RESERVED = "training.memory.reserved"
+RETRIES = "training.memory.retries"
+
+
+class Fragmentation(Detector):
+    """Name the ranks whose allocator retries, and whose reserved memory runs away from allocated.
+
+    Reserved memory is above allocated memory at the end of any step: activations are freed by then.
+    That says nothing. A retry does: the allocator found no block, gave its cache back to the device
+    and tried again, which waits for all kernels. Retries in several steps of the newest `seconds`
+    and a gap of `gap` of the reserved memory are fragmentation; without the gap memory is simply
+    full. So is a gap that grows from step to step while allocated memory does not, before the first
+    retry. A symptom because the next large tensor finds no block and the job dies.
+
+    Parameters
+    ----------
+    seconds : the newest time range in which retries are counted, at least 20 steps.
+    steps : steps with a retry that are needed; one alone is a resize.
+    gap : reserved less allocated memory, as a share of the reserved.
+
+    Examples
+    --------
+    Rank 1 retries at every fifth step from step 60 on.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> retries = np.zeros((4, 100))
+    >>> retries[1, 60:] = np.arange(40) // 5 + 1
+    >>> window = sketch(np.full((4, 100), 0.8), planes={RETRIES: retries,
+    ...     ALLOCATED: np.full((4, 100), 50e9), RESERVED: np.full((4, 100), 78e9)})
+    >>> (torn,) = Fragmentation().evaluate(window)
+    >>> torn.kind, str(torn.entity), torn.magnitude
+    ('rank.memory_fragmented', 'rank 1 on host-0', 8.0)
+
+    Fails where neither retries nor reserved memory are reported.
+
+    References: PyTorch notes on CUDA memory management (num_alloc_retries); facts on root
+    causes 14.
+    """
+
+    name = "fragmentation"
+    kinds = ("rank.memory_fragmented", "rank.gpu_memory_full")
+    cadence_seconds = 10.0
+
+    def __init__(self, *, seconds: float = 300.0, steps: int = 3, gap: float = 0.15) -> None:
+        self.seconds = seconds
+        self.steps = steps
+        self.gap = gap
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a rank."""
+        steps = window.steps
+        retried = self._retried(window) if steps.has(RETRIES) else []
+        if retried or not (steps.has(RESERVED) and steps.has(ALLOCATED)):
+            return retried
+        return self._runs_away(window)
+
+    def _retried(self, window: JobWindow) -> list[Finding]:
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=20)
+        steps = window.steps.last(count + 1)
+        retries = steps.plane(RETRIES)
+        with np.errstate(invalid="ignore"):
+            grown = own_time.highest(retries[:, -5:], axis=1) > retries[:, :-5].min(
+                axis=1, initial=np.inf, where=np.isfinite(retries[:, :-5])
+            )
+        if not grown.any():
+            return []
+        retries = np.where(np.abs(retries) < own_time.MOST, retries, np.nan)
+        retries = np.fmax.accumulate(retries, axis=1)  # a step that is missing counts later
+        with np.errstate(invalid="ignore"):
+            rises = np.diff(retries, axis=1) > 0
+        often = rises.sum(axis=1)
+        rows = np.flatnonzero(often >= self.steps)
+        if not len(rows):
+            return []
+        gap = _gap(window, rows)
+        added = np.where(rises, np.diff(retries, axis=1), 0.0)[rows].sum(axis=1)
+        ends = own_time.step_ends(steps)[1:]
+        findings = []
+        for place in np.lexsort((window.ranks[rows], -added))[:MOST]:
+            row = int(rows[place])
+            when = ends[rises[row] & np.isfinite(ends)]
+            torn = bool(gap[place] >= self.gap)
+            shown = f", {gap[place]:.0%} of its reserved memory is not allocated"
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "rank.memory_fragmented" if torn else "rank.gpu_memory_full",
+                    window.rank_entity(row),
+                    onset=float(when[0]) if len(when) else window.now,
+                    magnitude=float(added[place]),
+                    score=2.0 if often[row] >= 2 * self.steps else 1.5,
+                    signal=RETRIES,
+                    observed=float(added[place]),
+                    expected=0.0,
+                    text=f"the allocator of rank {int(window.ranks[row])} retried in "
+                    f"{int(often[row])} of {count} steps{shown if np.isfinite(gap[place]) else ''}",
+                )
+            )
+        return findings
+
+    def _runs_away(self, window: JobWindow) -> list[Finding]:
+        """Return the ranks whose reserved memory grows while allocated memory does not."""
+        reserved, held = allocated(window, RESERVED), allocated(window)
+        assert reserved is not None and held is not None  # noqa: S101, PT018  both are reported
+        limit = window.of_ranks(LIMIT).latest()[0]
+        newest = reserved.latest()[0]
+        found = growth.growing(
+            reserved,
+            now=window.now,
+            least=0.01 * np.where(limit > 0, limit, newest),
+            limit=np.where(limit > 0, limit, np.inf),
+            since=warm_up_end(window),
+        )
+        if found is None:
+            return []
+        gap = _gap(window, found.rows)
+        left = found.left(np.maximum(limit[found.rows] - found.level, 0.0))[0]
+        findings = []
+        for place in np.lexsort((window.ranks[found.rows], left))[:MOST]:
+            row, begun = int(found.rows[place]), float(found.begun[place])
+            quarter = (found.end - begun) / 4
+            mine = held.of(np.array([row]))
+            early = float(mine.mean(begun, begun + quarter)[0])
+            late = float(mine.mean(found.end - quarter, found.end)[0])
+            grown = float(found.slope[place]) * (found.end - begun)
+            if not (gap[place] >= self.gap and late - early < 0.3 * grown):
+                continue
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "rank.memory_fragmented",
+                    window.rank_entity(row),
+                    onset=begun,
+                    magnitude=float(gap[place]),
+                    score=growth.score(float(left[place])),
+                    signal=RESERVED,
+                    observed=float(found.slope[place]),
+                    expected=0.0,
+                    text=f"reserved memory of rank {int(window.ranks[row])} grows by "
+                    f"{found.slope[place] * 60 / 2**20:.3g} MiB a minute while allocated memory "
+                    f"does not; {gap[place]:.0%} of it is not allocated",
+                )
+            )
+        return findings
+
+
+def _gap(window: JobWindow, rows: Ints) -> Floats:
+    """Return [rows], the share of reserved memory that is not allocated; NaN where unknown."""
+    steps = window.steps.last(20)
+    reserved = own_time.median(steps.plane(RESERVED)[rows], axis=1)
+    held = own_time.median(steps.plane(ALLOCATED)[rows], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(reserved > 0, 1.0 - held / reserved, np.nan)

@@ -1,0 +1,181 @@
+"""Device memory that grows from step to step until it runs out."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, Ints, JobWindow, Readings
+from . import growth
+
+ALLOCATED = "training.memory.allocated"
+USAGE = "hw.gpu.memory.usage"
+LIMIT = "hw.gpu.memory.limit"
+
+WARM_UP_STEPS, WARM_UP_SECONDS = 5, 60.0
+"""Optimizer states, workspaces and buffers are made in the first steps."""
+
+MOST = 8
+"""So many ranks are named, the first to run out."""
+
+
+class GpuLeak(Detector):
+    """Name the ranks, or the job, whose device memory grows at the same phase of every step.
+
+    What the framework has allocated at the end of each step; where a rank does not report it, the
+    memory in use on its device. The first steps are left out. Growth must be what growth.py calls
+    so: significant, in many places, up to now, and not levelling off below the limit; resizes are
+    steps, caches level off. Growth that goes with the rank's tokens is a longer batch. Where half
+    of the ranks grow it is the job's code. It slows nothing and is a symptom all the same: when the
+    limit is reached the job dies. What runs out within `horizon` is a warning, later is info.
+
+    Parameters
+    ----------
+    least : smallest growth over a range, as a share of the device's memory.
+    horizon : seconds to exhaustion up to which somebody must act now.
+
+    Examples
+    --------
+    From step 100 on rank 2 loses 0.8 GiB of its 80 GiB a minute; a step takes one second.
+
+    >>> from rankscope.detectors.sketch import readings, sketch
+    >>> held = np.full((4, 400), 40 * 2.0**30)
+    >>> held[2, 100:] += np.arange(300) * 0.8 * 2.0**30 / 60
+    >>> limit = readings(np.array([1.7e9]), np.full((4, 1), 80 * 2.0**30))
+    >>> window = sketch(np.full((4, 400), 0.8), planes={ALLOCATED: held},
+    ...     rank_readings={LIMIT: limit})
+    >>> for finding in GpuLeak().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude / 60:.0f} min")
+    rank.gpu_memory_grows rank 2 on host-1 45 min
+
+    Fails where memory leaks only at evaluations or checkpoints that are further apart than an hour,
+    and below 0.4 % of the device a range. Cannot see which tensor is kept.
+
+    References: Theil-Sen estimator (JASA 1968); facts on root causes 15: growth after warm-up and
+    not within an epoch.
+    """
+
+    name = "gpu_leak"
+    kinds = ("rank.gpu_memory_grows", "job.gpu_memory_grows")
+    cadence_seconds = 15.0
+
+    def __init__(self, *, least: float = 0.004, horizon: float = growth.HORIZON_SECONDS) -> None:
+        self.least = least
+        self.horizon = horizon
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return findings on ranks, or one on the job."""
+        limit = window.of_ranks(LIMIT).latest()[0]
+        framework = allocated(window)
+        findings: list[Finding] = []
+        if framework is not None:
+            findings += self._grown(window, framework, ALLOCATED, limit)
+        usage = window.of_ranks(USAGE)
+        if usage.at.shape[1]:
+            bare = _unreported(window)
+            if bare.any():
+                rows = np.flatnonzero(bare)
+                findings += self._grown(window, usage.of(rows), USAGE, limit[rows], rows)
+        return findings
+
+    def _grown(
+        self,
+        window: JobWindow,
+        readings: Readings,
+        signal: str,
+        limit: Floats,
+        rows: Ints | None = None,
+    ) -> Iterator[Finding]:
+        rows = np.arange(len(window.ranks)) if rows is None else rows
+        newest = readings.latest()[0]
+        known = np.isfinite(limit) & (limit > 0)
+        found = growth.growing(
+            readings,
+            now=window.now,
+            least=np.where(known, self.least * np.where(known, limit, 0.0), 0.02 * newest),
+            limit=np.where(known, limit, np.inf),
+            since=warm_up_end(window),
+        )
+        if found is None:
+            return
+        left, shortest, longest = found.left(np.maximum(limit[found.rows] - found.level, 0.0))
+        kept = ~_longer_batches(window, rows[found.rows], found)
+        kept &= ~(left > growth.INTEREST_SECONDS)
+        if not kept.any():
+            return
+        order = np.lexsort((window.ranks[rows[found.rows]], left))
+        order = order[kept[order]]
+        whole = found.candidates * kept.mean() >= max(0.5 * found.reported, 2)
+        for place in order[: 1 if whole else MOST]:
+            row, slope = int(rows[found.rows[place]]), float(found.slope[place])
+            seconds = float(left[place])
+            ends = ""
+            if np.isfinite(seconds):
+                span = growth.span(float(shortest[place]), seconds, float(longest[place]))
+                ends = f"; it runs out in {span}"
+            what = "allocated device memory" if signal == ALLOCATED else "device memory in use"
+            begun = float(found.begun[place])
+            rank = int(window.ranks[row])
+            owner = f"every rank, first on rank {rank}" if whole else f"rank {rank}"
+            yield report(
+                window,
+                self.name,
+                "job.gpu_memory_grows" if whole else "rank.gpu_memory_grows",
+                window.entity if whole else window.rank_entity(row),
+                onset=begun,
+                seen=(begun, window.now),
+                magnitude=seconds if np.isfinite(seconds) else growth.INTEREST_SECONDS,
+                score=growth.score(seconds, self.horizon),
+                signal=signal,
+                observed=slope,
+                expected=0.0,
+                text=f"{what} of {owner} grows by {slope * 60 / 2**20:.3g} MiB a minute for "
+                f"{growth.duration(window.now - begun)}{ends}",
+            )
+
+
+def allocated(window: JobWindow, plane: str = ALLOCATED) -> growth.StepReadings | None:
+    """Return a plane of allocator values as readings, None where nobody reports it."""
+    if not window.steps.has(plane):
+        return None
+    steps = window.steps
+    return growth.StepReadings(steps, steps.plane(plane), own_time.step_ends(steps))
+
+
+def warm_up_end(window: JobWindow) -> float:
+    """Return when the first steps were over (s since the epoch), -inf where nobody can tell."""
+    ends = own_time.step_ends(window.steps)
+    ends = ends[np.isfinite(ends)]
+    if not len(ends):
+        return window.attempt_started_at + 5 * WARM_UP_SECONDS
+    stepped = float(ends[min(WARM_UP_STEPS, len(ends) - 1)])
+    return max(stepped, window.attempt_started_at + WARM_UP_SECONDS)
+
+
+def _unreported(window: JobWindow) -> Flags:
+    """Return [ranks], whose framework does not say what it has allocated."""
+    if not window.steps.has(ALLOCATED):
+        return np.ones(len(window.ranks), np.bool_)
+    reported = np.isfinite(window.steps.last(64).plane(ALLOCATED)).sum(axis=1)
+    silent: Flags = reported == 0
+    return silent
+
+
+def _longer_batches(window: JobWindow, rows: Ints, found: growth.Growth) -> Flags:
+    """Return [found], whether tokens grew by half of the proportion that memory did, or more."""
+    tokens = allocated(window, own_time.TOKENS)
+    if tokens is None:
+        return np.zeros(len(rows), np.bool_)
+    mine = tokens.of(rows)
+    longer: Flags = np.zeros(len(rows), np.bool_)
+    for begun in np.unique(found.begun):
+        quarter = (found.end - begun) / 4
+        early, late = mine.mean(begun, begun + quarter), mine.mean(found.end - quarter, found.end)
+        grown = found.slope * (found.end - begun)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            more: Flags = late / early - 1 >= 0.5 * grown / np.maximum(found.level - grown, 1.0)
+        longer = np.where(found.begun == begun, more, longer)
+    return longer

@@ -1,0 +1,324 @@
+"""Memory that goes on growing, and when it will run out: one test for every kind of memory.
+
+A leak is told from what healthy memory does by its shape. A resize is one step, not a slope; a
+caching allocator or a warming cache grows ever more slowly, and the level that it heads for is
+below the limit; an epoch's saw-tooth comes back down. What is left grows in many places of a time
+range, significantly (Mann-Kendall), and still does in its newest part. How fast: the median of the
+slopes between all pairs (Theil-Sen) with the confidence interval of Sen.
+
+References: Sen, Estimates of the regression coefficient based on Kendall's tau (JASA 1968); facts
+on training signals, root causes 15 and 18.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..window import Flags, Floats, Ints, Readings, Steps
+
+BINS = 16
+"""Equal parts of a time range; a row's mean in each is what is looked at."""
+
+FEWEST_BINS = 8
+"""Parts with a reading without which nothing is said."""
+
+SCALES = (43_200.0, 14_400.0, 1800.0, 900.0, 240.0)
+"""Time ranges that are looked at, seconds up to now, the longest that shows growth counts."""
+
+FINE_SECONDS = 900.0
+"""Longer ranges are read from the thinned past, where there is one."""
+
+SHORTEST_SECONDS = 150.0
+"""Growth for less is called none."""
+
+SIGNIFICANCE = 3.0
+"""Standard deviations of Kendall's S under no trend."""
+
+MOST_ROWS = 1024
+"""Rows whose slopes are computed; where more grow, it is the same thing on evenly chosen ones."""
+
+HORIZON_SECONDS = 8 * 3600.0
+"""What runs out within a night or a working day needs somebody now: a warning. Later: info."""
+
+INTEREST_SECONDS = 7 * 86_400.0
+"""What lasts longer than a week is no finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Rows that grow; all but the scalars are [found].
+
+    rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
+    level: newest value (bytes). begun: when growth began as judged (s since the epoch), not
+    before the range. levels: it slows down so that it ends below the limit. end: up to when.
+    candidates: how many rows grew before MOST_ROWS were chosen; reported: how many rows have
+    readings at both ends of the range.
+    """
+
+    rows: Ints
+    slope: Floats
+    low: Floats
+    high: Floats
+    level: Floats
+    begun: Floats
+    levels: Flags
+    end: float
+    candidates: int
+    reported: int
+
+    def of(self, chosen: Flags) -> "Growth":
+        """Return a part of what was found."""
+        return Growth(
+            self.rows[chosen], self.slope[chosen], self.low[chosen], self.high[chosen],
+            self.level[chosen], self.begun[chosen], self.levels[chosen], self.end,
+            self.candidates, self.reported,
+        )  # fmt: skip
+
+    def left(self, remaining: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return seconds until `remaining` bytes are used up: expected, shortest, longest."""
+        with np.errstate(divide="ignore"):
+            return remaining / self.slope, remaining / self.high, remaining / self.low
+
+
+class StepReadings(Readings):
+    """A plane of the steps as readings; ranges are cut by when steps ended."""
+
+    def __init__(self, steps: Steps, plane: Floats, ends: Floats) -> None:
+        super().__init__(steps.at, plane)
+        self._ends = ends
+
+    def between(self, start: float, end: float) -> Readings:
+        """Return the readings of the steps that ended in [start, end], and one before."""
+        inside = np.flatnonzero((self._ends >= start) & (self._ends <= end))
+        if not len(inside):
+            return Readings(self._at[:, :0], self._value[:, :0])
+        first, last = max(int(inside[0]) - 1, 0), int(inside[-1]) + 1
+        return Readings(self._at[:, first:last], self._value[:, first:last])
+
+
+def growing(
+    readings: Readings,
+    *,
+    now: float,
+    least: Floats,
+    limit: Floats,
+    since: float = -np.inf,
+    levelling: bool = False,
+) -> Growth | None:
+    """Return the rows that grow and do not level off below their limit; None where none does.
+
+    least, limit: [rows], the smallest growth over a range that counts, and where memory ends
+    (bytes; inf where unknown). since: what is from before is warm-up. levelling: rows that level
+    off are returned as well. A row counts on the longest scale on which it grows.
+    """
+    rows: Ints = np.zeros(0, np.int64)
+    parts: list[tuple[Growth, Flags]] = []
+    candidates = reported = 0
+    for scale in SCALES:
+        source = readings
+        if scale > FINE_SECONDS:
+            past = readings.history()
+            source = past if past.at.shape[1] else readings
+        found = _on_scale(source, now, max(now - scale, since), scale, least, limit)
+        if found is not None and not levelling:
+            found = found.of(~found.levels)
+        if found is None:
+            continue
+        candidates, reported = max(candidates, found.candidates), max(reported, found.reported)
+        new = ~np.isin(found.rows, rows)
+        rows = np.concatenate([rows, found.rows[new]])
+        parts.append((found, new))
+    if not len(rows):
+        return None
+
+    order = np.argsort(rows)
+
+    def joined(name: str) -> Floats:
+        values: Floats = np.concatenate([getattr(found, name)[new] for found, new in parts])
+        return values[order]
+
+    return Growth(
+        rows[order], joined("slope"), joined("low"), joined("high"), joined("level"),
+        joined("begun"), joined("levels").astype(np.bool_), now, candidates, reported,
+    )  # fmt: skip
+
+
+def _on_scale(
+    readings: Readings, now: float, start: float, scale: float, least: Floats, limit: Floats
+) -> Growth | None:
+    if now - start < scale / 2:
+        return None
+    eighth = (now - start) / 8
+    early = readings.mean(start, start + 2 * eighth)
+    late = readings.mean(now - eighth, now)
+    with np.errstate(invalid="ignore"):
+        rows = np.flatnonzero(late - early >= least)
+    reported = int((np.isfinite(early) & np.isfinite(late)).sum())
+    candidates = len(rows)
+    if not candidates:
+        return None
+    if candidates > MOST_ROWS:
+        rows = rows[np.linspace(0, candidates - 1, MOST_ROWS).astype(np.int64)]
+    mine = readings.of(rows)
+    binned = _binned(mine, np.full(len(rows), start), now)
+    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows])
+    filled = _filled(binned)
+    coarse &= filled[:, -1] - _before(mine, start) >= 0.3 * (filled[:, -1] - filled[:, 0])
+    rows, binned = rows[coarse], binned[coarse]
+    if not len(rows):
+        return None
+    # Twice more from where growth began: how fast it is, known to within a half, and whether it
+    # slows down.
+    begins = start + (_last_low(binned) + 0.5) * (now - start) / BINS
+    binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
+    begins = begins + np.maximum(_last_low(binned) - 0.5, 0.0) * (now - begins) / BINS
+    binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
+    width = (now - begins) / BINS
+    slope, low, high = (values / width for values in _theil_sen(binned))
+    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows])
+    grows &= now - begins >= SHORTEST_SECONDS
+    rows, binned = rows[grows], binned[grows]
+    if not len(rows):
+        return None
+    slope, begins = slope[grows], begins[grows]
+    # The last part's mean is of its middle.
+    level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
+    levels = _levels_off(binned, limit[rows])
+    return Growth(
+        rows, slope, low[grows], high[grows], level, begins, levels, now, candidates, reported
+    )
+
+
+def _before(readings: Readings, start: float) -> Floats:
+    """Return [rows], the highest level of the time before the range; -inf where there is none.
+
+    Memory that comes back to where it has been before is a saw-tooth.
+    """
+    at = readings.at
+    oldest = np.min(np.where(np.isfinite(at), at, start), axis=1, initial=start)
+    known = oldest < start - 1.0
+    binned = _binned(readings, np.where(known, oldest, start - 1.0), start)
+    highest = np.max(np.where(np.isfinite(binned), binned, -np.inf), axis=1)
+    levels: Floats = np.where(known, highest, -np.inf)
+    return levels
+
+
+def _last_low(binned: Floats) -> Ints:
+    """Return [rows], the last part in which memory was where it was at first."""
+    filled = _filled(binned)
+    total = filled[:, -1] - filled[:, 0]
+    low = filled <= (filled[:, 0] + 0.06 * total)[:, None]
+    places: Ints = BINS - 1 - low[:, ::-1].argmax(axis=1)
+    return places
+
+
+def _binned(readings: Readings, start: Floats, end: float) -> Floats:
+    """Return [rows, BINS], means over equal parts of each row's range; NaN: no reading."""
+    at, value = readings.at, readings.value
+    begin = start[:, None]
+    inside = (at >= begin) & (at <= end) & np.isfinite(value)
+    part = np.where(inside, (at - begin) / (end - begin) * BINS, 0).astype(np.int64)
+    flat = np.arange(len(at))[:, None] * BINS + np.minimum(part, BINS - 1)
+    size = len(at) * BINS
+    count = np.bincount(flat[inside], minlength=size).reshape(-1, BINS)
+    # Sums of what is beyond the row's first value keep the digits of small growth.
+    base = np.where(inside.any(axis=1), value[np.arange(len(at)), inside.argmax(axis=1)], 0.0)
+    beyond = np.where(inside, value - base[:, None], 0.0)[inside]
+    total = np.bincount(flat[inside], weights=beyond, minlength=size).reshape(-1, BINS)
+    return np.where(count > 0, base[:, None] + total / np.maximum(count, 1), np.nan)
+
+
+def _theil_sen(binned: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return [rows] slope and its 95 % interval, a part; NaN where it is not significant."""
+    first, second = np.triu_indices(binned.shape[1], 1)
+    with np.errstate(invalid="ignore"):
+        slopes = (binned[:, second] - binned[:, first]) / (second - first)
+    count = np.isfinite(binned).sum(axis=1)
+    pairs = count * (count - 1) // 2
+    spread = np.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    trend = np.nansum(np.sign(slopes), axis=1)
+    ordered = np.sort(slopes, axis=1)  # NaN last
+    rows = np.arange(len(binned))
+
+    def at(place: Floats) -> Floats:
+        kept = np.clip(place, 0, np.maximum(pairs - 1, 0)).astype(np.int64)
+        values: Floats = ordered[rows, kept]
+        return values
+
+    middle = (at((pairs - 1) / 2) + at(pairs / 2)) / 2
+    low = at(np.floor((pairs - 1.96 * spread) / 2))
+    high = at(np.ceil((pairs + 1.96 * spread) / 2))
+    needed = np.minimum(SIGNIFICANCE * spread, 0.8 * pairs)
+    valid = (count >= FEWEST_BINS) & (trend >= needed)
+    return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
+
+
+def _goes_on(binned: Floats, least: Floats) -> Flags:
+    """Return [rows], whether growth is spread over the range and reaches into its newest quarter.
+
+    A resize is one jump or two; memory that came back down or stays does not grow.
+    """
+    filled = _filled(binned)
+    rises = np.diff(filled, axis=1)
+    total = filled[:, -1] - filled[:, 0]
+    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= BINS // 4
+    single = rises.max(axis=1) <= 0.5 * total
+    quarter = filled[:, -1] - filled[:, -1 - BINS // 4]
+    goes_on: Flags = (
+        (total >= least) & spread & single & (quarter >= 0.1 * total)
+        & (filled[:, -1] >= filled.max(axis=1) - 0.1 * total)
+    )  # fmt: skip
+    return goes_on
+
+
+def _levels_off(binned: Floats, limit: Floats) -> Flags:
+    """Return [rows], whether growth slows down so that it ends below the limit.
+
+    Growth of the second half over that of the first, and on in that proportion. As much noise as
+    neighbouring parts differ by is granted to what grows on.
+    """
+    filled = _filled(binned)
+    half = BINS // 2
+    bent = np.abs(np.diff(filled, 2, axis=1))
+    noise = 2 * 1.4826 * np.median(bent, axis=1) / np.sqrt(6.0)
+    first = filled[:, half] - filled[:, 0]
+    second = filled[:, -1] - filled[:, half - 1]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = (second + noise) / np.maximum(first - noise, 1e-9)
+        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
+    levels: Flags = (ratio < 0.98) & (ends_at < limit)
+    return levels
+
+
+def _filled(binned: Floats) -> Floats:
+    """Return the bins without gaps: between two, the line; before and after, the nearest."""
+    filled = binned.copy()
+    places = np.arange(binned.shape[1])
+    for row in np.flatnonzero(np.isnan(binned).any(axis=1)):
+        known = np.isfinite(binned[row])
+        filled[row] = np.interp(places, places[known], binned[row, known]) if known.any() else 0.0
+    return filled
+
+
+def span(shortest: float, seconds: float, longest: float) -> str:
+    """Return an expected time with its interval: `40 min (35 min to 47 min)`."""
+    return f"{duration(seconds)} ({duration(shortest)} to {duration(longest)})"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as a person writes it: `40 min`, `11 h`."""
+    if not seconds < np.inf:
+        return "no known time"
+    for unit, size in (("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def score(seconds: float, horizon: float = HORIZON_SECONDS) -> float:
+    """Return the score of what runs out in so many seconds: below 1, and so info, if later."""
+    return 2.0 + max(0.0, 1.0 - seconds / horizon) if seconds <= horizon else INFO
+
+
+INFO = 0.5
+"""Score of a symptom that is worth knowing and pages nobody (alerts/severity.py)."""

@@ -1,0 +1,68 @@
+"""How fast the processes of a host eat up its memory: shared by the detectors of their leaks."""
+
+import numpy as np
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.entities import process as process_entity
+from ..window import Floats, Ints, JobWindow
+from . import growth
+
+PRIVATE = "process.memory.private"
+SHARED = "process.memory.shared"
+USAGE = "system.memory.usage"
+LIMIT = "system.memory.limit"
+
+LEAST_BYTES, LEAST_SHARE = 64 * 2.0**20, 0.03
+"""Growth over a range below which a process is left alone: in bytes, and of its own memory."""
+
+MOST = 8
+"""So many processes are named, the fastest first."""
+
+
+def least(private: Floats) -> Floats:
+    """Return [processes], the smallest growth that counts, of their newest private memory."""
+    return np.maximum(LEAST_BYTES, LEAST_SHARE * np.nan_to_num(private))
+
+
+def room(window: JobWindow) -> Floats:
+    """Return [hosts], bytes that are left; NaN where nobody reports them."""
+    usage, limit = window.of_hosts(USAGE).latest()[0], window.of_hosts(LIMIT).latest()[0]
+    return np.where(limit > 0, np.maximum(limit - usage, 0.0), np.nan)
+
+
+def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return [found] seconds until the host's memory is used up: expected, shortest, longest.
+
+    All processes that grow on a host use it up together. host: [found], index into hosts.
+    """
+    remaining = room(window)
+    times = []
+    for slope in (found.slope, found.high, found.low):
+        together = np.bincount(host, weights=slope, minlength=len(window.hosts))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times.append((remaining / together)[host])
+    return times[0], times[1], times[2]
+
+
+def entity(window: JobWindow, host: int, pid: int, row: int) -> Entity:
+    """Return a process, with the rank that it is or works for."""
+    ranks = () if row < 0 else (int(window.ranks[row]),)
+    return process_entity(window.hosts[host], pid, ranks)
+
+
+def fastest(window: JobWindow, found: growth.Growth, host: Ints, pid: Ints) -> list[int]:
+    """Return places in what was found, the fastest first, the order of rows apart."""
+    names = np.array([window.hosts[index] for index in host.tolist()])
+    return [int(place) for place in np.lexsort((pid, names, -found.slope))[:MOST]]
+
+
+def words(found: growth.Growth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
+    """Return how fast one grows, for how long, and when its host's memory is used up."""
+    rate = found.slope[place] * 60 / 2**20
+    text = f"{rate:.3g} MiB a minute for {growth.duration(found.end - float(found.begun[place]))}"
+    seconds, shortest, longest = (float(time[place]) for time in times)
+    if not seconds < growth.INTEREST_SECONDS:
+        return text
+    return f"{text}; with what else grows there the host's memory is used up in " + growth.span(
+        shortest, seconds, longest
+    )

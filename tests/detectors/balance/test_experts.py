@@ -1,0 +1,98 @@
+"""Expert groups whose members calculate unlike each other."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.balance.experts import Experts
+from rankscope.detectors.sketch import sketch
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates eight ranks in groups of some size."""
+
+    def evaluate(own, size=4, kind="ep", **more):
+        groups = [
+            CommunicationGroup(f"ep:{number}", kind, Ranks(range(first, first + size)))
+            for number, first in enumerate(range(0, 8, size))
+        ]
+        placed = Topology(
+            Job("example"), world_size=8, groups=groups,
+            placements=[Placement(rank, "host-0") for rank in range(len(own))],
+        )  # fmt: skip
+        return [f.entity.id for f in Experts().evaluate(sketch(own, placed=placed, **more))]
+
+    return evaluate
+
+
+@pytest.fixture
+def own(steady):
+    return steady(8, 150, spread=0.005)
+
+
+def test_the_same_position_slow_in_every_group_is_a_popular_expert(evaluated, own):
+    own[[2, 6]] *= 1.3
+    assert {"ep:0", "ep:1"} == set(evaluated(own))
+
+
+def test_another_member_slow_from_minute_to_minute_is_one_too(evaluated, own):
+    for number, first in enumerate(range(0, 150, 30)):
+        own[number % 3, first : first + 30] *= 1.3
+    assert ["ep:0"] == evaluated(own, size=8)
+
+
+def test_others_that_became_faster_gave_their_tokens_away(evaluated, own):
+    own[2, 50:] *= 1.35
+    own[[0, 1, 3, 4, 5, 6, 7], 50:] *= 0.95
+    assert ["ep:0"] == evaluated(own, size=8)
+
+
+def test_one_rank_always_slow_may_be_a_device(evaluated, own):
+    own[2] *= 1.3
+    assert [] == evaluated(own)
+    assert [] == evaluated(own, size=8)
+
+
+def test_one_rank_that_became_slow_while_the_others_stayed_is_a_device(evaluated, own):
+    own[2, 50:] *= 1.3
+    assert [] == evaluated(own, size=8)
+
+
+def test_slow_ranks_at_two_positions_are_two_devices(evaluated, own):
+    own[2] *= 1.3
+    own[5] *= 1.3
+    assert [] == evaluated(own)
+
+
+def test_noise_and_single_pauses_are_no_imbalance(evaluated, own, steady):
+    assert [] == evaluated(own)
+    assert [] == evaluated(steady(8, 150, spread=0.2))
+    own[[1, 4], ::20] += 2.0
+    assert [] == evaluated(own)
+
+
+def test_groups_of_other_kinds_small_ones_and_few_steps_are_left_out(evaluated, own):
+    own[[2, 6]] *= 1.3
+    assert [] == evaluated(own, kind="dp")
+    assert [] == evaluated(own, size=1)
+    assert [] == evaluated(own[:, :20])
+    blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
+                          np.full((8, 150), np.nan))  # fmt: skip
+    assert [] == evaluated(own, planes=blank)
+    own[:4] = np.nan
+    assert [] == evaluated(own)
+
+
+def test_pairs_have_no_others_that_could_be_faster(evaluated, own):
+    own[1, 50:] *= 1.4
+    assert [] == evaluated(own, size=2)
+
+
+def test_members_that_are_not_reported_are_left_out(evaluated, own):
+    assert [] == evaluated(own[:6])
+    own[7] = np.nan
+    own[[2, 6]] *= 1.3
+    assert {"ep:0", "ep:1"} == set(evaluated(own))

@@ -1,0 +1,91 @@
+"""Ranks that work longer at every so many steps."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.balance.periodic_work import PeriodicWork
+from rankscope.detectors.sketch import sketch
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates four ranks, one with more work at some steps."""
+
+    def evaluate(steps, extra=2.0, *, row=0, count=200, **planes):
+        own = steady(4, count)
+        own[row, list(steps)] += extra
+        return PeriodicWork().evaluate(sketch(own, planes=planes))
+
+    return evaluate
+
+
+def test_work_at_equal_distances_names_the_rank_and_what_it_costs(evaluated):
+    slow, rank = evaluated(range(10, 200, 20))
+    assert ("job.slow", "rank.periodic_work", "0") == (slow.kind, rank.kind, rank.entity.id)
+    assert [0] == list(slow.ranks)
+    assert 1.1 == pytest.approx(slow.magnitude, abs=0.02)
+    assert "rank 0 works 2 s longer at every 20. step" in rank.text
+
+
+def test_two_long_steps_side_by_side_are_one_time(evaluated):
+    steps = [step + more for step in range(10, 200, 20) for more in (0, 1)]
+    assert 2 == len(evaluated(steps, 1.0))
+
+
+def test_a_missing_step_or_one_more_does_not_hide_the_distance(evaluated):
+    steps = [*range(10, 200, 10)]
+    steps.remove(110)
+    assert 2 == len(evaluated([*steps]))
+
+
+@pytest.mark.parametrize(
+    ("steps", "extra"),
+    [
+        pytest.param([12, 31, 37, 80, 122, 130, 171, 190], 2.0, id="at random: a device or noise"),
+        pytest.param(range(10, 200, 20), 0.1, id="too little"),
+        pytest.param(range(10, 200, 80), 2.0, id="too seldom to say"),
+        pytest.param(range(100, 108), 2.0, id="one stretch"),
+        pytest.param(range(10, 200, 2), 2.0, id="every other step"),
+        pytest.param(range(10, 120, 20), 2.0, id="it is over"),
+        pytest.param([], 0.0, id="nothing"),
+    ],
+)
+def test_what_is_not_regular_or_costs_little_is_no_finding(evaluated, steps, extra):
+    assert [] == evaluated(steps, extra)
+
+
+def test_what_all_ranks_do_is_a_checkpoint(steady):
+    own = steady(4, 200)
+    own[:, 10::20] += 2.0
+    assert [] == PeriodicWork().evaluate(sketch(own))
+
+
+def test_parts_that_are_timed_have_detectors_of_their_own(evaluated):
+    written = np.full((4, 200), np.nan)
+    written[0, 10::20] = 2.0
+    planes = {"training.checkpoint.duration": written}
+    assert [] == evaluated(range(10, 200, 20), **planes)
+
+
+def test_compute_time_counts_where_waits_are_not_reported(steady):
+    own = steady(4, 200)
+    own[0, 10::20] += 2.0
+    window = sketch(own)
+    planes = {"training.compute.duration": own}
+    window = sketch(own, planes={"training.comm.duration": np.full((4, 200), np.nan), **planes})
+    assert 2 == len(PeriodicWork().evaluate(window))
+    nothing = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
+                            np.full((4, 200), np.nan))  # fmt: skip
+    assert [] == PeriodicWork().evaluate(sketch(own, planes=nothing))
+
+
+def test_steps_that_take_no_time_are_no_finding():
+    assert [] == PeriodicWork().evaluate(sketch(np.zeros((4, 200)), exchange=0.0))
+
+
+def test_few_steps_and_roles_of_one_rank_are_no_finding(steady):
+    own = steady(4, 30)
+    assert [] == PeriodicWork().evaluate(sketch(own))
+    own = steady(4, 200)
+    own[0, 10::20] += 2.0
+    assert [] == PeriodicWork().evaluate(sketch(own, role_of=np.arange(4)))

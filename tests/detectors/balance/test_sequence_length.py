@@ -1,0 +1,98 @@
+"""Steps that wait for the rank with most tokens."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.balance.sequence_length import SequenceLength
+from rankscope.detectors.sketch import sketch
+
+TOKENS = "training.tokens"
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates ranks whose work follows their tokens."""
+
+    def evaluate(since=0, *, ranks=4, count=300, factor=1.5, row=None, follows=True, **more):
+        random = np.random.default_rng(3)
+        tokens = random.normal(4000, 60, (ranks, count))
+        step = np.arange(since, count)
+        rows = random.integers(0, ranks, len(step)) if row is None else row
+        tokens[rows, step] *= factor
+        own = tokens / 5000 if follows else random.normal(0.8, 0.2, tokens.shape)
+        own = own * random.normal(1, 0.003, own.shape)
+        return SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens, **more}))
+
+    return evaluate
+
+
+def test_imbalance_that_was_there_from_the_first_step_is_info(evaluated):
+    (found,) = evaluated()
+    assert ("job.token_imbalance", "job", 0.5) == (found.kind, found.entity.type, found.score)
+    assert "costs 2" in found.text
+
+
+def test_imbalance_that_has_grown_is_a_warning(evaluated):
+    (found,) = evaluated(since=150)
+    assert found.score > 1
+
+
+def test_with_too_few_steps_before_it_nobody_says_that_it_has_grown(evaluated):
+    (found,) = evaluated(count=60)
+    assert 0.5 == found.score
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 16])
+def test_it_is_found_at_any_size(evaluated, ranks):
+    assert 1 == len(evaluated(since=150, ranks=ranks))
+
+
+def test_a_rank_that_always_has_most_tokens_is_no_rotation(evaluated):
+    assert [] == evaluated(row=2)
+
+
+def test_time_that_does_not_follow_tokens_is_somebody_elses(evaluated):
+    assert [] == evaluated(follows=False)
+
+
+def test_tokens_that_hardly_differ_cost_nothing(evaluated):
+    assert [] == evaluated(factor=1.05)
+
+
+def test_tokens_that_were_equal_before_cost_nothing_then(evaluated):
+    random = np.random.default_rng(3)
+    tokens = np.full((4, 300), 4000.0)
+    tokens[random.integers(0, 4, 150), np.arange(150, 300)] *= 1.5
+    own = tokens / 5000 * random.normal(1, 0.003, tokens.shape)
+    (found,) = SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+    assert found.score > 1
+
+
+def test_one_rank_a_step_has_nobody_to_wait_for_it():
+    random = np.random.default_rng(3)
+    tokens = np.full((4, 300), np.nan)
+    step = np.arange(300)
+    tokens[step % 4, step] = random.normal(4000, 400, 300)
+    own = np.where(np.isnan(tokens), 0.5, tokens / 5000)
+    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
+def test_a_mild_imbalance_is_how_the_job_is_and_counts_only_where_it_is_new(evaluated):
+    assert [] == evaluated(factor=1.25)
+    assert 1 == len(evaluated(factor=1.25, since=150))
+
+
+def test_too_few_steps_with_tokens_say_nothing():
+    random = np.random.default_rng(3)
+    tokens = random.normal(4000, 800, (4, 300))
+    own = tokens / 400
+    tokens[:, np.arange(300) % 3 != 0] = np.nan
+    assert [] == SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens}))
+
+
+def test_without_own_time_tokens_or_enough_steps_it_says_nothing(evaluated):
+    blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
+                          np.full((4, 300), np.nan))  # fmt: skip
+    assert [] == evaluated(**blank)
+    assert [] == evaluated(count=30)
+    assert [] == SequenceLength().evaluate(sketch(np.full((4, 60), 0.8)))

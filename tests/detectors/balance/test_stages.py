@@ -1,0 +1,80 @@
+"""Pipeline stages with more work than the others."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.balance.stages import Stages
+from rankscope.detectors.sketch import sketch
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.ranks import Ranks
+from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
+
+
+@pytest.fixture
+def evaluated(steady):
+    """Return a function that evaluates four stages of two ranks, rows scaled by a factor."""
+
+    def evaluate(factor=1.4, rows=(6, 7), since=0, *, groups=(), pp=True, count=80, **more):
+        own = steady(8, count)
+        own[list(rows), since:] *= factor
+        placed = Topology(
+            Job("example"), world_size=8, groups=groups,
+            placements=[Placement(r, "host-0", pp=r // 2 if pp else None) for r in range(8)],
+        )  # fmt: skip
+        return Stages().evaluate(sketch(own, placed=placed, role_of=np.arange(8) // 2, **more))
+
+    return evaluate
+
+
+def test_a_whole_stage_that_was_slow_from_the_first_step_is_named(evaluated):
+    (found,) = evaluated()
+    assert ("group.stage_slow", "pp stage 3", [6, 7]) == (
+        found.kind, found.entity.id, list(found.entity.ranks),
+    )  # fmt: skip
+    assert 1.4 / 1.1 == pytest.approx(found.magnitude, abs=0.02)
+    assert found.score > 1
+
+
+def test_it_has_the_name_of_the_group_that_holds_just_its_ranks(evaluated):
+    groups = [
+        CommunicationGroup("dp:a", "dp", Ranks((6, 7))),
+        CommunicationGroup("tp:b", "tp", Ranks((6,))),
+        CommunicationGroup("dp:c", "dp", Ranks((0, 6))),
+        CommunicationGroup("pp:d", "pp", Ranks((0, 7))),
+        CommunicationGroup("dp:e", "dp", Ranks(range(8))),
+    ]
+    (found,) = evaluated(groups=groups)
+    assert ("dp:a", [6, 7]) == (found.entity.id, list(found.entity.ranks))
+
+
+def test_a_little_more_work_is_info_and_next_to_none_nothing(evaluated):
+    (found,) = evaluated(1.2)
+    assert 0.5 == found.score
+    assert [] == evaluated(1.1)
+
+
+def test_one_slow_rank_of_a_stage_is_a_node(evaluated):
+    assert [] == evaluated(rows=(6,))
+
+
+def test_what_began_later_is_no_partition(evaluated):
+    assert [] == evaluated(since=50)
+
+
+def test_a_stage_that_waits_longer_than_the_others_holds_nobody_up(evaluated):
+    wait = np.full((8, 80), 0.1)
+    wait[6:] = 0.5
+    assert [] == evaluated(planes={"training.comm.duration": wait})
+
+
+def test_without_stages_own_time_or_enough_steps_it_says_nothing(evaluated, steady):
+    assert [] == evaluated(pp=False)
+    assert [] == evaluated(count=30)
+    blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
+                          np.full((8, 80), np.nan))  # fmt: skip
+    assert [] == evaluated(planes=blank)
+    half = steady(8, 80)
+    half[4:] = np.nan
+    assert [] == evaluated(planes={"training.compute.duration": half})
+    other = Topology(Job("example"), placements=[Placement(0, pp=1)])
+    assert [] == Stages().evaluate(sketch(steady(8, 80), placed=other))

@@ -1,0 +1,52 @@
+"""Jobs that step while their devices do little."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.efficiency.low_utilization import LowUtilization
+from rankscope.detectors.sketch import START, readings, sketch
+
+SM, USED = "hw.gpu.sm.activity", "hw.gpu.utilization"
+AT = START + np.arange(0, 3601, 15.0)
+OWN = np.full((4, 3600), 0.8)
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates a job that steps for an hour, by its devices' activity."""
+
+    def evaluate(level, *, metric=SM, own=OWN, at=AT, detector=None, **more):
+        by_rank = {metric: readings(at, np.full((4, 1), level))}
+        window = sketch(own, **{"now": AT[-1], "rank_readings": by_rank, **more})
+        return (detector or LowUtilization()).evaluate(window)
+
+    return evaluate
+
+
+def test_little_activity_over_an_hour_is_worth_knowing_and_no_page(evaluated):
+    (found,) = evaluated(0.1)
+    assert ("job.low_utilization", 0.5) == (found.kind, found.score)
+    assert "the devices work 10% of the time (SM activity); not used: 3.6 GPU-hours" == found.text
+
+
+def test_utilization_counts_where_activity_is_not_reported(evaluated):
+    (found,) = evaluated(0.3, metric=USED, detector=LowUtilization(price=2.0))
+    assert found.text.endswith("(utilization); not used: 2.8 GPU-hours, 5.6 at 2 an hour")
+
+
+def test_a_busy_job_one_that_stopped_and_a_young_one_are_no_finding(evaluated):
+    assert [] == evaluated(0.4)
+    assert [] == evaluated(0.1, own=OWN[:, :100])
+    assert [] == evaluated(0.1, own=OWN[:, :5])
+    assert [] == evaluated(0.1, attempt_started_at=AT[-1] - 1800)
+
+
+def test_it_must_have_been_so_all_the_time(evaluated):
+    level = np.full((4, len(AT)), 0.9)
+    level[:, -30:] = 0.1
+    assert [] == evaluated(0.1, rank_readings={SM: readings(AT, level)})
+    assert [] == evaluated(0.1, at=AT[-60:])
+
+
+def test_nothing_reported_is_no_finding(evaluated):
+    assert [] == evaluated(0.1, rank_readings={})

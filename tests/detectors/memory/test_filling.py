@@ -1,0 +1,58 @@
+"""Hosts whose memory or shared memory fills up."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.memory.filling import Filling
+from rankscope.detectors.sketch import START, readings, sketch
+
+AT = START + np.arange(0.0, 1201, 5)
+SECOND = AT - START
+
+
+@pytest.fixture(params=["memory", "shm"])
+def evaluated(request):
+    """Return a function that evaluates two hosts by what they use of 100; (kind, function)."""
+    kind = {"memory": "host.memory_low", "shm": "host.shm_full"}[request.param]
+
+    def evaluate(used, limit=100.0):
+        held = np.stack([0 * AT + 20, used])
+        by_host = {
+            f"system.{request.param}.usage": readings(AT, held),
+            f"system.{request.param}.limit": readings(AT, np.full((2, 1), limit)),
+        }
+        window = sketch(np.full((4, 1200), 0.8), now=float(AT[-1]), host_readings=by_host)
+        found = Filling().evaluate(window)
+        assert {kind} >= {finding.kind for finding in found}
+        assert {"host-1"} >= {finding.entity.id for finding in found}
+        return found
+
+    return evaluate
+
+
+def test_what_ends_within_half_an_hour_is_as_bad_as_its_fault(evaluated):
+    (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 2)  # 40 left, 2 a minute
+    assert found.score > 2
+    assert "60% used, all of it in 20 min" in found.text
+
+
+def test_what_ends_within_hours_is_info_and_later_nothing(evaluated):
+    (found,) = evaluated(40 + SECOND / 60 * 0.2)
+    assert 0.5 == found.score
+    assert [] == evaluated(4 + SECOND / 60 * 0.05)
+
+
+def test_what_has_filled_up_just_now_counts_whatever_its_shape(evaluated):
+    (found,) = evaluated(np.where(SECOND > 1100, 99.0, 40.0))
+    assert (3.0, 0.99) == (found.score, found.observed)
+
+
+def test_what_was_full_all_along_is_info(evaluated):
+    (found,) = evaluated(98 + 0 * SECOND)
+    assert 0.5 == found.score
+
+
+def test_a_level_that_stays_or_a_limit_that_nobody_reports_is_no_finding(evaluated):
+    assert [] == evaluated(90 + 0 * SECOND)
+    assert [] == evaluated(99 + 0 * SECOND, limit=0.0)
+    assert [] == Filling().evaluate(sketch(np.full((4, 60), 0.8)))

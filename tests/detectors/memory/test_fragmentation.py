@@ -1,0 +1,74 @@
+"""Reserved memory that is in pieces."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES, Fragmentation
+from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT
+from rankscope.detectors.sketch import START, readings, sketch
+
+COUNT = 400
+STEP = np.arange(COUNT)
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates four ranks, one row of each plane given for rank 1."""
+
+    def evaluate(retries=None, reserved=None, held=None, limit=80e9):
+        planes = {}
+        for name, row, usual in ((RETRIES, retries, 0.0), (RESERVED, reserved, 60e9),
+                                 (ALLOCATED, held, 50e9)):  # fmt: skip
+            if row is not None:
+                planes[name] = np.full((4, COUNT), usual)
+                planes[name][1] = row
+        by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), limit))}
+        return Fragmentation().evaluate(
+            sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
+        )
+
+    return evaluate
+
+
+def test_retries_with_memory_that_is_not_allocated_are_fragmentation(evaluated):
+    (found,) = evaluated(STEP // 20, 78e9, 50e9)
+    assert ("rank.memory_fragmented", "1", 2.0) == (found.kind, found.entity.id, found.score)
+    assert "36% of its reserved memory is not allocated" in found.text
+    (few,) = evaluated((STEP - 300) // 30 * (STEP > 300), 78e9, 50e9)
+    assert 1.5 == few.score
+
+
+def test_retries_with_everything_allocated_say_that_memory_is_full(evaluated):
+    (found,) = evaluated(STEP // 20, 78e9, 76e9)
+    assert "rank.gpu_memory_full" == found.kind
+    (found,) = evaluated(STEP // 20)
+    assert "rank.gpu_memory_full" == found.kind
+    assert "allocated" not in found.text
+
+
+def test_a_single_retry_is_a_resize(evaluated):
+    assert [] == evaluated(STEP > 200, 78e9, 50e9)
+
+
+def test_a_counter_with_gaps_loses_no_retry(evaluated):
+    retries = (STEP // 20).astype(float)
+    retries[::2] = np.nan
+    assert 1 == len(evaluated(retries, 78e9, 50e9))
+
+
+def test_reserved_memory_that_runs_away_from_allocated_is_fragmentation(evaluated):
+    grown = 60e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
+    (found,) = evaluated(None, grown, 50e9)
+    assert ("rank.memory_fragmented", RESERVED) == (found.kind, found.signal)
+    assert "while allocated memory does not" in found.text
+
+
+def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind(evaluated):
+    grown = 60e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
+    assert [] == evaluated(None, grown, grown - 15e9)
+
+
+def test_a_gap_alone_is_no_finding(evaluated):
+    assert [] == evaluated(None, 78e9, 30e9)
+    assert [] == evaluated(0 * STEP, 78e9, 30e9)
+    assert [] == evaluated(None, None, 30e9)

@@ -1,0 +1,104 @@
+"""Device memory that grows from step to step."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.memory.gpu_leak import ALLOCATED, LIMIT, USAGE, GpuLeak
+from rankscope.detectors.sketch import START, readings, sketch
+
+GIB = 2.0**30
+COUNT = 400
+STEP = np.arange(COUNT)
+
+
+@pytest.fixture
+def evaluated():
+    """Return a function that evaluates four ranks of 80 GiB by their allocated GiB."""
+
+    def evaluate(held, *, limit=80.0, planes=None, **more):
+        by_rank = {} if limit is None else {
+            LIMIT: readings(np.array([START]), np.full((4, 1), limit * GIB))
+        }  # fmt: skip
+        held = {} if held is None else {ALLOCATED: held * GIB}
+        return GpuLeak().evaluate(
+            sketch(
+                np.full((4, COUNT), 0.8), planes={**held, **(planes or {})},
+                rank_readings={**by_rank, **more},
+            )
+        )  # fmt: skip
+
+    return evaluate
+
+
+def leak(rows, since=150, rate=0.8):
+    """Return [4, COUNT] GiB, some rows leaking so much a minute."""
+    held = np.full((4, COUNT), 40.0)
+    held[rows] += np.maximum(STEP - since, 0) / 60 * rate
+    return held
+
+
+def test_a_rank_that_leaks_is_named_with_the_time_that_is_left(evaluated):
+    (found,) = evaluated(leak([2]))
+    assert ("rank.gpu_memory_grows", "2") == (found.kind, found.entity.id)
+    assert 46 * 60 == pytest.approx(found.magnitude, rel=0.1)
+    assert found.score > 2
+    assert found.text.startswith("allocated device memory of rank 2 grows by 81")
+    assert "it runs out in 46 min" in found.text
+
+
+def test_a_leak_of_all_ranks_is_the_jobs(evaluated):
+    (found,) = evaluated(leak([0, 1, 2, 3]))
+    assert ("job.gpu_memory_grows", "example") == (found.kind, found.entity.id)
+
+
+def test_what_runs_out_after_days_is_info_and_after_a_week_nothing(evaluated):
+    (found,) = evaluated(leak([2], rate=2.0, since=20), limit=1240.0)
+    assert (0.5, pytest.approx(10.0, rel=0.05)) == (found.score, found.magnitude / 3600)
+    assert [] == evaluated(leak([2], rate=2.0, since=20), limit=60_000.0)
+
+
+def test_without_a_limit_growth_is_info_and_no_end_is_named(evaluated):
+    (found,) = evaluated(leak([2]), limit=None)
+    assert 0.5 == found.score
+    assert "runs out" not in found.text
+
+
+def test_device_memory_counts_where_the_framework_says_nothing(evaluated):
+    at = START + np.arange(0.0, 401, 5)
+    usage = np.full((4, len(at)), 40 * GIB)
+    usage[1] += np.maximum(at - START - 150, 0) / 60 * 0.8 * GIB
+    (found,) = evaluated(None, **{USAGE: readings(at, usage)})
+    assert ("1", USAGE) == (found.entity.id, found.signal)
+    assert "device memory in use of rank 1" in found.text
+    # Where it does, the device's memory is the allocator's business.
+    assert [] == evaluated(np.full((4, COUNT), 30.0), **{USAGE: readings(at, usage)})
+
+
+def test_memory_that_grows_with_the_tokens_is_a_longer_batch(evaluated):
+    tokens = np.full((4, COUNT), 4000.0)
+    tokens[2] += np.maximum(STEP - 150, 0) * 4.0
+    planes = {"training.tokens": tokens}
+    assert [] == evaluated(leak([2]), planes=planes)
+    assert 1 == len(evaluated(leak([1]), planes=planes))
+
+
+def test_without_a_step_the_warm_up_counts_from_the_start_of_the_attempt():
+    at = START + np.arange(0.0, 601, 5)
+    usage = np.full((2, len(at)), 40 * GIB) + (at - START) / 60 * 0.8 * GIB
+    by_rank = {
+        USAGE: readings(at, usage), LIMIT: readings(at[:1], np.full((2, 1), 80 * GIB)),
+    }  # fmt: skip
+    for started, count in ((START, 1), (START + 500, 0)):
+        window = sketch(
+            np.zeros((2, 0)), now=float(at[-1]), rank_readings=by_rank, attempt_started_at=started
+        )
+        assert count == len(GpuLeak().evaluate(window))
+
+
+def test_a_job_that_ended_long_ago_leaks_no_more(evaluated):
+    held = {ALLOCATED: leak([2]) * GIB}
+    assert [] == GpuLeak().evaluate(sketch(np.full((4, COUNT), 0.8), planes=held, now=START + 9000))
+
+
+def test_nothing_reported_is_no_finding(evaluated):
+    assert [] == evaluated(None)

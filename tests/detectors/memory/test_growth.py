@@ -1,0 +1,133 @@
+"""Growth that does not stop, told from everything that healthy memory does."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.memory import growth
+from rankscope.detectors.sketch import START, readings
+from rankscope.detectors.window import Readings
+
+GIB = 2.0**30
+LIMIT = 80 * GIB
+AT = START + np.arange(0.0, 1201, 5)
+SECOND = AT - START
+
+
+@pytest.fixture
+def noise():
+    """Return 50 MiB of noise, the same every time."""
+    return np.random.default_rng(5).normal(0, 0.05 * GIB, len(AT))
+
+
+@pytest.fixture
+def grown():
+    """Return a function that looks for growth of one row of GiB, or of several."""
+
+    def evaluate(value, *, at=AT, **more):
+        value = np.atleast_2d(value) * 1.0
+        rows = len(value)
+        return growth.growing(
+            readings(at, value), now=float(at[-1]), least=np.full(rows, 0.004 * LIMIT),
+            limit=np.full(rows, LIMIT), **more,
+        )  # fmt: skip
+
+    return evaluate
+
+
+@pytest.mark.parametrize("since", [1050, 1000, 900, 700, 300, 0])
+def test_one_hundredth_a_minute_is_found_within_minutes_and_its_end_is_known(grown, noise, since):
+    """Found within five minutes, and the time that is left known to within a quarter."""
+    found = grown(40 * GIB + noise + np.maximum(SECOND - since, 0) / 60 * 0.01 * LIMIT)
+    expected, shortest, longest = (time[0] for time in found.left(LIMIT - found.level))
+    right = (LIMIT - 40 * GIB) / (0.01 * LIMIT) * 60 - (1200 - since)
+    assert right == pytest.approx(expected, rel=0.15)
+    assert shortest <= expected <= longest
+    assert max(since, 300) == pytest.approx(found.begun[0] - START, abs=120)
+
+
+def test_one_hundredth_an_hour_is_found_in_the_thinned_past():
+    at = START + np.arange(1.0, 49) * 900
+    value = 40 * GIB + (at - START) / 3600 * 0.01 * LIMIT
+
+    class Past(Readings):
+        def history(self):
+            return readings(at, value[None])
+
+    held = Past(np.array([[at[-1]]]), value[None, -1:])
+    row = np.full(1, 0.004 * LIMIT)
+    found = growth.growing(held, now=float(at[-1]), least=row, limit=np.full(1, LIMIT))
+    assert found is not None
+    left = found.left(LIMIT - found.level)[0][0]
+    assert 38 * 3600 == pytest.approx(left, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(np.where(SECOND > 1100, 10, 0), id="a resize is one step"),
+        pytest.param(np.where(SECOND > 1050, 5, 0) + np.where(SECOND > 1100, 5, 0), id="two steps"),
+        pytest.param(10 * (1 - np.exp(-SECOND / 200)), id="a cache levels off"),
+        pytest.param(10 * (SECOND % 300) / 300, id="an epoch comes back down"),
+        pytest.param(np.minimum(SECOND, 600) / 60, id="growth that stopped is over"),
+        pytest.param(-SECOND / 60, id="memory that shrinks"),
+        pytest.param(0 * SECOND, id="constant"),
+    ],
+)
+def test_what_healthy_memory_does_is_no_growth(grown, noise, value):
+    assert grown(40 * GIB + value * GIB) is None
+    assert grown(40 * GIB + value * GIB + noise) is None
+
+
+def test_noise_alone_is_no_growth(grown):
+    random = np.random.default_rng(2)
+    assert grown(40 * GIB + random.normal(0, 2 * GIB, (500, len(AT)))) is None
+
+
+def test_growth_that_heads_for_less_than_the_limit_is_returned_when_asked_for(grown):
+    value = 40 * GIB + 20 * GIB * (1 - np.exp(-np.maximum(SECOND - 900, 0) / 200))
+    assert grown(value) is None
+    found = grown(value, levelling=True)
+    assert [True] == found.levels.tolist()
+
+
+def test_a_third_of_the_readings_may_be_missing(grown, noise):
+    value = 40 * GIB + noise + SECOND / 60 * 0.01 * LIMIT
+    value[np.random.default_rng(1).random(len(value)) < 0.4] = np.nan
+    found = grown(value)
+    assert 0.01 * LIMIT / 60 == pytest.approx(found.slope[0], rel=0.1)
+    value[100:] = np.nan
+    assert grown(value) is None
+
+
+def test_too_few_readings_are_no_growth(grown):
+    at = START + np.arange(0.0, 1201, 300)
+    assert grown(40 * GIB + (at - START) / 60 * 0.01 * LIMIT, at=at) is None
+
+
+def test_the_warm_up_is_left_out(grown):
+    value = 40 * GIB + SECOND / 60 * 0.01 * LIMIT
+    assert grown(value, since=START + 1150) is None
+    assert grown(value, since=START + 600) is not None
+
+
+def test_of_very_many_rows_that_grow_a_sample_is_computed(grown):
+    value = np.tile(40 * GIB + SECOND / 60 * 0.01 * LIMIT, (growth.MOST_ROWS + 10, 1))
+    found = grown(value)
+    assert (growth.MOST_ROWS + 10, growth.MOST_ROWS) == (found.candidates, len(found.rows))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(50, "50 s"), (600, "10 min"), (3 * 3600, "3 h"), (3 * 86400, "3 days"),
+     (np.inf, "no known time")],
+)  # fmt: skip
+def test_times_are_written_as_a_person_writes_them(seconds, words):
+    assert words == growth.duration(seconds)
+
+
+def test_what_runs_out_within_the_horizon_scores_as_a_warning():
+    assert (3.0, 2.0, growth.INFO) == (
+        growth.score(0), growth.score(growth.HORIZON_SECONDS),
+        growth.score(growth.HORIZON_SECONDS + 1),
+    )  # fmt: skip
+    assert growth.INFO == growth.score(np.nan)

@@ -1,0 +1,130 @@
+"""Trainers and dataloader workers that eat the memory of their host."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.memory.host_leak import HostLeak
+from rankscope.detectors.memory.worker_memory import WorkerMemory
+from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.window import Processes
+
+GIB = 2.0**30
+AT = START + np.arange(0.0, 501, 5)
+GROWN = np.maximum(AT - START - 150, 0) / 60
+FLAT = 0 * AT
+
+
+@pytest.fixture
+def job():
+    """Return a function that draws two ranks on each of two hosts with 64 GiB left."""
+
+    def draw(*, left=64.0, **more):
+        hosts = {} if left is None else {
+            "system.memory.usage": readings(AT, np.full((2, 1), (256 - left) * GIB)),
+            "system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB)),
+        }  # fmt: skip
+        return sketch(np.full((4, 500), 0.8), now=float(AT[-1]), host_readings=hosts, **more)
+
+    return draw
+
+
+@pytest.fixture
+def trainers(job):
+    """Return a function that evaluates trainers by how many GiB a minute each grows."""
+
+    def evaluate(*rates, **more):
+        private = 8 * GIB + np.array(rates)[:, None] * GROWN * GIB
+        by_rank = {"process.memory.private": readings(AT, private)}
+        return HostLeak().evaluate(job(rank_readings=by_rank, **more))
+
+    return evaluate
+
+
+@pytest.fixture
+def workers(job):
+    """Return a function that evaluates two workers of rank 1 by private, shared, resident GiB."""
+
+    def evaluate(private, shared=None, resident=None, **more):
+        found = {"process.memory.private|dataloader": private}
+        if shared is not None:
+            found["process.memory.shared|dataloader"] = shared
+        if resident is not None:
+            found["process.memory.usage|dataloader"] = resident
+        held = {name: readings(AT, np.stack([rows, 0 * AT + 1.0]) * GIB)
+                for name, rows in found.items()}  # fmt: skip
+        one = np.array([0, 0])
+        there = Processes(one, np.array([501, 502]), one + 1, (None, None), held)
+        return WorkerMemory().evaluate(job(processes=there, **more))
+
+    return evaluate
+
+
+def test_a_trainer_that_grows_is_named_as_a_process_of_its_rank(trainers):
+    (found,) = trainers(0, 0, 1, 0)
+    assert ("process.memory_grows", "host-1:1002", [2]) == (
+        found.kind, found.entity.id, list(found.ranks),
+    )  # fmt: skip
+    assert 64 * 60 == pytest.approx(found.magnitude, rel=0.05)
+    assert "the host's memory is used up in 64 min" in found.text
+
+
+def test_processes_of_one_host_use_it_up_together(trainers):
+    one, other, alone = trainers(1, 1, 1, 0)
+    assert 32 * 60 == pytest.approx(one.magnitude, rel=0.05) == other.magnitude
+    assert 64 * 60 == pytest.approx(alone.magnitude, rel=0.05)
+
+
+def test_a_process_that_cannot_be_named_or_grows_little_is_no_finding(trainers):
+    assert [] == trainers(0, 0, 0.01, 0)
+    assert [] == trainers(0, 0, 1, 0, pids=np.array([7, 8, -1, 9]))
+
+
+def test_without_the_hosts_memory_a_leak_is_info(trainers, workers):
+    (found,) = trainers(0, 0, 1, 0, left=None)
+    assert 0.5 == found.score
+    assert "used up" not in found.text
+    (found,) = workers(1 + GROWN, left=None)
+    assert 0.5 == found.score
+
+
+def test_nothing_reported_is_no_finding(job):
+    assert [] == [*HostLeak().evaluate(job()), *WorkerMemory().evaluate(job())]
+
+
+def test_private_memory_that_grows_alone_is_a_leak(workers):
+    for shared in (None, 8 + FLAT, 8 + 0.2 * GROWN):
+        (found,) = workers(1 + GROWN, shared)
+        assert ("process.worker_memory_grows", "host-0:501") == (found.kind, found.entity.id)
+        assert [1] == list(found.ranks)
+        assert found.score > 2
+
+
+def test_private_memory_that_grows_by_what_shared_memory_loses_is_copied(workers):
+    for shared, resident in ((8 - GROWN, None), (8 - 0.8 * GROWN, 9 + FLAT), (None, 9 + FLAT)):
+        (found,) = workers(1 + GROWN, shared, resident)
+        assert "process.shared_memory_copied" == found.kind
+        assert "copies shared pages into private ones" in found.text
+
+
+def test_copies_that_fit_into_the_host_are_info_and_others_a_warning(workers):
+    (fits,) = workers(1 + GROWN, 18 - GROWN, left=64.0)
+    (does_not,) = workers(1 + GROWN, 18 - GROWN, left=4.0)
+    assert (0.5, 2.0) == (fits.score, does_not.score)
+
+
+def test_copying_counts_though_it_levels_off_and_a_cache_does_not(workers):
+    filled = 6 * (1 - np.exp(-GROWN / 2))
+    assert ["process.shared_memory_copied"] == [f.kind for f in workers(1 + filled, 8 - filled)]
+    assert [] == workers(1 + filled, 8 + FLAT)
+
+
+def test_a_worker_whose_private_memory_stays_is_no_finding(workers):
+    assert [] == workers(1 + FLAT, 8 + FLAT)
+
+
+def test_a_worker_of_nobody_is_named_without_a_rank(job):
+    none = np.array([-1])
+    held = {"process.memory.private|dataloader": readings(AT, (1 + GROWN)[None] * GIB)}
+    there = Processes(np.array([0]), np.array([501]), none, (None,), held)
+    (found,) = WorkerMemory().evaluate(job(processes=there))
+    assert [] == list(found.entity.ranks)
