@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import own_time
+from . import curves, own_time
 
 if TYPE_CHECKING:
     from .features import StepFeatures
@@ -46,7 +46,8 @@ class Baselines:
 
     habit: a rank's usual ratio to its peers. longest_gap: the longest time between two steps that
     the job went on after, seconds. healthy_seconds: the fast side of its step times, NaN before it
-    is known. frozen: an incident of the job is open, and nothing is learnt.
+    is known. frozen: an incident of the job is open, and nothing is learnt. loss, gradient: the
+    job's curves since its start, whatever happened.
     """
 
     def __init__(self) -> None:
@@ -56,8 +57,20 @@ class Baselines:
         self.longest_gap = 0.0
         self.healthy_seconds = math.nan
         self.frozen = False
+        self.loss = curves.CurveMemory()
+        self.gradient = curves.CurveMemory()
         self._learnt = 0
         self._newest: float = -np.inf
+
+    def follow(self, before: Baselines) -> None:
+        """Take from the attempt before this one where its training stood."""
+        self.loss.follow(before.loss)
+        self.gradient.follow(before.gradient)
+
+    def record(self, features: StepFeatures) -> None:
+        """Take in the newest points of the curves: a record of what was, healthy or not."""
+        self.loss.learn(features.loss)
+        self.gradient.learn(features.gradient)
 
     def learn(self, features: StepFeatures, *, newest: int = NEWEST) -> None:
         """Learn from an attempt's steps, without the newest ones."""

@@ -71,6 +71,8 @@ def job_window(
         held_baselines=None if until is not None else attempt.baselines,
     )
     attempt.baselines.frozen = not learn
+    if until is None:
+        attempt.baselines.record(window.features)
     if learn and until is None:
         attempt.baselines.learn(window.features)
     return window
