@@ -57,7 +57,9 @@ class Attempts:
             place = len(self.numbered)
             self.numbered.append(None)
         found = Attempt(job, number, cluster, number_in_windows=place, derived=derived)
-        before = max((held for name, held in self.by_key if name == job and held < number), default=-1)
+        before = max(
+            (held for name, held in self.by_key if name == job and held < number), default=-1
+        )
         if before >= 0:
             found.baselines.follow(self.by_key[job, before].baselines)
         self.by_key[job, number] = self.numbered[place] = found

@@ -10,7 +10,6 @@ from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
 from ..window import Floats, JobWindow
-from . import excess
 
 BLOCK = 16
 """Points whose median is a level that the loss has reached."""
@@ -102,8 +101,8 @@ class Divergence(Detector):
                 signal=curves.LOSS,
                 observed=now,
                 expected=low,
-                text=f"the loss is {now:.3g}, and high since step {int(loss.index[first])}, after it had "
-                f"reached {low:.3g}",
+                text=f"the loss is {now:.3g}, and high since step {int(loss.index[first])}, "
+                f"after it had reached {low:.3g}",
             )
         ]
 

@@ -125,10 +125,11 @@ def _until_over(value: Floats, first: int, level: float, limit: float) -> Excess
     over = bool(len(normal))
     stop = int(normal[0]) - ENDS_AFTER + 1 if over else len(high)
     last = int(np.flatnonzero(high[:stop])[-1])
-    return Excess(first, first + last, level, limit, float(value[first : first + last + 1].max()), over)
+    return Excess(
+        first, first + last, level, limit, float(value[first : first + last + 1].max()), over
+    )
 
 
 def spread(values: Floats) -> float:
     """Return the standard deviation as the median absolute deviation has it."""
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
-

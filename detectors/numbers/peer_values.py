@@ -173,8 +173,8 @@ class PeerValues(Detector):
                 )
             )
         onset = min((f.onset for f in found), key=lambda pair: pair[1])
-        return [symptom(window, self.name, metric, named, ranks, onset, max(f.score for f in found)),
-                *found]  # fmt: skip
+        score = max(f.score for f in found)
+        return [symptom(window, self.name, metric, named, ranks, onset, score), *found]
 
 
 def symptom(

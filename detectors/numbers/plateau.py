@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import curves
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow
+from ..window import Floats, Ints, JobWindow
 
 SHARE = 0.3
 """Share of the attempt's points that is looked at, and of those before that it is compared with."""
@@ -72,7 +72,7 @@ class Plateau(Detector):
         earlier, earlier_error = _line(before.index, before.value)
         if not -earlier > 5 * earlier_error or not -slope + 3 * error < -earlier * self.share:
             return []
-        then, now = (float(np.median(part)) for part in np.array_split(newest.value, 4)[:: 3])
+        then, now = (float(np.median(part)) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):
             return []  # it rises, and that is another finding
         return [
@@ -94,7 +94,7 @@ class Plateau(Detector):
         ]
 
 
-def _line(index: Floats, value: Floats) -> tuple[float, float]:
+def _line(index: Ints, value: Floats) -> tuple[float, float]:
     """Return the slope over the logarithm of steps and its standard error, of block medians."""
     x = np.array([np.log(np.median(part) + 1.0) for part in np.array_split(index, BLOCKS)])
     y = np.array([np.median(part) for part in np.array_split(value, BLOCKS)])

@@ -44,8 +44,8 @@ class Replicas(Detector):
     >>> norm[3, 50:] *= 1.01
     >>> window = sketch(np.full((4, 60), 0.8), planes={"training.grad_norm|global": norm})
     >>> _, replica = Replicas().evaluate(window)
-    >>> replica.kind, replica.text
-    ('rank.replica_differs', "rank 3's reduced gradient norm differs from 3 replicas' since step 50")
+    >>> replica.text
+    "rank 3's reduced gradient norm is not that of 3 replicas since step 50"
 
     Fails where one rank reports for all, and where only local values are reported: drifting ones
     are found by peer_values.py. Cannot see weights.
@@ -130,8 +130,8 @@ class Replicas(Detector):
                     magnitude=float(agree),
                     score=3.0,
                     signal=metric,
-                    text=f"rank {int(window.ranks[row])}'s reduced {what} differs from {agree} "
-                    f"replicas' since step {int(index[first])}",
+                    text=f"rank {int(window.ranks[row])}'s reduced {what} is not that of {agree} "
+                    f"replicas since step {int(index[first])}",
                 )
                 for row in rows
             ]

@@ -130,9 +130,18 @@ def accused(findings) -> set[tuple[str, str]]:
 
 
 @EVERY
-def test_something_is_found_in_a_troubled_job(detector):
+def test_something_is_found_in_a_troubled_job(detector, diverging):
     """The other tests of this file would prove nothing without it."""
-    assert [*detector.evaluate(troubled()), *detector.evaluate(troubled(stalled=40.0))]
+    windows = (troubled(), troubled(stalled=40.0), *diverging)
+    assert any(detector.evaluate(window) for window in windows)
+
+
+@EVERY
+def test_ranks_in_another_order_have_the_same_troubles_of_training(detector, diverging):
+    for window in diverging:
+        ranks = len(window.ranks)
+        turned_round = turned(window, np.arange(ranks)[::-1])
+        assert accused(detector.evaluate(window)) == accused(detector.evaluate(turned_round))
 
 
 @EVERY
