@@ -131,6 +131,7 @@ class CurveMemory:
         self.earlier = NOTHING
         self._stride = 1
         self._seen = 0
+        self._newest: tuple[int, float] | None = None
 
     def follow(self, before: CurveMemory) -> None:
         """Take what an earlier attempt has held as what came before."""
@@ -140,12 +141,17 @@ class CurveMemory:
         """Take in the points of a window that are new."""
         if not len(points):
             return
-        held = self.curve
-        if len(held) and points.index[-1] < held.index[-1] and points.at[-1] > held.at[-1]:
-            first = int(points.index[np.searchsorted(points.at, held.at[-1], side="right")])
+        held, newest = self.curve, self._newest
+        if newest and points.index[-1] < newest[0] and points.at[-1] > newest[1]:
+            first = int(points.index[np.searchsorted(points.at, newest[1], side="right")])
             self.earlier, held = held, held.until(first)
             self._seen = len(held) * self._stride
-        new = points.after(int(held.index[-1])) if len(held) else points
+            new = points.after(first - 1)
+        else:
+            new = points.after(newest[0]) if newest else points
+        if not len(new):
+            return
+        self._newest = int(new.index[-1]), float(new.at[-1])
         order = self._seen + np.arange(len(new))
         kept = order % self._stride == 0
         self._seen += len(new)

@@ -69,12 +69,11 @@ class BadResume(Detector):
         earlier, now = memory.earlier, curves.recent(memory.curve, window.features.loss)
         if earlier.plane != now.plane or len(now) < 2 or not len(earlier):
             return []
-        if now.at[0] <= earlier.at[0]:
+        now = now.cut(int(np.searchsorted(now.at, earlier.at[-1], side="right")), len(now))
+        if len(now) < 2:
             return []
-        since = max(int(np.searchsorted(now.at, earlier.at[-1], side="right")), 0)
-        now = now.cut(since, len(now))
-        before = earlier.until(int(now.index[0])).last(BEFORE) if len(now) >= 2 else earlier
-        if len(now) < 2 or len(before) < FEWEST_BEFORE:
+        before = earlier.until(int(now.index[0])).last(BEFORE)
+        if len(before) < FEWEST_BEFORE:
             return []
         level, first = float(np.median(before.value)), now.value[: self.points]
         limit = max(self.least * abs(level), 8 * curves.noise(before.value))
