@@ -11,7 +11,7 @@ import csv
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +94,7 @@ def episodes(run: Run) -> dict[str, list[tuple[int, int]]]:
         part = slice(max(end - HELD, 0), end)
         planes = {run.plane: run.loss[None, part], STEP: run.seconds[None, part]}
         steps = Steps(run.index[part], at[None, part], planes)
-        fields = {**vars(shape), "steps": steps, "now": float(at[end - 1])}
-        fields.pop("features", None)
-        window = type(shape)(**{**fields, "held_baselines": held})
+        window = replace(shape, steps=steps, now=float(at[end - 1]), held_baselines=held)
         held.record(window.features)
         for finding in (one for detector in DETECTORS for one in detector.evaluate(window)):
             onset = int(np.searchsorted(at, finding.onset[1]))

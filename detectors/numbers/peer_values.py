@@ -20,6 +20,9 @@ NEWEST, FEWEST_EARLY, MOST = 16, 16, 256
 REFERENCE = 256
 """Peers that the level and the noise are taken of."""
 
+CERTAIN = 64
+"""Points that an offset has to last before it is certain."""
+
 FEWEST_RANKS = 4
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
@@ -153,6 +156,9 @@ class PeerValues(Detector):
             drifts = _drifts(one.distance)
             word = "drifts away" if drifts else "is off"
             what = "loss" if metric == curves.LOSS else "gradient norm"
+            score = min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0)
+            if len(one.distance) - first < CERTAIN:
+                score = min(score, 1.9)  # a shard may hold a run of unusual batches
             at = float(ends[one.columns[first]])
             before = float(ends[one.columns[max(first - 1, 0)]])
             found.append(
@@ -163,7 +169,7 @@ class PeerValues(Detector):
                     window.rank_entity(one.row),
                     onset=(min(before, at), at),
                     magnitude=abs(one.offset),
-                    score=min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0),
+                    score=score,
                     signal=metric,
                     observed=one.offset,
                     expected=0.0,

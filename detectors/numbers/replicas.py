@@ -86,7 +86,7 @@ class Replicas(Detector):
         if len(rows) < 2 or len(columns) < NEWEST:
             return None
         differs = self._differs(newest[:, columns])
-        often = differs.mean(axis=1) >= OFTEN
+        often: Flags = np.mean(differs, axis=1) >= OFTEN
         if not often.any():
             return None
         whole = self._differs(plane[rows])
