@@ -34,6 +34,9 @@ reports without a finding that part two episodes; reports that a baseline is mad
 
 LABEL = "loss_spike"
 
+SHOWN = ("job.loss_spike", "job.loss_diverged", "job.loss_plateau", "job.nonfinite")
+"""What a single loss per report can show: the runs have no gradient norms, ranks or attempts."""
+
 
 @dataclass(slots=True)
 class Run:
@@ -140,8 +143,7 @@ def table(every: Sequence[Run]) -> str:
         mine = [run for run in every if run.plane == plane]
         reports = sum(len(run.loss) for run in mine)
         labels = sum(len(run.labels) for run in mine)
-        counts = {kind: Count() for kind in sorted({k for d in DETECTORS for k in d.kinds})}
-        counts = {kind: c for kind, c in counts.items() if kinds.catalogue()[kind].symptom}
+        counts = {kind: Count() for kind in SHOWN}
         naive = {f"mean + {sigmas} sd": Count() for sigmas in (3, 6)}
         for run in mine:
             given = episodes(run)

@@ -72,8 +72,8 @@ def found(curve: Curve, *, least: float) -> list[Excess]:
     for first in np.flatnonzero(odd).tolist():
         if first < place or not np.isfinite(beyond[first]):
             continue
-        limit = _limit(beyond, level, first, least)
-        if not beyond[first] > limit or not _confirmed(curve, beyond, first):
+        limit = _limit(beyond, first, least * abs(float(level[first])), curve)
+        if not beyond[first] > limit:
             continue
         episode = _until_over(value, first, float(level[first]), limit)
         episodes.append(episode)
@@ -92,24 +92,21 @@ def _odd(value: Floats, level: Floats, beyond: Floats, least: float) -> Flags:
     return odd
 
 
-def _limit(beyond: Floats, level: Floats, first: int, least: float) -> float:
+def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
+    """Return what the excess of a point has to be beyond, inf where it cannot be one."""
     past = _past(beyond, first)
     if len(past) < FEWEST:
         return np.inf
-    sigma = spread(past)
+    middle, sigma = float(np.median(past)), spread(past)
     high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))
-    tail = high + TAIL_LENGTHS * (higher - high)
-    return max(tail, float(np.median(past)) + SIGMAS * sigma, least * abs(float(level[first])))
-
-
-def _confirmed(curve: Curve, beyond: Floats, first: int) -> bool:
-    """Tell whether the point after the first one is high as well, where one rank's batch may be."""
+    bulk = max(middle + SIGMAS * sigma, least)
+    tail = max(high + TAIL_LENGTHS * (higher - high), bulk)
     if curve.reduced:
-        return True
-    if first + 1 >= len(beyond):
-        return False
-    past = _past(beyond, first)
-    return bool(beyond[first + 1] > float(np.median(past)) + FOLLOWING_SIGMAS * spread(past))
+        return tail
+    following = float(beyond[first + 1]) if first + 1 < len(beyond) else -np.inf
+    if following > bulk:
+        return bulk  # two in a row so far out are no batches, however long the tail
+    return tail if following > middle + FOLLOWING_SIGMAS * sigma else np.inf
 
 
 def _past(beyond: Floats, first: int) -> Floats:

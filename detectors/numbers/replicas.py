@@ -93,7 +93,7 @@ class Replicas(Detector):
         reported = np.isfinite(plane[rows]).any(axis=0)
         known = np.flatnonzero(reported)
         if often.mean() < 0.5:
-            odd = whole[often].any(axis=0)[known]
+            odd: Flags = np.any(whole[often][:, known], axis=0)
             first = int(known[_first(odd)])
             return rows[often], first, int((~often).sum())
         disagree = whole.mean(axis=0)[known] >= min(0.5, 1.0 / len(rows))

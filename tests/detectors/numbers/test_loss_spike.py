@@ -66,3 +66,12 @@ def test_a_spike_is_over_some_reports_after_its_end(spikes, losses):
     loss[140:142] += [0.8, 0.3]
     assert spikes(loss[:150])
     assert not spikes(loss)
+
+
+def test_two_in_a_row_are_a_spike_however_odd_single_batches_have_been(spikes, losses):
+    loss = losses(300, level=3.3, noise=0.1)
+    loss[60:280:40] += 2.0
+    assert [] == spikes(loss)
+    loss[290:292] += [1.7, 0.9]
+    (spike,) = spikes(loss)
+    assert "at step 290 " in spike.text
