@@ -1,8 +1,8 @@
 """Real loss curves through the detectors of numbers/: what is found, and what is falsely raised.
 
 `python -m rankscope.lab.curves DATA_FOLDER` reads curves/*.parquet and the labels beside them (they
-are no part of this project) and prints a table in Markdown. Parameters are the defaults, the same for every run: each report
-is seen in order, as a collector sees it, with default parameters; of findings closer than `JOINED`
+are no part of this project) and prints a table in Markdown. Each report is seen in order, as a
+collector sees it, with default parameters, the same for every run; of findings closer than `JOINED`
 reports one episode is made. An episode is true where a labelled event lies in it.
 """
 
