@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import own_time
+from . import curves, own_time
 
 if TYPE_CHECKING:
     from .features import StepFeatures
@@ -85,7 +85,8 @@ class Baselines:
     NaN where too few steps are known. longest_gap: the longest time between two steps that
     the job went on after, seconds. pace: its healthy step time, None before it is known; before:
     that of the attempt before this one, None where there was none. frozen: an incident of the job
-    is open, and nothing is learnt.
+    is open, and nothing is learnt. loss, gradient: the job's curves since its start, whatever
+    happened.
     """
 
     def __init__(self) -> None:
@@ -97,9 +98,22 @@ class Baselines:
         self.pace: Pace | None = None
         self.before: Pace | None = None
         self.frozen = False
+        self.loss = curves.CurveMemory()
+        self.gradient = curves.CurveMemory()
         self._learnt = 0
         self._newest: float = -np.inf
         self._paced = -LEARN_EVERY
+
+    def follow(self, before: Baselines) -> None:
+        """Take from the attempt before this one its pace, and where its training stood."""
+        self.before = before.before if before.pace is None else before.pace
+        self.loss.follow(before.loss)
+        self.gradient.follow(before.gradient)
+
+    def record(self, features: StepFeatures) -> None:
+        """Take in the newest points of the curves: a record of what was, healthy or not."""
+        self.loss.learn(features.loss)
+        self.gradient.learn(features.gradient)
 
     def learn(self, features: StepFeatures, *, newest: int = NEWEST) -> None:
         """Learn from an attempt's steps, without the newest ones."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import own_time
+from . import curves, own_time
 
 if TYPE_CHECKING:
     from .window import Floats, Ints, JobWindow, Steps
@@ -111,6 +111,16 @@ class StepFeatures:
     def step_ends(self) -> Floats:
         """Return [steps], when each step ended on the last of its ranks."""
         return own_time.step_ends(self.steps)
+
+    @cached_property
+    def loss(self) -> curves.Curve:
+        """Return the job's loss, a point for each step that has one."""
+        return curves.curve(self.steps, self._window.ranks, curves.LOSS)
+
+    @cached_property
+    def gradient(self) -> curves.Curve:
+        """Return the job's gradient norm, a point for each step that has one."""
+        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT)
 
     @cached_property
     def duration(self) -> Floats:

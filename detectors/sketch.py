@@ -21,13 +21,15 @@ def sketch(
     gaps: Mapping[int, float] | None = None,
     planes: Mapping[str, Floats] | None = None,
     now: float | None = None,
+    first: int = 0,
     **fields: Any,
 ) -> JobWindow:
     """Return a synchronous job: a step ends everywhere when the slowest rank's work is exchanged.
 
     own: [ranks, steps], seconds of each rank's own work; the ranks fill the hosts in order.
     exchange: seconds of communication that no rank can hide. gaps: seconds that pass before a step
-    begins (a checkpoint, an evaluation), by column. planes are added to the usual three. Without
+    begins (a checkpoint, an evaluation), by column. first: the first step's index. planes
+    are added to the usual three. Without
     `now` it is the end of the last step; everybody is received at `now`. `fields` are JobWindow's.
     """
     ranks, count = own.shape
@@ -47,7 +49,7 @@ def sketch(
         "host_of": np.arange(ranks) * hosts // max(ranks, 1),
         "world_size": ranks,
         "steps": Steps(
-            np.arange(count),
+            first + np.arange(count),
             at,
             {
                 own_time.STEP: duration,

@@ -257,6 +257,7 @@ class JobWindow:
         if self.held_baselines is not None:
             return self.held_baselines
         made = Baselines()
+        made.record(self.features)
         made.learn(self.features)
         return made
 

@@ -57,10 +57,11 @@ class Attempts:
             place = len(self.numbered)
             self.numbered.append(None)
         found = Attempt(job, number, cluster, number_in_windows=place, derived=derived)
-        before = self.newest(job)
-        if before is not None and before.number < number:
-            held = before.baselines
-            found.baselines.before = held.before if held.pace is None else held.pace
+        before = max(
+            (held for name, held in self.by_key if name == job and held < number), default=-1
+        )
+        if before >= 0:
+            found.baselines.follow(self.by_key[job, before].baselines)
         self.by_key[job, number] = self.numbered[place] = found
         self._newest[job] = max(number, self._newest.get(job, number))
         return found

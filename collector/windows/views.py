@@ -75,6 +75,8 @@ def job_window(
         processes=planes.processes.view(until),
     )
     attempt.baselines.frozen = not learn
+    if until is None:
+        attempt.baselines.record(window.features)
     if learn and until is None:
         attempt.baselines.learn(window.features)
     return window

@@ -1,7 +1,24 @@
 """Values of the training itself: non-finite numbers, loss, gradients, learning rate."""
 
 from ..contract import Detector
+from .bad_resume import BadResume
+from .divergence import Divergence
+from .gradients import GradientExplosion, GradientVanishing
+from .loss_spike import LossSpike
 from .nonfinite import Nonfinite
+from .peer_values import PeerValues
+from .plateau import Plateau
+from .replicas import Replicas
 
-DETECTORS: tuple[Detector, ...] = (Nonfinite(),)
+DETECTORS: tuple[Detector, ...] = (
+    Nonfinite(),
+    LossSpike(),
+    Divergence(),
+    Plateau(),
+    GradientExplosion(),
+    GradientVanishing(),
+    BadResume(),
+    Replicas(),
+    PeerValues(),
+)
 """Every detector of this family, with its default parameters: one line each."""

@@ -1,7 +1,6 @@
 """Where a NaN or Inf came from: the rank whose own value went bad first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,31 +11,7 @@ from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 from . import loss_scaling
-
-_LOSS = ("training.loss", "training.loss|local", "training.nonfinite|loss")
-_GRADIENT = ("training.nonfinite", "training.nonfinite|grad_local", "training.grad_norm|local")
-_SHARED = (
-    "training.loss|global",
-    "training.grad_norm",
-    "training.grad_norm|global",
-    "training.nonfinite|grad_reduced",
-)
-_WORDS = {"loss": 0, "grad_local": 1}
-"""What an event says was bad; anything else is a value after a reduction."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Bad:
-    """[ranks, steps] each: whose loss, local gradients and reduced values are bad; seen at all."""
-
-    loss: Flags
-    gradient: Flags
-    shared: Flags
-    seen: Flags
-
-    @property
-    def own(self) -> Flags:
-        return self.loss | self.gradient
+from . import nonfinite_values as values
 
 
 class Nonfinite(Detector):
@@ -98,25 +73,25 @@ class Nonfinite(Detector):
         if self._healthy(window.steps, marks):
             return []
         steps = window.steps
-        bad = _bad(window, marks)
+        bad = values.bad_values(window, marks)
         scaled = loss_scaling.scale_of(steps)
         excused = np.zeros(len(steps.index), np.bool_)
         if scaled is not None:
-            gradients = _any_rank(bad.gradient | bad.shared) & ~_any_rank(bad.loss)
+            gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
             excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
-        bad = _Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
+        bad = values.Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
         every = bad.own | bad.shared
-        odd = _any_rank(every)
+        odd = values.any_rank(every)
         # Before the first step ended nobody knows whether the loss is scaled.
         scaling = scaled is not None or not len(steps.index)
-        ahead = _ahead(window, steps, marks, losses_only=scaling)
+        ahead = values.ahead_of_steps(window, steps, marks, losses_only=scaling)
         if not odd.any() or self._recovered(np.flatnonzero(odd), bad.seen):
             return self._before_any_step(window, ahead)
         first = onsets.newest_run(odd, ends_after=self.recovery)
         if not odd[first]:
             first = int(np.flatnonzero(odd)[-1])
-        at = _when(steps, first, marks)
-        earlier = first == 0 and _truncated(window)
+        at = values.when(steps, first, marks)
+        earlier = first == 0 and values.truncated(window)
         origin = [] if earlier else self._origin(window, bad, first, marks)
         share = float(every[:, np.flatnonzero(odd)[-1]].mean())
         index = int(steps.index[first])
@@ -146,15 +121,15 @@ class Nonfinite(Detector):
             return False
         newest = steps.last(self.recovery)
         seen = False
-        for name in (*_LOSS, *_GRADIENT, *_SHARED):
+        for name in (*values.LOSS, *values.GRADIENT, *values.SHARED):
             plane = newest.planes.get(name)
             if plane is None:
                 continue
-            if _is_bad(name, plane).any():
+            if values.is_bad(name, plane).any():
                 return False
             seen |= name.startswith("training.nonfinite") or bool((~np.isnan(plane)).any())
         return (seen and len(steps.index) > self.recovery) or not any(
-            name in steps.planes for name in (*_LOSS, *_GRADIENT, *_SHARED)
+            name in steps.planes for name in (*values.LOSS, *values.GRADIENT, *values.SHARED)
         )
 
     def _recovered(self, columns: Ints, seen: Flags) -> bool:
@@ -190,14 +165,14 @@ class Nonfinite(Detector):
         return [symptom, *origin]
 
     def _origin(
-        self, window: JobWindow, bad: _Bad, first: int, marks: Sequence[Event]
+        self, window: JobWindow, bad: values.Bad, first: int, marks: Sequence[Event]
     ) -> list[Finding]:
         """Return the ranks whose own values were bad first, or that they went bad all at once."""
         columns = np.flatnonzero(bad.own[:, first:].any(axis=0))
         if not len(columns):
             return []
         column = first + int(columns[0])
-        index, at = int(window.steps.index[column]), _when(window.steps, column, marks)
+        index, at = int(window.steps.index[column]), values.when(window.steps, column, marks)
         for flags in (bad.own[:, column], bad.gradient[:, column], bad.loss[:, column]):
             rows = np.flatnonzero(flags)
             finite = int((bad.seen[:, column] & ~flags).sum())
@@ -270,80 +245,3 @@ class Nonfinite(Detector):
                 text=f"the loss scale fell {falls} times, from {high:g} to {low:g}",
             )
         ]
-
-
-def _any_rank(flags: Flags) -> Flags:
-    """Return [steps], where any rank's flag is up."""
-    found: Flags = np.any(flags, axis=0)
-    return found
-
-
-def _is_bad(name: str, plane: Floats) -> Flags:
-    if name.startswith("training.nonfinite"):
-        return np.nan_to_num(plane) > 0
-    # The grid keeps a NaN that was reported as Inf: NaN means that nobody reported.
-    return np.isinf(plane)
-
-
-def _bad(window: JobWindow, marks: Sequence[Event]) -> _Bad:
-    """Return who had bad values at which step, from the planes and from what events name."""
-    steps = window.steps
-    flags = [np.zeros(steps.at.shape, np.bool_) for _ in range(3)]
-    seen = np.zeros(steps.at.shape, np.bool_)
-    for number, names in enumerate((_LOSS, _GRADIENT, _SHARED)):
-        for name in names:
-            plane = steps.planes.get(name)
-            if plane is None:
-                continue
-            flags[number] |= _is_bad(name, plane)
-            if number < 2:
-                counts = name.startswith("training.nonfinite")
-                seen |= np.isfinite(steps.at) if counts else ~np.isnan(plane)
-    if marks:
-        row_of = {int(rank): row for row, rank in enumerate(window.ranks)}
-        column_of = {int(step): column for column, step in enumerate(steps.index)}
-        for event in marks:
-            row = row_of.get(event.attributes.get("rank", -1))  # type: ignore[arg-type]
-            column = column_of.get(event.attributes.get("step", -1))  # type: ignore[arg-type]
-            if row is not None and column is not None:
-                flags[_WORDS.get(str(event.attributes.get("what", "loss")), 2)][row, column] = True
-    return _Bad(flags[0], flags[1], flags[2], seen)
-
-
-def _ahead(
-    window: JobWindow, steps: Steps, marks: Sequence[Event], *, losses_only: bool
-) -> list[tuple[int, Event, int]]:
-    """Return (step, event, row) of events whose step no rank has reported the end of yet.
-
-    Under loss scaling a bad gradient says nothing before its step has said what the scale did.
-    """
-    newest = int(steps.index[-1]) if len(steps.index) else -1
-    found = []
-    for event in marks:
-        step, rank = event.attributes.get("step"), event.attributes.get("rank")
-        what = str(event.attributes.get("what", "loss"))
-        if not isinstance(step, int) or step <= newest or not isinstance(rank, int):
-            continue
-        row = window.row_of(rank)
-        if row is not None and what in (("loss",) if losses_only else _WORDS):
-            found.append((step, event, row))
-    return found
-
-
-def _when(steps: Steps, column: int, marks: Sequence[Event]) -> float:
-    valid = steps.at[:, column]
-    at = float(valid[np.isfinite(valid)].min(initial=np.inf))
-    named = [e.at for e in marks if e.attributes.get("step") == int(steps.index[column])]
-    return min([at, *named])
-
-
-def _truncated(window: JobWindow) -> bool:
-    """Tell whether the window has lost the attempt's first steps."""
-    steps = window.steps
-    begun = steps.at[:, 0]
-    begun = begun[np.isfinite(begun)]
-    if np.isfinite(window.attempt_started_at) and len(begun):
-        ends = steps.at[np.isfinite(steps.at)]
-        usual = (float(ends.max()) - float(begun.min())) / max(len(steps.index) - 1, 1)
-        return float(begun.min()) - window.attempt_started_at > 600.0 + 20 * usual
-    return int(steps.index[0]) > 0 and len(steps.index) > 500

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.window import Floats, JobWindow, Processes
 from rankscope.vocabulary.findings import Finding
@@ -28,6 +29,36 @@ def steady() -> Callable[..., Floats]:
         return np.random.default_rng(7).normal(seconds, spread * seconds, (ranks, steps))
 
     return draw
+
+
+@pytest.fixture
+def diverging() -> list[JobWindow]:
+    """Return one job of eight ranks for each trouble that its losses and gradients may show."""
+    rng = np.random.default_rng(13)
+    own = np.full((8, 1000), 2.5)
+    noise = rng.normal(0.0, 0.02, own.shape)
+    late = np.arange(1000) >= 900
+    spike = 2.0 + noise
+    spike[:, 995:997] += 1.0
+    falling = np.maximum(6.0 - 0.6 * np.log(np.arange(1, 1001)), 2.2)
+    norm = np.tile(rng.lognormal(0.0, 0.2, 1000), (8, 1))
+    other = np.where(np.arange(8)[:, None] == 5, late * 0.01, 0.0)
+    resumed = Baselines()
+    before = sketch(own[:, :300], planes={"training.loss": 2.0 + noise[:, :300]}, first=500)
+    resumed.follow(before.baselines)
+    return [
+        sketch(own, planes={"training.loss": spike}),
+        sketch(own, planes={"training.loss": 2.0 + noise + late}),
+        sketch(own, planes={"training.loss": falling + noise}),
+        sketch(own, planes={"training.grad_norm|global": norm * np.where(late, 50.0, 1.0)}),
+        sketch(own, planes={"training.grad_norm|global": norm * np.where(late, 1e-3, 1.0)}),
+        sketch(own, planes={"training.loss|global": norm * (1 + other)}),
+        sketch(own, planes={"training.loss|local": 2.0 + noise + 20 * other}),
+        sketch(
+            own[:, :40], planes={"training.loss": 5.0 + noise[:, :40]}, first=700,
+            gaps={0: 5000.0}, held_baselines=resumed,
+        ),
+    ]  # fmt: skip
 
 
 @pytest.fixture

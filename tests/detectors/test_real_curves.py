@@ -8,6 +8,7 @@ from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.slow_steps import SlowSteps
 from rankscope.detectors.window import Steps
+from rankscope.lab import curves
 
 STOPPING = {"job.stalled", "job.crashed", "job.nonfinite", "host.silent"}
 
@@ -84,3 +85,20 @@ def megatron(real_data, run, between):
     mine &= np.isfinite(seconds) & (step >= between[0]) & (step <= between[1])
     index, first = np.unique(step[mine], return_index=True)
     return index, seconds[mine][first].astype(float)
+
+
+def test_labelled_spikes_are_found_and_healthy_runs_have_no_trouble_of_training(real_data):
+    """The newest 2,000 reports of each run; `python -m rankscope.lab.curves` looks at all."""
+    pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: no parquet")
+    folder = real_data("curves/megatron_runs.parquet").parents[1]
+    wrong = []
+    for run in curves.runs(folder):
+        last = run.labels[-1] // 5 + 200 if run.labels else len(run.loss)
+        part = slice(max(last - 2_000, 0), last)
+        fields = (run.index[part], run.loss[part], run.seconds[part], run.labels)
+        found = curves.episodes(curves.Run(run.name, run.plane, *fields))
+        spikes, count = found.pop("job.loss_spike", []), curves.Count()
+        curves.score(run, [(a + part.start, b + part.start) for a, b in spikes], count,
+                     above_info=False)  # fmt: skip
+        wrong += [(run.name, found)] * (count.found != len(run.labels) or bool(found))
+    assert [] == wrong

@@ -323,3 +323,18 @@ def test_a_bad_gradient_before_the_first_step_ended_waits_for_the_scale(steady, 
         for rank in range(4)
     )
     assert [] == Nonfinite().evaluate(sketch(steady(steps=0), events=sent, now=START + 1))
+
+
+def test_a_nan_that_the_framework_hides_is_found_by_its_count(evaluated):
+    """The loss of the step is left out, and only the count of bad elements says why."""
+    loss, count = np.full((4, 60), 2.0), np.zeros((4, 60))
+    loss[2, 55:], count[2, 55:] = np.nan, 3.0
+    _, findings = evaluated(**{LOSS: loss, "training.nonfinite|loss": count})
+    assert ["2"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
+
+
+def test_a_nan_norm_beside_a_finite_loss_is_found(evaluated):
+    norm = np.full((4, 60), 1.0)
+    norm[:, 57:] = BAD
+    _, findings = evaluated(**{LOSS: np.full((4, 60), 2.0), NORM: norm})
+    assert "job.nonfinite" in {f.kind for f in findings}

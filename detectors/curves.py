@@ -1,0 +1,190 @@
+"""One number a step of the job's training: its loss or gradient norm, as points on step indices.
+
+Losses come at every step or at every hundredth, from every rank or from one, before or after a
+reduction. A curve is what is left of that when the question is about the job: the plane with the
+most points, the median over its ranks, and no values that are not finite (nonfinite.py has those).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from . import own_time
+
+if TYPE_CHECKING:
+    from .window import Floats, Ints, Steps
+
+LOSS = "training.loss"
+GRADIENT = "training.grad_norm"
+
+MOST_RANKS = 256
+"""The median of so many ranks is that of all of them, within the noise of a batch."""
+
+MANY_RANKS = 4
+"""With so many ranks the median is no single rank's."""
+
+MOST_POINTS = 1024
+"""Points that the memory of an attempt holds; a run of any length is thinned to so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of a job's curve, all [points]: step index, value, and when the step ended (s).
+
+    plane: which values they are, empty where there are none. reduced: they are of the whole batch,
+    or of so many ranks that one rank's odd micro batch does not show.
+    """
+
+    index: Ints
+    value: Floats
+    at: Floats
+    plane: str = ""
+    reduced: bool = False
+
+    def __len__(self) -> int:
+        """Return how many points there are."""
+        return len(self.index)
+
+    def last(self, count: int) -> Curve:
+        """Return the newest `count` points."""
+        return self.cut(max(len(self) - count, 0), len(self))
+
+    def cut(self, first: int, last: int) -> Curve:
+        """Return the points [first, last)."""
+        index, value, at = self.index[first:last], self.value[first:last], self.at[first:last]
+        return Curve(index, value, at, self.plane, self.reduced)
+
+    def until(self, index: int) -> Curve:
+        """Return the points of steps before an index."""
+        return self.cut(0, int(np.searchsorted(self.index, index)))
+
+    def after(self, index: int) -> Curve:
+        """Return the points of steps after an index."""
+        return self.cut(int(np.searchsorted(self.index, index, side="right")), len(self))
+
+    def followed(self, by: Curve) -> Curve:
+        """Return these points and those that another curve has after them."""
+        if not len(self):
+            return by
+        more = by.after(int(self.index[-1]))
+        return Curve(
+            np.concatenate((self.index, more.index)),
+            np.concatenate((self.value, more.value)),
+            np.concatenate((self.at, more.at)),
+            by.plane,
+            by.reduced,
+        )
+
+
+NOTHING = Curve(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+
+def curve(steps: Steps, ranks: Ints, metric: str) -> Curve:
+    """Return the job's points of a metric; reduced values first, where equally many are known."""
+    best = NOTHING
+    for name in (f"{metric}|global", metric, f"{metric}|local"):
+        plane = steps.planes.get(name)
+        if plane is None or not plane.size:
+            continue
+        found = _points(steps, name, ranks)
+        if len(found) > len(best):
+            best = found
+    return best
+
+
+def _points(steps: Steps, name: str, ranks: Ints) -> Curve:
+    plane = steps.planes[name]
+    rows = np.flatnonzero(np.isfinite(plane[:, -4:]).any(axis=1))
+    if not len(rows):
+        rows = np.flatnonzero(np.isfinite(plane).any(axis=1))
+    if not len(rows):
+        return NOTHING
+    if len(rows) > MOST_RANKS:
+        rows = rows[np.argsort(ranks[rows], kind="stable")]
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_RANKS).astype(np.int64)]
+    chosen = plane[rows].astype(np.float64)
+    value = chosen[0] if len(rows) == 1 else own_time.median(_finite(chosen), axis=0)
+    ends = own_time.step_ends(steps)
+    known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < own_time.MOST) & np.isfinite(ends))
+    reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
+    return Curve(steps.index[known], value[known], ends[known], name, reduced)
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+class CurveMemory:
+    """A curve for as long as an attempt lasts, thinned evenly to MOST_POINTS at most.
+
+    Single points are kept rather than means, so that the noise of what is held is that of a point.
+    `earlier` is the curve of what came before: the attempt before this one, or the steps that this
+    one has gone back behind.
+    """
+
+    def __init__(self) -> None:
+        self.curve = NOTHING
+        self.earlier = NOTHING
+        self._stride = 1
+        self._seen = 0
+        self._newest: tuple[int, float] | None = None
+
+    def follow(self, before: CurveMemory) -> None:
+        """Take what an earlier attempt has held as what came before."""
+        self.earlier = before.curve if len(before.curve) else before.earlier
+
+    def learn(self, points: Curve) -> None:
+        """Take in the points of a window that are new."""
+        if not len(points):
+            return
+        held, newest = self.curve, self._newest
+        if newest and points.index[-1] < newest[0] and points.at[-1] > newest[1]:
+            first = int(points.index[np.searchsorted(points.at, newest[1], side="right")])
+            self.earlier, held = held, held.until(first)
+            self._seen = len(held) * self._stride
+            new = points.after(first - 1)
+        else:
+            new = points.after(newest[0]) if newest else points
+        if not len(new):
+            return
+        self._newest = int(new.index[-1]), float(new.at[-1])
+        order = self._seen + np.arange(len(new))
+        kept = order % self._stride == 0
+        self._seen += len(new)
+        picked = new.index[kept], new.value[kept], new.at[kept]
+        self.curve = held.followed(Curve(*picked, points.plane, points.reduced))
+        while len(self.curve) > MOST_POINTS:
+            self._stride *= 2
+            all_of = self.curve
+            thinned = all_of.index[::2], all_of.value[::2], all_of.at[::2]
+            self.curve = Curve(*thinned, all_of.plane, all_of.reduced)
+
+
+def trailing_median(values: Floats, count: int) -> Floats:
+    """Return [values], the median of the `count` values before each; NaN where there are fewer."""
+    level = np.full(len(values), np.nan)
+    if len(values) > count:
+        level[count:] = np.median(sliding_window_view(values[:-1], count), axis=1)
+    return level
+
+
+def noise(values: Floats) -> float:
+    """Return the standard deviation of a value around its neighbours; a trend adds nothing to it.
+
+    By the median of second differences, so that single outliers do not count.
+    """
+    if len(values) < 4:
+        return 0.0
+    second = values[2:] - 2 * values[1:-1] + values[:-2]
+    return 1.4826 * float(np.median(np.abs(second))) / float(np.sqrt(6.0))
+
+
+def recent(memory: Curve, window: Curve) -> Curve:
+    """Return the window's points after those of the memory that the window no longer holds."""
+    if not len(window) or not len(memory) or memory.plane != window.plane:
+        return window
+    return memory.until(int(window.index[0])).followed(window)

@@ -1,0 +1,102 @@
+"""Bad resume: training goes on from a checkpoint, and the loss is not where it was there."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+
+BEFORE = 32
+"""Points before the resumed step that say where the loss stood."""
+
+FEWEST_BEFORE = 8
+
+
+class BadResume(Detector):
+    """Report that the first losses after a restart lie well above the loss at the same step before.
+
+    The curve of the attempt before this one (or of the steps that this one went back behind) is
+    held in `window.baselines.loss.earlier`; its points before the first step that is reported now
+    say where the checkpoint stood. Every one of the first points has to be above their median by
+    `least` of it and by eight standard deviations, and the plane has to be the same: a loss of
+    another scope has another noise, and perhaps another unit.
+
+    Parameters
+    ----------
+    least : smallest rise, as a share of the level.
+    points : points after the resume that are compared; two are enough to speak.
+    keep : points for which a resume that has recovered is reported.
+
+    Examples
+    --------
+    The attempt before stood at 2.0 when step 100 was saved; this one begins there with 5.
+
+    >>> from rankscope.detectors.baselines import Baselines
+    >>> from rankscope.detectors.sketch import sketch
+    >>> rng, held = np.random.default_rng(7), Baselines()
+    >>> def attempt(first, loss):
+    ...     planes = {"training.loss": loss[None, :]}
+    ...     return sketch(np.full((1, len(loss)), 0.8), hosts=1, planes=planes, first=first,
+    ...                   gaps={0: 10.0 * first}, held_baselines=held)
+    >>> before = Baselines()
+    >>> before.record(attempt(0, rng.normal(2.0, 0.02, 120)).features)
+    >>> held.follow(before)
+    >>> (bad,) = BadResume().evaluate(attempt(100, rng.normal(5.0, 0.02, 6)))
+    >>> bad.text
+    'training resumed at step 100 with a loss of 4.99; there it had been 2'
+
+    Fails where step indices begin at zero after a restart, and where the collector has not seen the
+    attempt before. Cannot see whether weights, optimizer or data position were lost.
+
+    References: OPT logbook (2022); Llama 3 (2024) 3.3 on restarts.
+    """
+
+    name = "bad_resume"
+    kinds = ("job.loss_high_after_resume",)
+
+    def __init__(self, *, least: float = 0.1, points: int = 5, keep: int = 100) -> None:
+        self.least = least
+        self.points = points
+        self.keep = keep
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding while the resume is recent or has not recovered."""
+        memory = window.baselines.loss
+        earlier, now = memory.earlier, curves.recent(memory.curve, window.features.loss)
+        if earlier.plane != now.plane or len(now) < 2 or not len(earlier):
+            return []
+        now = now.cut(int(np.searchsorted(now.at, earlier.at[-1], side="right")), len(now))
+        if len(now) < 2:
+            return []
+        before = earlier.until(int(now.index[0])).last(BEFORE)
+        if len(before) < FEWEST_BEFORE:
+            return []
+        level, first = float(np.median(before.value)), now.value[: self.points]
+        limit = max(self.least * abs(level), 8 * curves.noise(before.value))
+        newest = float(np.median(now.value[-self.points :]))
+        if not first.min() > level + limit:
+            return []
+        if len(now) > self.keep and newest < level + limit:
+            return []
+        seen = float(np.median(first))
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_high_after_resume",
+                window.entity,
+                onset=float(now.at[0]),
+                seen=(float(now.at[0]), float(now.at[-1])),
+                magnitude=seen - level,
+                score=min(1.0 + (seen - level) / limit, 4.0),
+                signal=curves.LOSS,
+                observed=seen,
+                expected=level,
+                text=f"training resumed at step {int(now.index[0])} with a loss of {seen:.3g}; "
+                f"there it had been {level:.3g}",
+            )
+        ]

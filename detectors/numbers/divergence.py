@@ -1,0 +1,121 @@
+"""Divergence: the loss has left the level it had reached, and does not come back."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves, onsets
+from ..contract import Detector
+from ..curves import Curve
+from ..findings import report
+from ..window import Floats, JobWindow
+
+BLOCK = 16
+"""Points whose median is a level that the loss has reached."""
+
+FEWEST = 48
+"""Points without which nothing was reached yet."""
+
+POINTS, MANY_POINTS, STEPS = 8, 24, 40
+"""A rise lasts after so many points over so many steps, or after many points whatever they span."""
+
+SIGMAS = 6.0
+
+
+def lasting(high: Curve) -> bool:
+    """Tell whether points that stand high do so for too long to be a spike."""
+    if len(high) < POINTS:
+        return False
+    return len(high) >= MANY_POINTS or int(high.index[-1] - high.index[0]) >= STEPS
+
+
+class Divergence(Detector):
+    """Report that the loss lies well above the lowest level it had reached, and stays there.
+
+    The lowest median of 16 points in a row since the attempt began is what was reached; the median
+    of the newest points is where the loss is now. The rise has to be `least` of that level and six
+    standard deviations of a point, last (24 points, or 8 over 40 steps), and not be falling back.
+    Jumps and slow climbs look the same to it.
+
+    Parameters
+    ----------
+    least : smallest rise, as a share of the lowest level.
+    critical : rise from which on it is certain.
+
+    Examples
+    --------
+    From step 150 on the loss climbs away.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.random.default_rng(7).normal(2.0, 0.02, (1, 210))
+    >>> loss[0, 150:] += np.linspace(0, 3, 60)
+    >>> window = sketch(np.full((1, 210), 0.8), hosts=1, planes={"training.loss": loss})
+    >>> (rise,) = Divergence().evaluate(window)
+    >>> rise.text, f"{rise.score:.1f}"
+    ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
+
+    Fails where a change of the data raises the loss by more than `least` for good: it cannot see
+    what the batches are. A loss that never fell, or rises by less, is no divergence to it. Where
+    losses are near zero or negative, the share is taken of the level's size.
+
+    References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
+    """
+
+    name = "divergence"
+    kinds = ("job.loss_diverged",)
+
+    def __init__(self, *, least: float = 0.1, critical: float = 0.2) -> None:
+        self.least = least
+        self.critical = critical
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding while the loss stands above what it had reached."""
+        loss = curves.recent(window.baselines.loss.curve, window.features.loss)
+        if len(loss) < FEWEST:
+            return []
+        low, place = _reached(loss.value)
+        sigma = curves.noise(loss.value)
+        limit = max(self.least * abs(low), SIGMAS * sigma)
+        if not float(np.median(loss.value[-POINTS:])) - low >= limit:
+            return []
+        odd = loss.value > low + limit / 2
+        odd[:place] = False
+        first = onsets.newest_run(odd)
+        high = loss.cut(first, len(loss))
+        if not odd[first] or not lasting(high) or _falling(high.value - low):
+            return []
+        now = float(np.median(high.value[-POINTS:]))
+        share = (now - low) / max(abs(low), sigma, 1e-12)
+        before = float(loss.at[max(first - 1, 0)])
+        return [
+            report(
+                window,
+                self.name,
+                "job.loss_diverged",
+                window.entity,
+                onset=(before, float(loss.at[first])),
+                seen=(before, float(loss.at[-1])),
+                magnitude=now - low,
+                score=min(1.0 + share / self.critical, 4.0),
+                signal=curves.LOSS,
+                observed=now,
+                expected=low,
+                text=f"the loss is {now:.3g}, and high since step {int(loss.index[first])}, "
+                f"after it had reached {low:.3g}",
+            )
+        ]
+
+
+def _reached(value: Floats) -> tuple[float, int]:
+    """Return the lowest level, and the place after the points that it is the median of."""
+    level = curves.trailing_median(np.append(value, np.nan), BLOCK)[BLOCK:]
+    place = int(np.argmin(level))
+    return float(level[place]), place + BLOCK
+
+
+def _falling(rise: Floats) -> bool:
+    """Tell whether the newest third of a rise lies well below its highest third."""
+    third = max(len(rise) // 3, 3)
+    level = curves.trailing_median(np.append(rise, np.nan), third)[third:]
+    return bool(level[-1] < 0.7 * level.max())

@@ -1,0 +1,132 @@
+"""Where a curve stands above its own level beyond the noise of its batches, and where it began.
+
+Used by the detectors of loss spikes, divergence and gradient explosion. The noise of a loss has a
+tail: one rank's odd micro batch is 20 standard deviations away and means nothing. So the limit is
+taken from the tail of the curve's own past, extrapolated as an exponential, and a point of one
+rank's batch has to be followed by another: weights that were hurt need steps to recover, a batch
+does not come twice.
+
+References: Siffer et al., Anomaly detection in streams with extreme value theory (KDD'17), for the
+limit; PaLM (2022) 5.1 and Takase et al., Spike no more (2023) for how spikes decay.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import curves
+from ..curves import Curve
+from ..window import Flags, Floats
+
+LEVEL = 32
+"""Points whose median is the level that the next point is compared with."""
+
+TAIL = 256
+"""Points whose excess over their level gives the limit."""
+
+FEWEST = 16
+"""Points of excess without which there is no limit."""
+
+SEARCHED = 512
+"""Newest points in which an excess may have begun."""
+
+TAIL_LENGTHS = 5.0
+"""The limit lies so many distances between the quantiles 0.9 and 0.99 above 0.9. Of an exponential
+tail one point in a million is beyond; a Gaussian tail is shorter."""
+
+SIGMAS, FOLLOWING_SIGMAS = 6.0, 4.0
+"""At least so many standard deviations for the first point, and for the one that confirms it."""
+
+ENDS_AFTER = 3
+"""So many points below half of the limit are the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Points [first, last] of a curve that stand above `level`; `over`: normal ones follow.
+
+    limit: how far above the level the first point had to be. peak: the highest value.
+    """
+
+    first: int
+    last: int
+    level: float
+    limit: float
+    peak: float
+    over: bool
+
+
+def found(curve: Curve, *, least: float) -> list[Excess]:
+    """Return the times in which a curve stands above its level, oldest first.
+
+    least: smallest excess as a share of the level.
+    """
+    value = curve.value
+    if len(value) < LEVEL + FEWEST:
+        return []
+    level = curves.trailing_median(value, LEVEL)
+    beyond = value - level
+    odd = _odd(value, level, beyond, least)
+    episodes: list[Excess] = []
+    place = 0
+    for first in np.flatnonzero(odd).tolist():
+        if first < place or not np.isfinite(beyond[first]):
+            continue
+        limit = _limit(beyond, first, least * abs(float(level[first])), curve)
+        if not beyond[first] > limit:
+            continue
+        episode = _until_over(value, first, float(level[first]), limit)
+        episodes.append(episode)
+        place = episode.last + 1
+        # What was an excess says nothing about the noise.
+        beyond[first : place + ENDS_AFTER] = np.nan
+    return episodes
+
+
+def _odd(value: Floats, level: Floats, beyond: Floats, least: float) -> Flags:
+    """Return [points], where it is worth while to work out the limit."""
+    newest = np.arange(len(value)) >= max(LEVEL + FEWEST, len(value) - SEARCHED)
+    spread = curves.noise(value)
+    with np.errstate(invalid="ignore"):
+        odd: Flags = newest & (beyond > np.maximum(least * np.abs(level), 0.5 * SIGMAS * spread))
+    return odd
+
+
+def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
+    """Return what the excess of a point has to be beyond, inf where it cannot be one."""
+    past = _past(beyond, first)
+    if len(past) < FEWEST:
+        return np.inf
+    middle, sigma = float(np.median(past)), spread(past)
+    high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))
+    bulk = max(middle + SIGMAS * sigma, least)
+    tail = max(high + TAIL_LENGTHS * (higher - high), bulk)
+    if curve.reduced:
+        return tail
+    following = float(beyond[first + 1]) if first + 1 < len(beyond) else -np.inf
+    if following > bulk:
+        return bulk  # two in a row so far out are no batches, however long the tail
+    return tail if following > middle + FOLLOWING_SIGMAS * sigma else np.inf
+
+
+def _past(beyond: Floats, first: int) -> Floats:
+    past = beyond[max(first - TAIL, LEVEL) : first]
+    return past[np.isfinite(past)]
+
+
+def _until_over(value: Floats, first: int, level: float, limit: float) -> Excess:
+    high = value[first:] > level + limit / 2
+    normal = np.flatnonzero(
+        np.convolve(~high, np.ones(ENDS_AFTER), mode="full")[: len(high)] >= ENDS_AFTER
+    )
+    over = bool(len(normal))
+    stop = int(normal[0]) - ENDS_AFTER + 1 if over else len(high)
+    last = int(np.flatnonzero(high[:stop])[-1])
+    return Excess(
+        first, first + last, level, limit, float(value[first : first + last + 1].max()), over
+    )
+
+
+def spread(values: Floats) -> float:
+    """Return the standard deviation as the median absolute deviation has it."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))

@@ -1,0 +1,176 @@
+"""Exploding and vanishing gradients, by the norm that the job reports."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves, onsets
+from ..contract import Detector
+from ..curves import Curve
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from .divergence import lasting
+
+FEWEST = 48
+"""Points without which no norm is usual."""
+
+USUAL = 256
+"""Points whose median is the usual norm."""
+
+NEWEST = 3
+"""Points that must stand out together: a single large norm is one odd batch."""
+
+SIGMAS = 8.0
+_LEAST = 1e-30
+
+
+class GradientExplosion(Detector):
+    """Report that the gradient norm is far above its usual size and above all it had reached.
+
+    Norms differ by factors, so logarithms are compared: the median of the newest three points with
+    the median of the past 256, and with the highest median of 16 points before the rise, so that a
+    norm which grows as training warms up is none. Eight standard deviations at least.
+
+    Parameters
+    ----------
+    least : smallest factor over the usual norm.
+    reached : smallest factor over the highest level before the rise.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import sketch
+    >>> norm = np.random.default_rng(7).lognormal(0.0, 0.2, (1, 160))
+    >>> norm[0, 150:] *= 60
+    >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.grad_norm": norm})
+    >>> (rise,) = GradientExplosion().evaluate(window)
+    >>> rise.text
+    'the gradient norm is 54.6 since step 150, usually 0.988'
+
+    Fails where the norm is reported after clipping, and in the first 48 points. Cannot see which
+    layer it comes from: no layer reports.
+
+    References: Pascanu et al. (ICML'13); facts on training signals.
+    """
+
+    name = "gradient_explosion"
+    kinds = ("job.gradient_exploded",)
+
+    def __init__(self, *, least: float = 10.0, reached: float = 4.0) -> None:
+        self.least = least
+        self.reached = reached
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding while the norm is that large."""
+        norm = curves.recent(window.baselines.gradient.curve, window.features.gradient)
+        if len(norm) < FEWEST:
+            return []
+        size = _size(norm.value)
+        usual = float(np.median(size[-USUAL:]))
+        limit = max(np.log(self.least), SIGMAS * curves.noise(size[-USUAL:]))
+        if not float(np.median(size[-NEWEST:])) > usual + limit:
+            return []
+        odd: Flags = size > usual + limit / 2
+        first = onsets.newest_run(odd)
+        now = float(np.median(size[first:]))
+        level = curves.trailing_median(size[: first + 1], 16)
+        level = level[np.isfinite(level)]
+        highest = float(level.max(initial=-np.inf))
+        if len(norm) - first < NEWEST or now < max(usual + limit, highest + np.log(self.reached)):
+            return []
+        certain = len(norm) - first >= 2 * NEWEST or now > usual + 2 * limit
+        score = 1.0 + (now - usual) / limit * (0.5 + 0.5 * certain)
+        return [_finding(window, self, norm, first, (now, usual), score)]
+
+
+class GradientVanishing(Detector):
+    """Report that the gradient norm is next to nothing while the loss is not.
+
+    The median of the newest eight points against that of all points since the attempt began
+    (thinned, so that a slow decay does not take its own measure along), in logarithms and beyond
+    eight standard deviations, for as long as a divergence has to last. Where the loss has fallen
+    by as much as it could (to a fifth), small gradients are what success looks like.
+
+    Parameters
+    ----------
+    least : smallest factor below the usual norm.
+    solved : share of its earlier size that the loss may fall to before small norms are normal.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import sketch
+    >>> norm = np.random.default_rng(7).lognormal(0.0, 0.2, (1, 160))
+    >>> norm[0, 120:] *= 1e-3
+    >>> window = sketch(np.full((1, 160), 0.8), hosts=1, planes={"training.grad_norm": norm})
+    >>> (fall,) = GradientVanishing().evaluate(window)
+    >>> fall.text
+    'the gradient norm is 0.000911 since step 120, usually 0.912'
+
+    Fails where it was small from the first step. Cannot see which layer is starved.
+
+    References: Pascanu et al. (ICML'13); facts on training signals.
+    """
+
+    name = "gradient_vanishing"
+    kinds = ("job.gradient_vanished",)
+
+    def __init__(self, *, least: float = 30.0, solved: float = 0.2) -> None:
+        self.least = least
+        self.solved = solved
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding while the norm is that small."""
+        memory, held = window.baselines.gradient.curve, window.features.gradient
+        norm = curves.recent(memory, held)
+        if len(norm) < FEWEST:
+            return []
+        size = _size(norm.value)
+        usual = float(np.median(_size(memory.value))) if len(memory) else float(np.median(size))
+        limit = max(np.log(self.least), SIGMAS * curves.noise(size[: len(size) // 2]))
+        now = float(np.median(size[-8:]))
+        odd: Flags = size < usual - limit / 2
+        first = onsets.newest_run(odd)
+        if not now < usual - limit or not lasting(norm.cut(first, len(norm))):
+            return []
+        if self._solved(window, int(norm.index[first])):
+            return []
+        return [_finding(window, self, norm, first, (now, usual), min((usual - now) / limit, 4.0))]
+
+    def _solved(self, window: JobWindow, since: int) -> bool:
+        loss = curves.recent(window.baselines.loss.curve, window.features.loss)
+        before = loss.until(since).value
+        if not len(before) or not len(loss):
+            return False
+        start = float(np.median(before[: max(len(before) // 4, 1)]))
+        return float(np.median(loss.value[-8:])) < self.solved * start
+
+
+def _size(norm: Floats) -> Floats:
+    return np.log(np.maximum(norm, _LEAST))
+
+
+def _finding(
+    window: JobWindow,
+    detector: Detector,
+    norm: Curve,
+    first: int,
+    sizes: tuple[float, float],
+    score: float,
+) -> Finding:
+    now, usual = (float(np.exp(size)) for size in sizes)
+    before = float(norm.at[max(first - 1, 0)])
+    return report(
+        window,
+        detector.name,
+        detector.kinds[0],
+        window.entity,
+        onset=(before, float(norm.at[first])),
+        seen=(before, float(norm.at[-1])),
+        magnitude=max(now, usual) / max(min(now, usual), _LEAST),
+        score=min(score, 4.0),
+        signal=curves.GRADIENT,
+        observed=now,
+        expected=usual,
+        text=f"the gradient norm is {now:.3g} since step {int(norm.index[first])}, usually "
+        f"{usual:.3g}",
+    )

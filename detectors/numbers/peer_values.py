@@ -1,0 +1,250 @@
+"""Ranks whose own loss or gradient norm leaves that of their peers beyond the noise of batches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import curves, own_time
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, Ints, JobWindow
+
+LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
+"""Smallest offset as a share of the peers' level: less changes nothing."""
+
+NEWEST, FEWEST_EARLY, MOST = 16, 16, 256
+"""Points that must be off together; points before them that show a rank's habit; points held."""
+
+REFERENCE = 256
+"""Peers that the level and the noise are taken of."""
+
+CERTAIN = 64
+"""Points that an offset has to last before it is certain."""
+
+FEWEST_RANKS = 4
+MOST_SHARE = 0.125
+"""Where more ranks than that stand out, it is the peers' distribution that is wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Off:
+    """One rank that is off: [points] distances to peers in units of batch noise, and where."""
+
+    row: int
+    distance: Floats
+    columns: Ints
+    offset: float
+    share: float
+
+
+class PeerValues(Detector):
+    """Name the ranks whose local loss or gradient norm persistently differs from their peers'.
+
+    Distance of each rank from the median of the peers of its role at the same step, in units of
+    the spread between peers in a step (the noise of a micro batch). A rank is off when the median
+    of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
+    errors and beyond six times what other ranks' medians differ by (shards of data differ); where
+    no earlier ones are known, three times the noise of a single point. An offset that grew little
+    by little is a replica that drifts away; one that came at once is a device that computes wrong.
+
+    Parameters
+    ----------
+    sigmas : standard errors of a median of 16 distances.
+    unknown : smallest distance without a known habit, in units of batch noise.
+
+    Examples
+    --------
+    The local loss of rank 5 is a little too high from step 60 on.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> loss = np.random.default_rng(7).normal(2.0, 0.05, (8, 120))
+    >>> loss[5, 60:] += 0.15
+    >>> window = sketch(np.full((8, 120), 0.8), planes={"training.loss|local": loss})
+    >>> for finding in PeerValues().evaluate(window):
+    ...     print(finding.kind, finding.entity, finding.text)
+    job.values_differ job example values of rank 5 differ from its peers'
+    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.16 since step 60, 8.0% of it
+
+    Fails with fewer than four ranks of a role, where only reduced values are reported, and where a
+    rank was off by less than three times the batch noise from its first step. A wrong value that
+    the reduction spreads to all ranks in the same step is not seen here. Cannot tell a device from
+    a corrupted copy of the weights: a replay on another device can.
+
+    References: Dixit et al., Silent data corruptions at scale (2021); Llama 3 (2024) 3.3.4;
+    Gemini (2023) on silent corruption of accelerators; facts on training signals.
+    """
+
+    name = "peer_values"
+    kinds = ("job.values_differ", "rank.value_offset", "rank.value_drift")
+    cadence_seconds = 5.0
+
+    def __init__(self, *, sigmas: float = 8.0, unknown: float = 3.0) -> None:
+        self.sigmas = sigmas
+        self.unknown = unknown
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the ranks that are off, and the symptom that values differ."""
+        steps = window.features.steps.last(MOST)
+        if len(window.ranks) < FEWEST_RANKS or own_time.stale(window, window.features.steps):
+            return []
+        for metric in (curves.LOSS, curves.GRADIENT):
+            plane = steps.planes.get(f"{metric}|local")
+            if plane is None:
+                continue
+            off = [
+                one
+                for role in np.unique(window.role_of)
+                for one in self._off(plane, np.flatnonzero(window.role_of == role), metric)
+            ]
+            if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
+                return self._findings(window, steps.index, metric, off)
+        return []
+
+    def _off(self, plane: Floats, rows: Ints, metric: str) -> list[_Off]:
+        reported = np.isfinite(plane[rows, -4 * NEWEST :])
+        columns = np.flatnonzero(reported.sum(axis=0) >= max(FEWEST_RANKS, len(rows) / 2))
+        if len(columns) < NEWEST:
+            return []
+        newest = columns[-NEWEST:] + max(plane.shape[1] - 4 * NEWEST, 0)
+        level, noise = _reference(plane, rows, newest)
+        middle = float(np.median(level))
+        if not noise > 0:
+            noise = 1e-6 * abs(middle) + 1e-12
+        distance = (_finite(plane[rows][:, newest]) - level) / noise
+        recent = own_time.median(distance, axis=1)
+        recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
+        between = 1.4826 * float(np.median(np.abs(recent - np.median(recent))))
+        least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
+        least = max(least, LEAST_OF_LEVEL[metric] * abs(middle) / noise)
+        found = []
+        for place in np.flatnonzero(np.abs(recent) > least)[: 2 + int(MOST_SHARE * len(rows))]:
+            one = self._against_habit(plane, rows, int(place), least)
+            if one is not None:
+                share = abs(one.offset) * noise / max(abs(middle), 1e-12)
+                found.append(_Off(one.row, one.distance, one.columns, one.offset * noise, share))
+        return found
+
+    def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
+        """Return a rank that is off also compared with its own past."""
+        row = int(rows[place])
+        columns = np.flatnonzero(
+            (np.isfinite(plane[rows]).sum(axis=0) >= FEWEST_RANKS) & np.isfinite(plane[row])
+        )
+        level, noise = _reference(plane, rows, columns)
+        noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
+        distance = (plane[row, columns].astype(np.float64) - level) / noise
+        recent = float(np.median(distance[-NEWEST:]))
+        early = distance[:-NEWEST][: 4 * FEWEST_EARLY]
+        if len(early) < FEWEST_EARLY:
+            return _Off(row, distance, columns, recent, 0.0) if abs(recent) > self.unknown else None
+        offset = recent - float(np.median(early))
+        return _Off(row, distance, columns, offset, 0.0) if abs(offset) > least else None
+
+    def _findings(
+        self, window: JobWindow, index: Ints, metric: str, off: list[_Off]
+    ) -> list[Finding]:
+        ends = own_time.step_ends(window.features.steps.last(MOST))
+        ranks = sorted(int(window.ranks[one.row]) for one in off)
+        named = f"rank {ranks[0]} differ from its" if len(ranks) == 1 else (
+            f"{len(ranks)} ranks differ from their"
+        )  # fmt: skip
+        found = []
+        for one in off:
+            first = _began(one)
+            drifts = _drifts(one.distance)
+            word = "drifts away" if drifts else "is off"
+            what = "loss" if metric == curves.LOSS else "gradient norm"
+            score = min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0)
+            if len(one.distance) - first < CERTAIN:
+                score = min(score, 1.9)  # a shard may hold a run of unusual batches
+            at = float(ends[one.columns[first]])
+            before = float(ends[one.columns[max(first - 1, 0)]])
+            found.append(
+                report(
+                    window,
+                    self.name,
+                    "rank.value_drift" if drifts else "rank.value_offset",
+                    window.rank_entity(one.row),
+                    onset=(min(before, at), at),
+                    magnitude=abs(one.offset),
+                    score=score,
+                    signal=metric,
+                    observed=one.offset,
+                    expected=0.0,
+                    text=f"rank {int(window.ranks[one.row])}'s own {what} {word} by "
+                    f"{one.offset:+.3g} since step {int(index[one.columns[first]])}, "
+                    f"{one.share:.1%} of it",
+                )
+            )
+        onset = min((f.onset for f in found), key=lambda pair: pair[1])
+        score = max(f.score for f in found)
+        return [symptom(window, self.name, metric, named, ranks, onset, score), *found]
+
+
+def symptom(
+    window: JobWindow,
+    detector: str,
+    metric: str,
+    named: str,
+    ranks: Sequence[int],
+    onset: tuple[float, float],
+    score: float,
+) -> Finding:
+    """Return that values of ranks differ more than they may."""
+    return report(
+        window,
+        detector,
+        "job.values_differ",
+        window.entity,
+        onset=onset,
+        magnitude=float(len(ranks)),
+        score=score,
+        signal=metric,
+        observed=float(len(ranks)),
+        expected=0.0,
+        text=f"values of {named} peers'",
+        ranks=ranks,
+    )
+
+
+def _reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
+    """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
+    if len(rows) > REFERENCE:
+        rows = rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
+    values = _finite(plane[rows][:, columns])
+    level = own_time.median(values, axis=0)
+    strays = own_time.median(np.abs(values - level), axis=0)
+    strays = strays[np.isfinite(strays)]
+    return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)
+
+
+def _began(one: _Off) -> int:
+    """Return the place where the offset began: where two levels fit the distances best."""
+    distance = np.clip(one.distance, -20, 20)
+    count = len(distance)
+    total = np.cumsum(distance)
+    left = np.arange(1, count)
+    before, after = total[:-1] / left, (total[-1] - total[:-1]) / (count - left)
+    gain = left * (count - left) * (after - before) ** 2
+    return int(np.argmax(gain)) + 1 if count > 1 else 0
+
+
+def _drifts(distance: Floats) -> bool:
+    """Tell whether an offset grew little by little: a line fits it better than one jump does."""
+    count = len(distance)
+    if count < 3 * NEWEST:
+        return False
+    smooth = np.array([np.median(part) for part in np.array_split(distance, count // 8)])
+    x = np.arange(len(smooth)) - (len(smooth) - 1) / 2
+    line = smooth - smooth.mean() - x * float(x @ smooth) / float(x @ x)
+    jumps = [
+        float(smooth[:cut].var() * cut + smooth[cut:].var() * (len(smooth) - cut))
+        for cut in range(1, len(smooth))
+    ]
+    return float(line @ line) < 0.5 * min(jumps)

@@ -1,0 +1,71 @@
+"""Bad resume: the first losses of an attempt against those of the attempt before."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.baselines import Baselines
+from rankscope.detectors.numbers.bad_resume import BadResume
+from rankscope.detectors.numbers.loss_spike import LossSpike
+
+
+@pytest.fixture
+def resumed(reported, losses):
+    """Return a function that resumes at a step of an attempt of 300 steps whose loss falls."""
+
+    def resume(first, loss, **more):
+        before = Baselines()
+        falling = losses(300) + 4.0 * np.exp(-np.arange(300) / 50)
+        before.record(reported(falling).features)
+        held = Baselines()
+        held.follow(before)
+        window = reported(loss, first=first, gaps={0: 1e4}, held_baselines=held, **more)
+        held.record(window.features)
+        return list(BadResume().evaluate(window))
+
+    return resume
+
+
+def test_weights_that_were_lost_are_found_with_the_second_loss(resumed, losses):
+    (bad,) = resumed(250, losses(2, level=6.0))
+    assert "resumed at step 250" in bad.text
+    assert bad.score >= 2
+
+
+def test_a_resume_where_the_checkpoint_stood_is_quiet(resumed, losses):
+    assert [] == resumed(250, losses(30, level=2.03))
+
+
+def test_going_far_back_to_where_the_loss_was_higher_is_quiet(resumed, losses):
+    assert [] == resumed(60, losses(20, level=2.0) + 4.0 * np.exp(-np.arange(60, 80) / 50))
+
+
+def test_a_start_from_scratch_is_quiet(resumed, losses):
+    assert [] == resumed(0, losses(20, level=6.0))
+
+
+def test_losses_of_another_scope_are_not_compared(resumed, losses):
+    assert [] == resumed(250, losses(20, level=6.0), plane="training.loss|local")
+
+
+def test_it_is_said_for_as_long_as_the_loss_has_not_recovered(resumed, losses):
+    assert resumed(250, losses(300, level=6.0))
+    recovered = losses(300)
+    recovered[:20] += 3.0
+    assert resumed(250, recovered[:50])
+    assert not resumed(250, recovered)
+
+
+def test_the_first_loss_after_a_resume_is_no_spike(reported, losses):
+    loss = losses(100)
+    loss[:3] += 1.0
+    assert [] == list(LossSpike().evaluate(reported(loss, first=250)))
+
+
+def test_steps_that_go_back_within_an_attempt_are_a_resume(reported, losses):
+    held = Baselines()
+    first = reported(losses(200))
+    held.record(first.features)
+    again = reported(losses(20, level=5.0), first=150, gaps={0: 1e4}, held_baselines=held)
+    held.record(again.features)
+    (bad,) = BadResume().evaluate(again)
+    assert "resumed at step 150" in bad.text

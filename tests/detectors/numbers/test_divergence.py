@@ -1,0 +1,61 @@
+"""Divergence: a loss that has left what it had reached, and what looks alike for a while."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.divergence import Divergence
+
+
+@pytest.fixture
+def found(reported):
+    """Return a function that evaluates losses, and returns what is found."""
+    return lambda *args, **more: list(Divergence().evaluate(reported(*args, **more)))
+
+
+@pytest.mark.parametrize("nth", [1, 5, 100])
+def test_a_jump_that_lasts_is_found_and_certain(found, losses, nth):
+    loss = losses(200)
+    loss[170:] += 1.0
+    (rise,) = found(loss, nth=nth)
+    assert rise.score >= 2
+    assert f"since step {170 * nth}," in rise.text
+
+
+def test_a_slow_climb_is_found(found, losses):
+    loss = losses(600)
+    loss[300:] += np.linspace(0, 0.8, 300)
+    assert ["job.loss_diverged"] == [rise.kind for rise in found(loss)]
+
+
+def test_a_climb_is_found_although_the_window_has_lost_the_lowest_point(found, reported, losses):
+    """The attempt's memory holds what the ring of steps no longer does."""
+    loss = losses(1200)
+    loss[600:] += 0.6
+    whole = reported(loss)
+    late = reported(loss[900:], first=900, held_baselines=whole.baselines)
+    assert ["job.loss_diverged"] == [rise.kind for rise in Divergence().evaluate(late)]
+
+
+def test_a_spike_that_takes_thirty_steps_to_come_back_is_none(found, losses):
+    loss = losses(260)
+    loss[200:230] += 1.5 * np.exp(-np.arange(30) / 8)
+    assert [] == [rise for end in range(195, 260) for rise in found(loss[:end])]
+
+
+def test_another_mixture_of_data_is_none(found, losses):
+    loss = losses(400)
+    loss[200:] *= 1.06
+    assert [] == found(loss)
+
+
+def test_losses_that_never_fell_or_are_missing_are_none(found, losses):
+    assert [] == found(losses(300))
+    assert [] == found(np.full(300, np.nan))
+    assert [] == found(np.zeros(300))
+
+
+def test_a_third_of_the_points_missing_changes_nothing(found, losses):
+    loss = losses(300)
+    loss[220:] += 1.0
+    loss[np.random.default_rng(2).random(300) < 0.3] = np.nan
+    assert ["job.loss_diverged"] == [rise.kind for rise in found(loss)]

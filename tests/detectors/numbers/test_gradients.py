@@ -1,0 +1,57 @@
+"""Exploding and vanishing gradients."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.gradients import GradientExplosion, GradientVanishing
+from rankscope.detectors.sketch import sketch
+
+NORM = "training.grad_norm"
+
+
+@pytest.fixture
+def norms():
+    """Return a function that draws [steps] norms around one."""
+    return lambda steps: np.random.default_rng(7).lognormal(0.0, 0.3, steps)
+
+
+def test_a_norm_that_grows_by_factors_explodes(reported, norms):
+    norm = norms(200)
+    norm[190:] *= np.geomspace(2, 500, 10)
+    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    assert rise.magnitude > 10
+
+
+def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, norms):
+    norm = norms(200)
+    norm[199] *= 100
+    assert [] == list(GradientExplosion().evaluate(reported(norm, plane=NORM)))
+    norm = norms(300) * np.geomspace(0.05, 3.0, 300)
+    assert [] == [
+        found
+        for end in range(50, 300, 5)
+        for found in GradientExplosion().evaluate(reported(norm[:end], plane=NORM))
+    ]
+
+
+def test_clipped_norms_are_quiet(reported, norms):
+    norm = np.minimum(norms(300), 1.0)
+    for detector in (GradientExplosion(), GradientVanishing()):
+        assert [] == list(detector.evaluate(reported(norm, plane=NORM)))
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 0.0])
+def test_a_norm_of_next_to_nothing_has_vanished(reported, norms, tiny):
+    norm = norms(300)
+    norm[200:] *= tiny
+    (fall,) = GradientVanishing().evaluate(reported(norm, plane=NORM))
+    assert "since step 200" in fall.text
+
+
+def test_small_gradients_of_a_solved_problem_are_quiet(norms):
+    norm, loss = norms(300), np.full(300, 2.0)
+    norm[200:] *= 1e-3
+    loss[200:] = 1e-3
+    own = np.full((1, 300), 0.8)
+    window = sketch(own, hosts=1, planes={NORM: norm[None], "training.loss": loss[None]})
+    assert [] == list(GradientVanishing().evaluate(window))

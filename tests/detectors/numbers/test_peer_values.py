@@ -1,0 +1,73 @@
+"""Ranks whose own values leave those of their peers."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.numbers.peer_values import PeerValues
+from rankscope.detectors.sketch import sketch
+
+LOSS, NORM = "training.loss|local", "training.grad_norm|local"
+
+
+def batches(ranks=8, steps=160, *, level=2.0, noise=0.05, seed=7):
+    """Return [ranks, steps] of values that differ by their batches."""
+    return np.random.default_rng(seed).normal(level, noise, (ranks, steps))
+
+
+def found(values, plane=LOSS, **fields):
+    """Return what is found in a job with one plane."""
+    own = np.full(values.shape, 0.8)
+    return list(PeerValues().evaluate(sketch(own, planes={plane: values}, **fields)))
+
+
+@pytest.mark.parametrize("plane", [LOSS, NORM])
+def test_an_offset_that_comes_at_once_is_a_device_that_computes_wrong(plane, named):
+    values = batches()
+    values[5, 100:] += 0.4
+    findings = found(values, plane)
+    assert ["5"] == named(findings, "rank.value_offset")
+    assert ["example"] == named(findings, "job.values_differ")
+    assert "since step 100" in findings[-1].text or "since step 9" in findings[-1].text
+
+
+def test_an_offset_that_grows_is_a_replica_that_drifts_away(named):
+    values = batches(steps=240)
+    values[2] += np.linspace(0, 1.0, 240)
+    findings = found(values)
+    assert ["2"] == named(findings, "rank.value_drift")
+    assert [] == named(findings, "rank.value_offset")
+
+
+def test_shards_of_data_that_differ_from_the_first_step_are_quiet():
+    values = batches() + np.linspace(-0.1, 0.1, 8)[:, None]
+    assert [] == found(values)
+
+
+def test_batches_with_a_heavy_tail_are_quiet():
+    rng = np.random.default_rng(1)
+    assert [] == [f for _ in range(30) for f in found(3 + 0.1 * rng.standard_t(2, (16, 120)))]
+
+
+def test_a_rank_whose_odd_batches_come_now_and_then_is_quiet():
+    values = batches()
+    values[3, ::9] += 2.0
+    assert [] == found(values)
+
+
+def test_half_of_the_ranks_accuse_nobody():
+    values = batches()
+    values[4:, 80:] += 0.5
+    assert [] == found(values)
+
+
+def test_ranks_of_another_role_are_no_peers():
+    values = batches()
+    values[4:] += 1.0
+    assert [] == found(values, role_of=np.repeat([0, 1], 4))
+
+
+def test_equal_values_and_too_few_ranks_are_quiet():
+    assert [] == found(np.full((8, 100), 2.0))
+    values = batches(ranks=3)
+    values[1, 80:] += 1.0
+    assert [] == found(values)
