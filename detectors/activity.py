@@ -3,7 +3,8 @@
 A rank that waits in a collective may look busy (its kernel spins and so may its process), so
 utilization says nothing. Arithmetic does: tensor and SM activity, and power, fall to a fraction
 when everybody waits. A process counts as busy between the idle of a sleeping waiter and the full
-CPU of a spinning one.
+CPU of a spinning one, and where it uses more than one CPU and its peers, who wait, do not: who is
+stuck does not start to use a second one, who writes a checkpoint does.
 """
 
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ _PAST_SECONDS = 180.0
 BUSY = (0.15, 0.85)
 """CPU of a process that runs its own code: between a sleeping and a spinning waiter."""
 
+SECOND_CPU, BUSIER = 1.15, 0.3
+"""CPUs in use that no single thread can spin away; how many more than the median rank's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Activity:
@@ -43,7 +47,10 @@ class Activity:
     def busy(self) -> np.ndarray:
         """Return [ranks], whose process runs its own code, neither sleeping nor spinning."""
         cpu = np.nan_to_num(self.cpu)
-        return (cpu >= BUSY[0]) & (cpu <= BUSY[1])
+        known = cpu[np.isfinite(self.cpu)]
+        usual = float(np.median(known)) if len(known) > 1 else np.inf
+        own = (cpu >= BUSY[0]) & (cpu <= BUSY[1])
+        return own | ((cpu > SECOND_CPU) & (cpu > usual + BUSIER))
 
     @property
     def works(self) -> np.ndarray:

@@ -9,20 +9,27 @@ from .window import JobWindow
 
 _OF_NODES = ("gpu.fault", "host.oom_kill", "log.fault")
 
+_START_SECONDS = 60.0
+"""Where processes do not report when they started, their first data may come so much later."""
+
 
 def own_events(window: JobWindow) -> Iterator[Event]:
     """Return the window's events without those of a node's earlier tenant, oldest first.
 
     A node's event is an earlier tenant's when it is from before this attempt's processes started,
     or when it names a process that is none of this attempt's and is from before its first step.
-    Events that carry the job's id are its own.
+    Events that carry the job's id are its own, unless they are from long before: an agent that
+    starts reads kernel lines of an hour, and gives them to the job that it finds.
     """
     first_step = np.inf
     if window.steps.at.size and np.isfinite(window.steps.at).any():
         first_step = float(np.nanmin(window.steps.at))
     pids = {int(pid) for pid in window.pids if pid > 0}
     for event in window.events:
-        if event.name in _OF_NODES and event.resource.job != window.job:
+        if event.name in _OF_NODES and event.resource.job == window.job:
+            if event.at < window.attempt_started_at - _START_SECONDS:
+                continue
+        elif event.name in _OF_NODES:
             pid = event.attributes.get("pid")
             foreign = isinstance(pid, int) and pid > 0 and bool(pids) and pid not in pids
             if event.at < window.attempt_started_at or (foreign and event.at < first_step):

@@ -164,6 +164,32 @@ class Readings:
 
 
 @dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes that are reported by themselves: dataloader workers, and contexts on devices.
+
+    All [processes]. host: index into the window's hosts. pid: as the host sees it. row: the rank
+    that it is or works for, -1 for one of nobody's. hw_ids: the device that its memory is on, None
+    for a process without one; a process with memory on two devices has two rows.
+    """
+
+    host: Ints
+    pid: Ints
+    row: Ints
+    hw_ids: tuple[str | None, ...]
+    readings: Mapping[str, Readings] = field(default_factory=dict)
+
+    def of(self, metric: str) -> Readings:
+        """Return a periodic metric with one row a process (`process.memory.private|dataloader`)."""
+        return self.readings.get(metric) or _nothing(len(self.pid))
+
+
+def no_processes() -> Processes:
+    """Return that none is reported."""
+    nobody = np.zeros(0, np.int64)
+    return Processes(nobody, nobody, nobody, ())
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A communication group as its members last reported: sequence numbers, [members] each.
 
@@ -216,6 +242,7 @@ class JobWindow:
     collective_timeout_seconds: float = 600.0
     placed: Topology | None = None
     held_baselines: Baselines | None = None
+    processes: Processes = field(default_factory=no_processes)
 
     @cached_property
     def features(self) -> StepFeatures:

@@ -65,6 +65,10 @@ class NodeRows:
         self.planes = PlaneSet()
         self.rows: dict[tuple[int, int, int], int] = {}
         """By host, pid and device, UNKNOWN where the series names none."""
+        self.processes_of: dict[int, list[tuple[int, int, int]]] = {}
+        """By host: those of its rows that belong to a process."""
+        self.rank_of: dict[int, int] = {}
+        """By row of a process: the rank that it works for."""
         self.of_host: dict[int, list[tuple[int, int, int]]] = {}
         self.version_of_host: dict[int, int] = {}
         self._free: list[int] = []
@@ -76,13 +80,17 @@ class NodeRows:
             found = self._free.pop() if self._free else len(self.rows)
             self.rows[host, pid, device] = found
             self.of_host.setdefault(host, []).append((pid, device, found))
+            if pid >= 0:
+                self.processes_of.setdefault(host, []).append((pid, device, found))
         return found
 
     def forget(self, host: int) -> None:
         """Empty the rows of a host, for others to use."""
         gone = self.of_host.pop(host, [])
+        self.processes_of.pop(host, None)
         for pid, device, row in gone:
             del self.rows[host, pid, device]
+            self.rank_of.pop(row, None)
             self._free.append(row)
         if gone:
             self.planes.clear(np.array([row for _, _, row in gone], np.int64))

@@ -37,6 +37,9 @@ INFO, GROUP_INFO, NIC_INFO = (
 COUNTERS = ("collective.enqueued", "collective.started", "collective.completed")
 """Sequence numbers: gauges to the sender, and as large as counters; when one last moved matters."""
 
+OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"})
+"""Metrics that a device has once for each process."""
+
 _LABELS = frozenset({"network.switch"})
 """Resource attributes that say something of the host itself."""
 
@@ -174,6 +177,9 @@ class Placing:
             attempt.placements.move(rows, self._hosts_of(series[named]))
             if name == INFO:
                 self._infos(attempt, rows, sets[named])
+        if name in OF_PROCESSES or any(key == "role" for key, _ in rest):
+            # A rank has many workers, and a device contexts of many ranks: a row each.
+            named &= self.attributes.pid[sets] < 0
         if name == GROUP_INFO:
             for one in series.tolist():
                 _take_group(attempt, dict(self._table[one].attributes))
@@ -223,6 +229,9 @@ class Placing:
         hosts = self.host[series].tolist()
         keys = zip(hosts, columns.pid[sets].tolist(), columns.device[sets].tolist(), strict=True)
         rows = np.array([nodes.row(*key) for key in keys], np.int64)
+        ranks = columns.rank[sets]
+        for row, rank in zip(rows[ranks >= 0].tolist(), ranks[ranks >= 0].tolist(), strict=True):
+            nodes.rank_of[row] = rank
         plane = nodes.planes.plane(_variant(metric.name, rest), counter=_counts(metric))
         self._claim(nodes.planes, attempt, plane, rows, series, sets)
         for host in set(hosts):

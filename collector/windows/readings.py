@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...detectors.window import Floats, Ints, Readings
+from ...detectors.window import Floats, Ints, Processes, Readings
 from .planes import NOBODY, Plane
 
 
@@ -22,12 +22,29 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedProcesses:
+    """Processes of a job's hosts and their planes by metric; arrays as in detectors.window."""
+
+    host: Ints
+    pid: Ints
+    row: Ints
+    hw_ids: tuple[str | None, ...]
+    parts: Mapping[str, tuple[Part, ...]]
+
+    def view(self, until: float | None) -> Processes:
+        """Return them as detectors see them."""
+        readings = LazyReadings(self.parts, until)
+        return Processes(self.host, self.pid, self.row, self.hw_ids, readings)
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """The planes of a job by metric, [ranks] and [hosts], and the versions it holds for."""
 
     versions: tuple[int, ...]
     by_rank: Mapping[str, tuple[Part, ...]]
     by_host: Mapping[str, tuple[Part, ...]]
+    processes: JoinedProcesses
 
 
 class PlaneReadings(Readings):

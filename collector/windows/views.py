@@ -69,6 +69,7 @@ def job_window(
         attempt_started_at=attempt.start,
         host_announced=hosts.announced(where.host_ids),
         held_baselines=None if until is not None else attempt.baselines,
+        processes=planes.processes.view(until),
     )
     attempt.baselines.frozen = not learn
     if learn and until is None:

@@ -22,10 +22,10 @@ class Exits(Detector):
     crashed, when most of its ranks end by SIGTERM, SIGINT or in order, or a scheduler or the ranks
     themselves announced it, and what follows within the grace period are SIGKILLs and the errors
     of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
-    says it lacked memory, are stopped as well: over several hosts that is certain, on one host it
-    is a first word only, and names nobody. A rank whose log says that a peer closed the connection
-    ended because of that peer, however early its exit was seen. An exit that steps of the same rank
-    follow is over: the job was restarted.
+    says it lacked memory, are stopped as well, also where SIGTERM reached some of them in time:
+    over several hosts that is certain, on one host it is a first word only, and names nobody. A
+    rank whose log says that a peer closed the connection ended because of that peer, however early
+    its exit was seen. An exit that steps of the same rank follow is over: the job was restarted.
 
     Parameters
     ----------
@@ -131,11 +131,10 @@ class Exits(Detector):
 
     def next_due(self, window: JobWindow) -> float:
         """Return when exits that may be the first of a stop have waited long enough."""
-        due = [
-            event.at + stops.HOLD_SECONDS
-            for event in stops.exits_of(window)
-            if code_of(event) in (-stops.SIGKILL, None)
-        ]
+        exits = stops.exits_of(window)
+        if not any(code_of(event) in (-stops.SIGKILL, None) for event in exits):
+            return np.inf
+        due = (stops.held_until(window, event.at) for event in exits)
         return min((at for at in due if at > window.now), default=np.inf)
 
     def _abnormal(self, window: JobWindow) -> tuple[list[Event], stops.Outcome]:

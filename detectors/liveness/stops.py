@@ -20,6 +20,9 @@ GRACE_SECONDS = 75.0
 POLLED_SECONDS = 1.5
 """Exits are seen by polling: within this time their order is not known."""
 
+LAUNCHER_SECONDS = 10.0
+"""What a launcher kills after it asked in vain to end comes later than this (torchrun: 30 s)."""
+
 HOLD_SECONDS = 3.0
 """What looks like the first exits of a stop is given so long for the others to be seen."""
 
@@ -88,17 +91,34 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
         return "stopped"
     codes = {code_of(event) for event in abnormal}
     first, newest = abnormal[0].at, abnormal[-1].at
-    if not codes <= {-SIGKILL, None} or newest - first > GRACE_SECONDS or _blamed(window, newest):
+    if not codes <= {*_WISHED, -SIGKILL, None} or newest - first > GRACE_SECONDS:
         return "crashed"
-    if window.now - newest < HOLD_SECONDS:
+    kills = [event for event in abnormal
+             if code_of(event) == -SIGKILL and event.at <= first + LAUNCHER_SECONDS]  # fmt: skip
+    everywhere = len({_host_of(window, event) for event in kills}) > 1
+    if _accused(window, newest) or (not everywhere and _logged(window)):
+        return "crashed"
+    if window.now < held_until(window, newest):
         return "waiting"
-    hosts = {window.host_name(row) for e in abnormal if (row := window.row_of(rank_of(e) or 0))
-             is not None}  # fmt: skip
-    if codes == {-SIGKILL}:
-        if len(hosts) > 1:
-            return "stopped"  # no fault reaches the processes of several hosts with SIGKILL
-        return "together" if 1 < len(window.ranks) <= len(abnormal) else "crashed"
-    return "together" if 1 < len(window.ranks) < 2 * len(abnormal) else "crashed"
+    if everywhere:
+        return "stopped"  # no fault reaches the processes of several hosts with SIGKILL
+    if wished:
+        # A launcher that lost one process asks the others to end: a kill or two, then SIGTERMs.
+        least = 2 if kills and wished[0].at <= kills[0].at else 3
+        many = least <= len(kills) and len(abnormal) < 4 * len(kills)
+        return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
+    most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
+    return "together" if len(window.ranks) > 1 and most <= len(abnormal) else "crashed"
+
+
+def held_until(window: JobWindow, newest: float) -> float:
+    """Return until when further exits may still come in after the newest one.
+
+    A host that has not reported since, and does so rarely, is waited for.
+    """
+    quiet = window.host_last_received <= newest
+    interval = np.nan_to_num(window.host_interval[quiet]).max(initial=0.0)
+    return newest + HOLD_SECONDS + float(interval)
 
 
 def _after_a_wish(
@@ -132,14 +152,25 @@ def _after_a_wish(
     )
 
 
-def _blamed(window: JobWindow, at: float) -> bool:
-    """Tell whether anything names a reason: the kernel, a scheduler, a device, a log."""
+def _accused(window: JobWindow, at: float) -> bool:
+    """Tell whether anything names a reason: the kernel, a scheduler, a device, a root log line."""
     return _root_before(window, at) or any(
         event.name == "host.oom_kill"
-        or (event.name == "log.fault" and rank_of(event) is not None)
         or (event.name == "scheduler.event" and not _WISHES.search(_reason(event)))
         for event in own_events(window)
     )
+
+
+def _logged(window: JobWindow) -> bool:
+    """Tell whether any rank logged an error, be it only that a peer was gone."""
+    return any(
+        event.name == "log.fault" and rank_of(event) is not None for event in own_events(window)
+    )
+
+
+def _host_of(window: JobWindow, event: Event) -> str | None:
+    row = window.row_of(rank_of(event) or 0)
+    return None if row is None else window.host_name(row)
 
 
 def _root_before(window: JobWindow, at: float) -> bool:

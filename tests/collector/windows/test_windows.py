@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.collector.windows import queries
 from rankscope.collector.windows.windows import FORGET_SECONDS, FUTURE_SECONDS
+from rankscope.detectors.window import no_processes
 from rankscope.formats.otlp.columns import FULL, Columns, MetricsBatch
 
 AGE = "training.progress.age"
@@ -372,6 +373,43 @@ def test_series_of_one_rank_are_told_apart_by_what_they_measure(two_by_two, metr
     readings = two_by_two.window().rank_readings
     assert {name, "training.rank.info"} == set(readings)
     assert 1.0 == readings[name].latest()[0][0]
+
+
+PRIVATE = "process.memory.private"
+
+
+def test_each_worker_of_a_rank_has_a_row_of_its_own(two_by_two):
+    for pid, size in ((501, 1e9), (502, 2e9)):
+        pairs = {"rank": 1, "pid": pid, "role": "dataloader"}
+        two_by_two.metrics((PRIVATE, size, 5, pairs))
+    two_by_two.metrics((PRIVATE, 9e9, 5, {"rank": 1, "pid": 101, "role": "trainer"}))
+    window = two_by_two.window()
+    found = window.processes
+    assert [(0, 501, 1, None), (0, 502, 1, None)] == list(
+        zip(found.host, found.pid, found.row, found.hw_ids, strict=True)
+    )
+    assert [1e9, 2e9] == found.of(f"{PRIVATE}|dataloader").latest()[0].tolist()
+    assert 9e9 == window.of_ranks(PRIVATE).latest()[0][1]
+    assert 1e9 == window.of_ranks(f"{PRIVATE}|dataloader").latest()[0][1]
+
+
+def test_a_rank_without_workers_has_no_processes(two_by_two):
+    assert (0, 0) == (len(two_by_two.window().processes.pid), len(no_processes().pid))
+    assert 0 == len(two_by_two.window().processes.of(PRIVATE).at)
+
+
+@pytest.mark.parametrize("job", ["run-1", None])
+def test_every_context_on_a_device_has_a_row_whosever_it_is(two_by_two, job):
+    """Rank 1 holds memory on its own device and on that of rank 0, and a stranger too."""
+    memory = "hw.gpu.process.memory"
+    for device, pid, size in (("GPU-1", 101, 8e9), ("GPU-0", 101, 5e8), ("GPU-0", 999, 3e9)):
+        two_by_two.metrics((memory, size, 5, {"hw.id": device, "gpu": 0, "pid": pid}), job=job)
+    window = two_by_two.window()
+    found = window.processes
+    held = found.of(memory).latest()[0]
+    rows = set(zip(found.pid, found.row, found.hw_ids, held, strict=True))
+    assert {(101, 1, "GPU-1", 8e9), (101, 1, "GPU-0", 5e8), (999, -1, "GPU-0", 3e9)} == rows
+    assert 8e9 == window.of_ranks(memory).latest()[0][1]
 
 
 def test_attempts_beyond_the_newest_three_are_forgotten(valid, after):

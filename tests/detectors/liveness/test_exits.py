@@ -205,6 +205,24 @@ def test_a_kill_that_the_launcher_s_sigterm_follows_is_a_crash(evaluated, exited
         assert ["2"] == named(evaluated(*ended), "rank.first_exit")
 
 
+def test_sigterm_and_sigkill_in_any_order_within_seconds_on_every_host_are_a_stop(
+    evaluated, exited, event
+):
+    """Half of the ranks end by the one, half by the other: no fault kills on two hosts."""
+    mixed = [exited(rank, 60 + 0.4 * rank, signal=9 if rank % 2 else 15) for rank in (1, 0, 3, 2)]
+    assert [] == evaluated(*mixed)
+    oom = event("host.oom_kill", 59.9, pid=1001)
+    assert {"host.oom_killed", "job.crashed", "rank.first_exit"} == {
+        finding.kind for finding in evaluated(*mixed, oom)
+    }
+
+
+def test_on_one_host_a_mix_with_many_kills_is_a_first_word_that_names_nobody(evaluated, exited):
+    mixed = [exited(rank, 60 + 0.4 * rank, signal=15 if rank == 2 else 9) for rank in range(4)]
+    (crashed,) = evaluated(*mixed, hosts=1)
+    assert "4 of 4 ranks ended together, as stopped" == crashed.text
+
+
 def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
     wish = event("scheduler.event", 58, reason="Preempted", text="by a job of higher priority")
     killed = [exited(rank, 60.0, **KILL) for rank in range(4)]
@@ -239,6 +257,15 @@ def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_
     assert ["host.oom_killed"] == [f.kind for f in Exits().evaluate(window)]
 
 
+@pytest.mark.parametrize(("at", "count"), [(-100, 0), (-50, 1), (5, 1)])
+def test_a_line_from_long_before_the_attempt_is_not_its_own_though_it_carries_the_job_s_id(
+    steady, event, at, count
+):
+    oom = event("host.oom_kill", at, rank=2, pid=1002)
+    window = sketch(steady(), events=[oom], attempt_started_at=START, now=START + 120)
+    assert count == len(Exits().evaluate(window))
+
+
 def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(evaluated, exited):
     lone = exited(2, 61.0, **KILL)
     assert [] == evaluated(lone, now=START + 63)
@@ -250,6 +277,13 @@ def test_a_kill_is_held_for_three_seconds_since_a_scheduler_s_come_one_by_one(ev
 def test_time_alone_matters_when_a_kill_was_held_for_long_enough(steady, exited):
     window = sketch(steady(), now=START + 62, events=(exited(2, 61.0, **KILL),))
     assert START + 64 == Exits().next_due(window)
+
+
+def test_a_mix_is_looked_at_again_when_its_newest_exit_was_held_long_enough(steady, exited):
+    exits = [exited(1, 60, signal=9), exited(0, 62, signal=15)]
+    window = sketch(steady(), events=exits, now=START + 64)
+    assert [] == Exits().evaluate(window)
+    assert START + 65 == Exits().next_due(window)
 
 
 def test_ranks_that_vanish_together_with_codes_unknown_most_likely_ended(evaluated, exited, logged):

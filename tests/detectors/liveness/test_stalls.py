@@ -418,6 +418,15 @@ def test_the_one_idle_process_among_busy_waiters_is_a_sign(evaluated, metric):
     assert ("2", metric) == (idle.entity.id, idle.signal)
 
 
+@pytest.mark.parametrize("waiters", [0.9, 0.02])
+def test_a_rank_that_uses_a_second_cpu_while_the_others_wait_writes_a_checkpoint(
+    evaluated, waiters
+):
+    at = START + np.arange(0.0, 151, 5)
+    busy = readings(at, np.array([[1.5], *[[waiters]] * 3]))
+    assert [] == evaluated(150, readings={"process.cpu.utilization": busy})
+
+
 def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(evaluated):
     at = START + np.arange(0.0, 91, 5)
     busy = readings(at, np.array([[0.01], [0.02], [1.0], [0.01]]))
