@@ -16,7 +16,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     """Return the severity of symptoms that have lasted for some seconds.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
-    rises when that is over.
+    rises when that is over. What costs the job nothing and is barely worth reporting (a row remap
+    that waits for a reset) is info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
@@ -27,6 +28,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
             return "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
         return first.severity if certain >= 2 else "warning"
     if not named and lasted < UNNAMED_SECONDS:
+        return "info"
+    if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
         return "info"
     return first.severity
 

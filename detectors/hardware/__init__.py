@@ -10,6 +10,7 @@ from .cpu_time import CpuTime
 from .down_ports import DownPorts
 from .evictions import Evictions
 from .fault_codes import FaultCodes
+from .foreign_processes import ForeignProcesses
 from .full_disks import FullDisks
 from .link_flaps import LinkFlaps
 from .lost_devices import LostDevices
@@ -37,6 +38,7 @@ DETECTORS: tuple[Detector, ...] = (
     RowRemaps(),
     NvLinks(),
     PcieLinks(),
+    ForeignProcesses(),
     DownPorts(),
     LinkFlaps(),
     PortErrors(),

@@ -28,8 +28,9 @@ class Transports(Detector):
     Bytes a second that leave through the ports of the fabric (`hw.network.io`), against those
     through ordinary interfaces (`system.network.io`), over the newest `seconds`. A host counts
     whose ports carry less than `silent` of the median host's, while its interfaces carry `factor`
-    times the median host's and no less than its peers' ports do by a hundredth. A line of a log that says
-    so names its host as well. Evidence: whether it costs anything shows in the steps.
+    times the median host's, and a hundredth of what the ports of peers do. It is
+    a symptom by itself, since such a host has been slow from its first step and no earlier step of
+    the job shows it. A line of a log that says so is evidence about its host.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class Transports(Detector):
     """
 
     name = "transports"
-    kinds = ("host.slow_transport",)
+    kinds = ("host.slow_transport", "host.transport_message")
     cadence_seconds = 10.0
 
     def __init__(
@@ -71,7 +72,7 @@ class Transports(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
-        found = {finding.entity.id: finding for finding in self._logs(window)}
+        found = self._logs(window)
         fabric, plain = self._fabric(window), self._plain(window)
         if np.isfinite(fabric).sum() >= 3 and np.isfinite(plain).any():
             usual = float(np.median(fabric[np.isfinite(fabric)]))
@@ -82,7 +83,7 @@ class Transports(Detector):
                 )
             for host in np.flatnonzero(odd).tolist() if usual > MB else ():
                 entity = window.host_entity(host)
-                found[entity.id] = report(
+                finding = report(
                     window,
                     self.name,
                     "host.slow_transport",
@@ -96,7 +97,8 @@ class Transports(Detector):
                     f"{plain[host] / MB:.3g} MB/s over its interfaces, its peers {usual / MB:.3g} "
                     "MB/s over RDMA",
                 )
-        return list(found.values())
+                found.append(finding)
+        return found
 
     def _fabric(self, window: JobWindow) -> Floats:
         """Return [hosts], bytes a second that left through the ports of the fabric."""
@@ -128,7 +130,7 @@ class Transports(Detector):
             found[host] = report(
                 window,
                 self.name,
-                "host.slow_transport",
+                "host.transport_message",
                 window.topology.host_entity(host),
                 onset=event.at,
                 score=2.5,

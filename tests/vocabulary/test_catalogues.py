@@ -93,9 +93,12 @@ def test_a_kind_of_finding_stands_on_known_entities_and_signals(kind):
     assert kind.kind.partition(".")[0] in kind.entities
 
 
-def test_symptoms_are_seen_on_jobs_and_hosts_and_the_rest_is_evidence():
-    symptoms = {kind.kind for kind in findings.catalogue().values() if kind.symptom}
-    assert {"job.slow", "job.stalled", "job.nonfinite", "job.crashed", "host.silent"} == symptoms
+def test_what_has_an_effect_on_its_job_is_a_symptom_and_the_rest_is_evidence():
+    kinds = findings.catalogue()
+    assert {"job.slow", "job.stalled", "job.crashed", "host.silent"} <= {
+        kind.kind for kind in kinds.values() if kind.symptom
+    }
+    assert [] == [k.kind for k in kinds.values() if k.effect != "none" and not k.symptom]
 
 
 @pytest.mark.parametrize("catalogue", [metrics, events, faults, findings])

@@ -55,6 +55,9 @@ def test_its_entities_can_be_reached_from_what_it_predicts(cause):
         "host": {"host", "job"},
         "job": {"job"},
         "process": {"process", "host", "rank", "gpu", "job"},
+        "nic": {"nic", "host", "switch", "job"},
+        "switch": {"switch", "job"},
+        "storage": {"storage", "host", "job"},
     }
     allowed = set(faults.catalogue()[cause.fault].entities)
     seen = {e for p in cause.predicts for e in kinds.catalogue()[p.finding].entities}
