@@ -49,22 +49,12 @@ def wholes(draw):
 
 
 @pytest.fixture
-def somewhere(topology, found):
+def somewhere(entity_of, found):
     """Return a function that turns a drawn row into a finding of the job of four ranks."""
 
     def make(row):
         kind, number, at, score = row
-        where = {
-            "job": topology.job_entity,
-            "host": topology.host_entity(topology.hosts[number % 2]),
-            "rank": topology.rank_entity(number),
-            "gpu": topology.gpu_entity(number),
-            "nic": entities.Entity("nic", f"host-{'ab'[number % 2]}/mlx5_0:1",
-                                   f"host-{'ab'[number % 2]}", topology.host_entity(
-                                       topology.hosts[number % 2]).ranks),
-            "switch": entities.Entity("switch", "leaf-1", None, topology.job_entity.ranks),
-            "storage": entities.Entity("storage", "/data", None, topology.job_entity.ranks),
-        }[kinds.catalogue()[kind].entities[0]]
+        where = entity_of(kind, number)
         return found(kind, where, at, score=score, text=f"{kind} {where} {at} {score}")
 
     return make
