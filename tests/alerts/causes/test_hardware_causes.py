@@ -1,4 +1,4 @@
-"""What devices, ports, switches, hosts and storage report names their fault, at the right entity."""
+"""What devices, ports, switches, hosts and storage report names their fault and its entity."""
 
 import pytest
 
