@@ -26,9 +26,10 @@ def sketch(
     """Return a synchronous job: a step ends everywhere when the slowest rank's work is exchanged.
 
     own: [ranks, steps], seconds of each rank's own work; the ranks fill the hosts in order.
-    exchange: seconds of communication that no rank can hide, one number or [steps]. gaps: seconds that pass before a step
-    begins (a checkpoint, an evaluation), by column. planes are added to the usual three. Without
-    `now` it is the end of the last step; everybody is received at `now`. `fields` are JobWindow's.
+    exchange: seconds of communication that no rank can hide, a number or [steps]. gaps: seconds
+    that pass before a step begins (a checkpoint, an evaluation), by column. planes are added to the
+    usual three. Without `now` it is the end of the last step; everybody is received at `now`.
+    `fields` are JobWindow's.
     """
     ranks, count = own.shape
     slowest = np.max(own, axis=0, initial=0.0, where=np.isfinite(own))

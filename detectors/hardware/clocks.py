@@ -57,6 +57,7 @@ class LowClock(Detector):
 
     name = "low_clock"
     kinds = ("gpu.clock_low", "gpu.throttled", "gpu.power_held")
+    cadence_seconds = 5.0
 
     def __init__(self, *, seconds: float = 20.0, least: float = 0.08) -> None:
         self.seconds = seconds
@@ -103,7 +104,6 @@ class LowClock(Detector):
         kinds, known = devices.models(window)
         usual = devices.peers_median(clock, kinds, work)
         low = np.zeros(len(clock), np.bool_)
-        candidates = work & ~held_down(window, self.seconds)
         for kind in np.unique(kinds[work]):
             same = np.flatnonzero(work & (kinds == kind))
             peers = float(usual[same[0]])
@@ -112,7 +112,8 @@ class LowClock(Detector):
             least = self.least / 2 if len(same) >= MANY else self.least
             below = max(least * peers, 6 * devices.spread(clock[same]))
             low[same[clock[same] < peers - below]] = True
-        low &= candidates
+        if low.any():
+            low &= ~held_down(window, self.seconds)
         if not known:
             for row in np.flatnonzero(low).tolist():
                 low[row] &= not _host_runs_alike(window, work, clock, row, self.least)

@@ -66,6 +66,8 @@ def models(window: JobWindow, *, power: bool = True) -> tuple[Ints, bool]:
     columns = [np.nan_to_num(one, nan=-1.0, posinf=-1.0, neginf=-1.0) for one in limits]
     kinds = _numbered(columns)
     clock = np.round(np.nan_to_num(clock, nan=-1.0, posinf=-1.0, neginf=-1.0) / 1e6)
+    if not len(clock) or clock.min() == clock.max():
+        return kinds, known
     for kind in np.unique(kinds):
         rows = np.flatnonzero(kinds == kind)
         levels, counts = np.unique(clock[rows], return_counts=True)
@@ -113,8 +115,11 @@ def since(readings: Readings, row: int, odd_from: float, *, below: bool = False)
 
 
 def _numbered(columns: list[Floats]) -> Ints:
-    if not len(columns[0]):
-        return np.zeros(0, np.int64)
-    _, kinds = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    numbers: Ints = kinds.reshape(-1).astype(np.int64)
-    return numbers
+    """Return [rows], equal numbers where all columns are equal; the usual case costs no sorting."""
+    kinds = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if not len(column) or column.min() == column.max():
+            continue
+        levels, which = np.unique(column, return_inverse=True)
+        _, kinds = np.unique(kinds * len(levels) + which, return_inverse=True)
+    return kinds

@@ -49,6 +49,7 @@ class LostDevices(Detector):
 
     name = "lost_devices"
     kinds = ("gpu.lost",)
+    cadence_seconds = 2.0
 
     def __init__(self, *, periods: float = 4.0, seconds: float = 15.0) -> None:
         self.periods = periods
@@ -107,9 +108,11 @@ class LostDevices(Detector):
     def _silent(self, window: JobWindow, last: Floats, period: float) -> Flags:
         limit = max(self.periods * period, self.seconds)
         newest = float(last.max(initial=-np.inf))
+        silent = np.zeros(len(last), np.bool_)
+        if newest == -np.inf:
+            return silent
         # By the newest reading of all, not by the clock: a sender may lag behind as a whole.
         rows = np.flatnonzero((newest - last > limit) & np.isfinite(last))
-        silent = np.zeros(len(last), np.bool_)
         for row in rows.tolist():
             host = window.host_of[row]
             beside = last[(window.host_of == host) & (np.arange(len(last)) != row)]

@@ -59,6 +59,7 @@ class Throttling(Detector):
 
     name = "throttling"
     kinds = ("gpu.throttled", "gpu.power_held")
+    cadence_seconds = 5.0
 
     def __init__(self, *, seconds: float = 20.0) -> None:
         self.seconds = seconds
@@ -115,6 +116,10 @@ class Throttling(Detector):
         capped: Flags = np.nan_to_num(share) >= OFTEN
         if not capped.any():
             return capped
+        limit = devices.latest(window, "hw.power.limit")
+        known = limit[np.isfinite(limit)]
+        if 2 * capped.sum() > len(capped) and not (len(known) and np.ptp(known)):
+            return np.zeros(len(capped), np.bool_)  # most meet the same cap: the site's choice
         kinds, _ = devices.models(window, power=False)
         work = ~devices.waiting(window, self.seconds)
         with np.errstate(invalid="ignore"):
@@ -122,10 +127,9 @@ class Throttling(Detector):
             clock = devices.level(window, CLOCK, self.seconds)
             usual = devices.peers_median(clock, kinds, work)
             slower = clock < (1 - LOWER) * usual
-            limit = devices.latest(window, "hw.power.limit")
             lower = limit < 0.95 * devices.peers_median(limit, kinds, work)
-        known = np.isfinite(clock) & np.isfinite(usual)
-        odd: Flags = capped & work & np.where(known, slower & (alone | lower), alone)
+        compared = np.isfinite(clock) & np.isfinite(usual)
+        odd: Flags = capped & work & np.where(compared, slower & (alone | lower), alone)
         return odd
 
 
