@@ -17,15 +17,22 @@ SIGNATURE = re.compile(
     r"timeout|unreachable|failed)|no.?route|socket.*(?:connect|interface)|remote.?peer",
     re.IGNORECASE,
 )
-"""What log signatures of ranks that cannot reach each other are called."""
+"""What log signatures of ranks that cannot reach each other are called, and what they write."""
+
+LOCAL = re.compile(
+    r"no (?:\w+ )?(?:socket )?interface|no usable|no such device|permission|bind\w* failed",
+    re.IGNORECASE,
+)
+"""What a rank writes that finds no way out of its own host; the others then wait for it in vain."""
 
 
 class Bootstraps(Detector):
     """Name the host that others cannot reach, or that cannot reach them, before the first step.
 
-    By signatures of logs, while no rank has finished a step. A line that names another host of the
-    job accuses that host; else the host that logged it. The host that most lines accuse counts; the
-    others logged what follows from it. A symptom: without its groups the job does not start.
+    By signatures and texts of logs, while no rank has finished a step. A line that finds no way out
+    of its own host accuses that host, and only such lines count where there are any; one that names
+    another host of the job accuses that one; else the host that logged it. The host that most lines
+    accuse counts; the others logged what follows from it. A symptom: without its groups the job does not start.
 
     Parameters
     ----------
@@ -59,8 +66,11 @@ class Bootstraps(Detector):
             event
             for event in own_events(window)
             if event.name == "log.fault"
-            and SIGNATURE.search(str(event.attributes.get("signature", "")))
+            and SIGNATURE.search(
+                f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+            )
         ]
+        lines = [line for line in lines if LOCAL.search(_text(line))] or lines
         accused: dict[str, list[Event]] = {}
         for event in lines:
             host = _accused(window, event)
@@ -92,7 +102,7 @@ class Bootstraps(Detector):
 
 def _accused(window: JobWindow, event: Event) -> str | None:
     """Return the host that a line accuses: another one that it names, else its own."""
-    text, own = str(event.attributes.get("text", "")), event.resource.host
+    text, own = _text(event), event.resource.host
     named = [
         host
         for host in window.hosts
@@ -103,3 +113,7 @@ def _accused(window: JobWindow, event: Event) -> str | None:
     if named:
         return named[0]
     return own if own in window.hosts else None
+
+
+def _text(event: Event) -> str:
+    return str(event.attributes.get("text", ""))

@@ -23,8 +23,12 @@ class DownPorts(Detector):
     person set down is left alone. It is a symptom by itself: the traffic of the devices behind the
     port takes another way, at a fraction of the bandwidth, or waits until it times out.
 
+    A link that is trained anew comes back within seconds: a port counts once it has been down for
+    `hold` (link_flaps.py counts the others).
+
     Parameters
     ----------
+    hold : seconds that a port must have been down.
     share : of the other hosts that must have the port up where it never was.
 
     Examples
@@ -48,11 +52,35 @@ class DownPorts(Detector):
     name = "down_ports"
     kinds = ("nic.down",)
 
-    def __init__(self, *, share: float = 0.9) -> None:
+    def __init__(self, *, hold: float = 10.0, share: float = 0.9) -> None:
+        self.hold = hold
         self.share = share
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a port that is down."""
+        return [
+            report(
+                window,
+                self.name,
+                "nic.down",
+                entity,
+                onset=onset,
+                signal=UP,
+                observed="down",
+                expected="up",
+                text=f"{entity} is down{f': {why}' if why else ''}",
+            )
+            for entity, onset, why in self._down(window).values()
+            if window.now - onset[1] >= self.hold
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when a port that is down will have been so for long enough."""
+        due = (onset[1] + self.hold for _, onset, _ in self._down(window).values())
+        return min((at for at in due if at > window.now), default=np.inf)
+
+    def _down(self, window: JobWindow) -> dict[str, tuple[Entity, tuple[float, float], str]]:
+        """Return (port, onset, why) of each port that is down, by its id."""
         found: dict[str, tuple[Entity, tuple[float, float], str]] = {}
         for plane in ports.planes(window, UP):
             state, _ = plane.readings.latest()
@@ -68,20 +96,7 @@ class DownPorts(Detector):
                 since = first - plane.readings.period() if was_up else first
                 found[entity.id] = (entity, (since, first), "")
         self._events(window, found)
-        return [
-            report(
-                window,
-                self.name,
-                "nic.down",
-                entity,
-                onset=onset,
-                signal=UP,
-                observed="down",
-                expected="up",
-                text=f"{entity} is down{f': {why}' if why else ''}",
-            )
-            for entity, onset, why in found.values()
-        ]
+        return found
 
     def _events(
         self, window: JobWindow, found: dict[str, tuple[Entity, tuple[float, float], str]]

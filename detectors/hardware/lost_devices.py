@@ -126,8 +126,11 @@ class LostDevices(Detector):
         held = window.rank_readings.get(FAILED)
         if held is None:
             return since
-        value, _ = held.latest()
-        for row in np.flatnonzero(value == 1).tolist():
+        # Only the state that a device is in is reported: one that has ended just falls silent.
+        value, at = held.latest()
+        current = at >= held.newest_at() - 3 * held.period()
+        current &= at >= window.now - max(4 * held.period(), 30.0)
+        for row in np.flatnonzero((value == 1) & current).tolist():
             since[row] = devices.since(held, row, 1.0)
         return since
 

@@ -190,6 +190,8 @@ def _mounts(window: JobWindow) -> dict[str, str]:
 def _shared_mount(window: JobWindow) -> str | None:
     """Return the mount on which all hosts report the very same usage: one file system for all."""
     for mount, name in _mounts(window).items():
+        if mount == "/":
+            continue  # hosts of one image fill it alike, and nobody shares it
         used, _ = window.host_readings[name].latest()
         used = used[np.isfinite(used)]
         if len(used) >= 2 and 0 < used[0] < 1 and np.ptp(used) < 1e-4:

@@ -33,6 +33,19 @@ def test_a_host_that_names_nobody_is_accused_itself(found, event):
     assert ["host-1"] == found(line(event, "host-1", "no interface found"))
 
 
+def test_a_host_without_a_way_out_is_why_the_others_wait_for_it(found, event):
+    broken = "NCCL error: unhandled system error. Bootstrap : no socket interface found"
+    lines = [
+        line(event, host, text, signature="python.DistBackendError")
+        for host, text in (
+            ("host-0", "NCCL error: unhandled system error. Connection timed out"),
+            ("host-1", "NCCL error: unhandled system error. Connection timed out"),
+            ("host-2", broken),
+        )
+    ]
+    assert ["host-2"] == found(*lines)
+
+
 def test_once_steps_end_the_start_succeeded(found, event):
     assert [] == found(line(event, "host-1"), steps=20)
 

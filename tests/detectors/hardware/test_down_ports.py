@@ -12,9 +12,10 @@ UP = "hw.network.up|mlx5_0|1"
 def found(steady):
     """Return a function that evaluates the ports of five hosts."""
 
-    def evaluate(up=None, events=(), by_rank=None):
+    def evaluate(up=None, events=(), by_rank=None, now=None):
         window = sketch(
             steady(ranks=10),
+            now=START + (now or 80),
             hosts=5,
             host_readings={UP: up} if up is not None else {},
             rank_readings=by_rank or {},
@@ -29,6 +30,15 @@ def test_a_port_that_went_down_is_named_with_its_ranks(found, levels):
     (finding,) = found(levels(5, 1, 0, 2, since=40))
     assert ("host-2/mlx5_0:1", (4, 5)) == (finding.entity.id, tuple(finding.entity.ranks))
     assert (START + 35, START + 40) == finding.onset
+
+
+def test_a_port_that_just_went_down_may_only_be_trained_anew(steady, levels):
+    up = levels(5, 1, 0, 2, since=60)
+    window = sketch(steady(ranks=10), hosts=5, now=START + 62, host_readings={UP: up})
+    assert [] == DownPorts().evaluate(window)
+    assert START + 70 == DownPorts().next_due(window)
+    later = sketch(steady(ranks=10), hosts=5, now=START + 70, host_readings={UP: up})
+    assert ["host-2/mlx5_0:1"] == [f.entity.id for f in DownPorts().evaluate(later)]
 
 
 def test_a_port_that_came_up_again_is_not_down(found, levels):
