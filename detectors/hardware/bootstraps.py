@@ -32,7 +32,8 @@ class Bootstraps(Detector):
     By signatures and texts of logs, while no rank has finished a step. A line that finds no way out
     of its own host accuses that host, and only such lines count where there are any; one that names
     another host of the job accuses that one; else the host that logged it. The host that most lines
-    accuse counts; the others logged what follows from it. A symptom: without its groups the job does not start.
+    accuse counts; the others logged what follows from it. A symptom: without its groups
+    the job does not start.
 
     Parameters
     ----------
