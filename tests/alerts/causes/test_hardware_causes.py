@@ -1,5 +1,7 @@
 """What devices, ports, switches, hosts and storage report names their fault and its entity."""
 
+from collections.abc import Callable
+
 import pytest
 
 from rankscope.alerts.causes import engine
@@ -28,15 +30,14 @@ def layout() -> Topology:
 
 
 @pytest.fixture
-def at(layout):
+def at(layout: Topology) -> Callable[[str, int], Entity]:
     """Return a function that returns an entity by its type and number."""
 
     def entity(kind: str, number: int) -> Entity:
-        if kind == "gpu":
-            device = layout.gpu_entity(number)
-            assert device is not None
-            return device
+        device = layout.gpu_entity(number)
+        assert device is not None
         return {
+            "gpu": device,
             "job": layout.job_entity,
             "rank": layout.rank_entity(number),
             "host": layout.host_entity(HOSTS[number % 8]),
