@@ -91,6 +91,16 @@ class Health:
             "Memory of entries that are in the journal and not yet evaluated.",
             registry=self.registry,
         )
+        self.series = Gauge(
+            "rankscope_collector_series",
+            "Series that are held.",
+            registry=self.registry,
+        )
+        self.series_limit = Gauge(
+            "rankscope_collector_series_limit",
+            "Series that may be held at once: evaluation.max_series.",
+            registry=self.registry,
+        )
         self.series_refused = Counter(
             "rankscope_collector_refused_points",
             "Points left out because the table of series is full.",

@@ -7,7 +7,7 @@ is due: any other second costs nothing.
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
 from ..detectors.own_time import step_ends
+from ..detectors.selection import Selection
 from ..detectors.window import JobWindow
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
 from ..vocabulary import metrics
@@ -29,6 +30,7 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from .evaluation.settings import EvaluationSettings
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -42,6 +44,8 @@ FORGET_EVERY_SECONDS = 600.0
 
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
+
+Watch = Callable[[JobWindow, Sequence[Finding]], None]
 
 _log = logging.getLogger(__name__)
 
@@ -68,18 +72,50 @@ class _Evaluated:
 
 
 class Pipeline:
-    """Windows, detectors, incidents. All of it can be pickled."""
+    """Windows, detectors, incidents. All of it can be pickled but the detectors: see `resume`."""
 
-    def __init__(self, *, detectors: Sequence[Detector] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        detectors: Sequence[Detector] | Selection | None = None,
+        settings: EvaluationSettings | None = None,
+    ) -> None:
+        settings = settings or EvaluationSettings()
         self.table = SeriesTable(unkept=UNKEPT)
+        self.table.capacity = settings.max_series
         self.windows = Windows(self.table)
+        self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.detector_failures: dict[str, int] = {}
-        self._detectors = tuple(detectors) if detectors is not None else catalogue.detectors()
+        self.watch: Watch | None = None
+        """Gets every window that is evaluated, and what was found in it."""
+        if detectors is None:
+            detectors = catalogue.detectors()
+        self.selection = (
+            detectors if isinstance(detectors, Selection) else Selection(tuple(detectors))
+        )
         self._findings: dict[str, tuple[Finding, ...]] = {}
         self._evaluated: dict[tuple[Job, int], _Evaluated] = {}
         self._due_at = math.inf
         self._forgot_at = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a snapshot keeps: of the detectors only which they were."""
+        return {**vars(self), "selection": self.selection.description, "watch": None}
+
+    def resume(self, started: "Pipeline") -> None:
+        """Go on after a snapshot with the settings of the pipeline that this process started with.
+
+        What detectors found last is kept if they are the same with the same parameters.
+        """
+        if vars(self)["selection"] != started.selection.description:
+            for row in self._evaluated.values():
+                row.asked.clear()
+                row.due = -math.inf
+        self.selection = started.selection
+        self.table.capacity = started.table.capacity
+        timeout = started.windows.collective_timeout_seconds
+        self.windows.collective_timeout_seconds = timeout
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -168,6 +204,8 @@ class Pipeline:
         window = self.windows.window(attempt, now, incident_open=self.tracker.has_open(attempt.job))
         findings = self._found(window, last)
         self._findings[attempt.job] = findings
+        if self.watch is not None:
+            self.watch(window, findings)
         explained = partial(
             explanations,
             topology=window.topology,
@@ -192,7 +230,7 @@ class Pipeline:
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
         due = self.tracker.next_due(attempt.job, now)
-        for detector in self._detectors:
+        for detector in self.selection.of(window.job, window.cluster):
             asked = last.asked.get(detector.name)
             if asked is None or asked.at < now:
                 due = min(due, now + 1.0 if asked is None else asked.due)
@@ -220,7 +258,7 @@ class Pipeline:
         and where time alone may have changed its answer.
         """
         findings: list[Finding] = []
-        for detector in self._detectors:
+        for detector in self.selection.of(window.job, window.cluster):
             asked = None if last is None else last.asked.get(detector.name)
             if last is not None and asked is not None and window.now < asked.due:
                 again = asked.at + detector.cadence_seconds

@@ -92,7 +92,9 @@ class Service:
             self._decisions.close()
             raise
         self._stages = Stages(
-            pipeline=Pipeline(),
+            pipeline=Pipeline(
+                detectors=settings.detectors.selection(), settings=settings.evaluation
+            ),
             journal=self._journal,
             decisions=self._decisions,
             sink=self._store,

@@ -6,6 +6,8 @@ from pydantic import Field, field_validator
 
 from ..settings import Section
 from .api.settings import ApiSettings
+from .detector_settings import DetectorSettings
+from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .store.settings import StoreSettings, WebhookSettings
@@ -48,7 +50,9 @@ class CollectorSettings(Section):
     api: ApiSettings = ApiSettings()
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     store: StoreSettings = StoreSettings()
+    detectors: DetectorSettings = DetectorSettings()
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"
     )

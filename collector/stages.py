@@ -22,6 +22,7 @@ from .intake.payloads import Outcome, Payload
 from .intake.tail import Tail
 from .journal.interface import Partition
 from .journal.kinds import Kind
+from .series_limit import SeriesLimit
 from .storing import Sink, Storing
 
 T = TypeVar("T")
@@ -52,7 +53,13 @@ class Stages(Generic[P]):
         before_ns = journal.last_at_ns()
         evaluated = (snapshots.evaluated() if snapshots else None) or 0
         tail = Tail(tail_bytes)
-        decoders = Decoders(pipeline.table.alike, room=self._room)
+        decoders = Decoders(pipeline.table.alike, room=lambda: not self._full())
+        self._limit = SeriesLimit(
+            health=health,
+            clock=clock,
+            series=lambda: self.consumer.table.live,
+            full=self._full,
+        )
         self.intake = Appending(
             journal=journal,
             decoders=decoders,
@@ -60,6 +67,7 @@ class Stages(Generic[P]):
             clock=clock,
             health=health,
             queue_bytes=queue_bytes,
+            rejected=self._limit.refused_by_decoder,
             after_ns=max(before_ns or 0, evaluated * _SECOND_NS),
         )
         self.storing = Storing(sink, health=health, kept=self._pending.kept)
@@ -76,15 +84,24 @@ class Stages(Generic[P]):
             snapshots=snapshots,
             rereading=rereading,
             before_ns=before_ns,
+            refused=self._limit.refused,
         )
 
-    def _room(self) -> bool:
-        return self.consumer.room()
+        health.series.set_function(lambda: self.consumer.table.live)
+        health.series_limit.set_function(lambda: self.consumer.table.capacity)
+
+    def _full(self) -> bool:
+        return self.consumer.table.full
 
     @property
     def ready(self) -> bool:
         """Tell whether payloads are taken."""
         return self.intake.ready
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to change for all telemetry to be seen."""
+        warning = self._limit.warning()
+        return [] if warning is None else [warning]
 
     def start(self) -> None:
         """Start the three threads. Payloads are taken at once, whatever is to be caught up with."""

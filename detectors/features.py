@@ -63,6 +63,11 @@ class StepFeatures:
         return own_time.complete(self._window.steps)
 
     @cached_property
+    def stale(self) -> bool:
+        """Return whether the newest step is too old to say anything about now."""
+        return own_time.stale(self._window, self.steps)
+
+    @cached_property
     def own(self) -> Floats | None:
         """Return [ranks, steps], each rank's own seconds in a step; None when nobody reports."""
         kept = self.steps.kept

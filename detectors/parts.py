@@ -4,6 +4,7 @@ Used by the detectors of waiting for data and of extra work. Durations are means
 a loader that stalls at every eighth batch costs the job as much as one that is late each time.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,10 +60,10 @@ class Excess:
 
 def steps_to_compare(window: JobWindow) -> Steps | None:
     """Return the completed steps, None where there are too few or they are too old."""
-    steps = own_time.complete(window.steps)
+    steps = window.features.steps
     if len(window.ranks) < 2 or len(steps.index) < FEWEST + WARM_UP:
         return None
-    return None if own_time.stale(window, steps) else steps
+    return None if window.features.stale else steps
 
 
 def newest(window: JobWindow, steps: Steps) -> int:
@@ -105,14 +106,21 @@ def excess(
     part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
     habit is known and where it is not. Nobody stands out when a third of the role's ranks do.
     """
-    part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
     count = newest(window, steps)
     recent = steps.last(count)
     step = step_seconds(recent)
     if not step > 0:
         return None
-    seconds = mean(part[:, -count:])
-    peers, below = _peers(part, seconds, window.role_of, count)
+    newly = part[:, -count:]
+    newly = np.where(np.abs(newly) < own_time.MOST, newly, np.nan)
+    seconds = mean(newly)
+    peers = _peers(seconds, window.role_of)
+    # What a habit takes off only lowers the effect: with no more than this nobody stands out.
+    most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
+    if most < min(least, least_from_start) * step:
+        return None
+    part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
+    below = _below(newly, seconds, window.role_of)
     early = part[:, WARM_UP:-count][:, :HABIT]
     known = np.isfinite(early).sum(axis=1) >= 2 * FEWEST
     usual = np.zeros(len(seconds))
@@ -165,17 +173,28 @@ def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
     return float(np.hypot(within, between))
 
 
-def _peers(part: Floats, seconds: Floats, role_of: Ints, count: int) -> tuple[Floats, Floats]:
-    """Return what peers of a rank's role need: [ranks] on average, [ranks, count] by step."""
+def _peers(seconds: Floats, role_of: Ints) -> Floats:
+    """Return [ranks], what peers of a rank's role need on average; NaN for a role of one rank."""
     peers = np.full(len(seconds), np.nan)
-    below = np.full((len(seconds), count), np.nan)
+    for rows in _roles(seconds, role_of):
+        peers[rows] = np.quantile(seconds[rows], own_time.HEALTHY_QUANTILE, method="lower")
+    return peers
+
+
+def _below(newly: Floats, seconds: Floats, role_of: Ints) -> Floats:
+    """Return [ranks, steps], what peers of a rank's role need in each of the newest steps."""
+    below = np.full(newly.shape, np.nan)
+    for rows in _roles(seconds, role_of):
+        below[rows] = own_time.low_quantile(newly[rows])
+    return below
+
+
+def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
+    """Yield the rows of each role of which two at least report."""
     for role in np.unique(role_of):
         rows = np.flatnonzero((role_of == role) & np.isfinite(seconds))
-        if len(rows) < 2:
-            continue
-        peers[rows] = np.quantile(seconds[rows], own_time.HEALTHY_QUANTILE, method="lower")
-        below[rows] = own_time.low_quantile(part[rows, -count:])
-    return peers, below
+        if len(rows) > 1:
+            yield rows
 
 
 def _middle(values: Floats, window: JobWindow) -> Floats:

@@ -194,6 +194,7 @@ class Group:
     """A communication group as its members last reported: sequence numbers, [members] each.
 
     rows: rows of the members in the window's matrices. changed_at: when a number last moved.
+    launches: by kind of collective, how many each member has launched, where that is reported.
     """
 
     name: str
@@ -203,6 +204,7 @@ class Group:
     completed: Floats
     at: Floats
     changed_at: Floats
+    launches: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

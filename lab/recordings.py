@@ -21,6 +21,7 @@ def show(*, as_json: bool) -> int:
         kind = scenario.fault["kind"] if scenario.fault else None
         if as_json:
             row = {
+                "type": "scenario",
                 "name": scenario.name,
                 "text": scenario.text,
                 "fault": kind,

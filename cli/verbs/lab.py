@@ -1,41 +1,174 @@
-"""`rankscope lab`: the fault laboratory. Lists scenarios and writes seeded recordings of them."""
+"""`rankscope lab`: the fault laboratory. Injects faults, and measures how well they are found."""
 
 import argparse
 import sys
 from pathlib import Path
 
-HELP = "the fault laboratory: list scenarios, record one as OTLP JSON lines"
+HELP = "the fault laboratory: inject faults into simulated or real jobs, score the detectors"
 EXTRA: str | None = "lab"
+
+SUITES = ("tuning", "published", "holdout", "fresh", "quiet")
+_REAL_RANKS = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="list the scenarios of the cluster simulator")
+    listing = actions.add_parser("list", help="list the faults and the scenarios")
     listing.add_argument("--json", action="store_true", help="one JSON object a line")
-    running = actions.add_parser("run", help="simulate a scenario and record its telemetry")
-    running.add_argument("scenario", help="a name that `rankscope lab list` shows")
-    running.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="recording to write, *.jsonl or *.jsonl.gz",
+    _add_run(actions.add_parser("run", help="inject one fault, or record a scenario"))
+    _add_score(actions.add_parser("score", help="run a suite of cases and score what is found"))
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenario", nargs="?", help="a scenario that `rankscope lab list` shows, to be recorded"
     )
-    running.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    running.add_argument("--json", action="store_true", help="print the ground truth as JSON")
-    actions.add_parser("score", help="score the answers over many scenarios")
+    parser.add_argument("--fault", metavar="ID", help="inject this fault and show what is found")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--simulated", action="store_true", help="into a simulated job (default)")
+    where.add_argument(
+        "--real", action="store_true", help="into a real training job on this machine, of 4 ranks"
+    )
+    parser.add_argument("--ranks", type=int, metavar="N", help="ranks of the job (default: 16)")
+    parser.add_argument("--weak", action="store_true", help="an effect of 5-10 %%, or a faint sign")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="recording to write, *.jsonl or *.jsonl.gz"
+    )
+    parser.add_argument("--json", action="store_true", help="truth and incidents as JSON")
+
+
+def _add_score(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--suite", metavar="NAME", help=f"one of {', '.join(SUITES)}")
+    what.add_argument(
+        "--compare",
+        nargs=2,
+        type=Path,
+        metavar=("A.json", "B.json"),
+        help="compare two results of --json; the exit code is 1 where they differ",
+    )
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=3.0,
+        metavar="POINTS",
+        help="how many points two results may differ (default: 3)",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="what fresh (or quiet) is drawn from")
+    parser.add_argument(
+        "--hours", type=float, default=24.0, help="simulated hours of quiet (default: 24)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only the cases of this fault; may be repeated",
+    )
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="default: every core")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("lab-results"),
+        metavar="DIR",
+        help="folder that keeps results, so that a run can be resumed (default: lab-results)",
+    )
+    parser.add_argument("--restart", action="store_true", help="forget the results of this suite")
+    parser.add_argument("--no-baselines", action="store_true", help="leave out the simple methods")
+    parser.add_argument("--json", action="store_true", help="the result as one JSON document")
+    parser.add_argument("--docs", type=Path, metavar="DIR", help="write accuracy.md and pictures")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
-    if arguments.action == "score":
-        print("rankscope lab score is not in this version.", file=sys.stderr)
-        return 2
-    from ...lab import recordings  # noqa: PLC0415  only this verb needs numpy
-
     if arguments.action == "list":
-        return recordings.show(as_json=arguments.json)
+        return _list(arguments)
+    if arguments.action == "score":
+        return _score(arguments)
+    if (arguments.scenario is None) == (arguments.fault is None):
+        return _wrong("give either a scenario or --fault ID; `rankscope lab list` shows both")
+    if arguments.fault is None:
+        return _record(arguments)
+    return _real(arguments) if arguments.real else _simulated(arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from ...lab import catalogue, recordings  # noqa: PLC0415  only this verb needs numpy
+    from . import demo  # noqa: PLC0415
+
+    if not arguments.json:
+        print("Faults, by contract id: rankscope lab run --fault ID [--real]")
+    catalogue.show(demo.FAULTS, as_json=arguments.json)
+    if not arguments.json:
+        print("\nScenarios: rankscope lab run SCENARIO --out FILE")
+    return recordings.show(as_json=arguments.json)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from ...lab import recordings  # noqa: PLC0415
+
+    if arguments.real or arguments.ranks is not None or arguments.weak:
+        return _wrong("--real, --ranks and --weak are for --fault; a scenario has its own job")
+    if arguments.out is None:
+        return _wrong("--out FILE is needed to record a scenario")
     return recordings.record(
         arguments.scenario, out=arguments.out, seed=arguments.seed, as_json=arguments.json
     )
+
+
+def _simulated(arguments: argparse.Namespace) -> int:
+    from ...lab import trial  # noqa: PLC0415
+    from ..report import incident_report  # noqa: PLC0415
+
+    chosen = trial.Trial(
+        arguments.fault,
+        ranks=trial.RANKS if arguments.ranks is None else arguments.ranks,
+        seed=arguments.seed,
+        strength="weak" if arguments.weak else "plain",
+        out=arguments.out,
+    )
+    return trial.run(chosen, incident_report, as_json=arguments.json)
+
+
+def _real(arguments: argparse.Namespace) -> int:
+    from ...lab import catalogue  # noqa: PLC0415
+    from . import demo  # noqa: PLC0415
+
+    if arguments.fault not in demo.FAULTS:
+        missing = catalogue.missing(arguments.fault, "inject into a real job", demo.FAULTS)
+        return _wrong(f"{missing} (real: {', '.join(demo.FAULTS)})")
+    if arguments.ranks not in (None, _REAL_RANKS):
+        return _wrong(f"--ranks: a real job here has {_REAL_RANKS} ranks")
+    if arguments.out is not None or arguments.weak:
+        return _wrong("--out and --weak are for a simulated job")
+    words = ["--fault", arguments.fault, "--once", *(["--json"] if arguments.json else [])]
+    parser = argparse.ArgumentParser()
+    demo.add_arguments(parser)
+    return demo.run(parser.parse_args(words))
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from ...lab.scoring import command  # noqa: PLC0415
+
+    if arguments.compare is not None:
+        return command.compare(arguments.compare, arguments.within, as_json=arguments.json)
+    options = command.Options(
+        suite=arguments.suite,
+        seed=arguments.seed,
+        hours=arguments.hours,
+        only=tuple(arguments.only),
+        jobs=max(arguments.jobs, 0),
+        results=arguments.results,
+        restart=arguments.restart,
+        with_baselines=not arguments.no_baselines,
+        as_json=arguments.json,
+        docs=arguments.docs,
+    )
+    return command.score(options)
+
+
+def _wrong(text: str) -> int:
+    print(f"rankscope lab: {text}", file=sys.stderr)
+    return 2

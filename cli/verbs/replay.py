@@ -1,8 +1,10 @@
 """`rankscope replay PATH`: recorded telemetry through the live pipeline, and what it gives."""
 
 import argparse
+import importlib.util
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ from .. import terminal
 
 if TYPE_CHECKING:
     from ...collector.replay import Progress
+    from ...collector.settings import CollectorSettings
 
 HELP = "run a journal or OTLP JSON lines through the pipeline again, in their own time"
 EXTRA: str | None = "collector"
@@ -27,6 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one incident document a line")
     parser.add_argument("--config", type=Path, help="the collector's settings file")
     parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FILE",
+        help="run a second settings file too, and list only what differs from it",
+    )
+    parser.add_argument(
+        "--frame",
+        type=Path,
+        metavar="OUT.parquet",
+        help="write findings and completed steps as a table (Parquet; CSV by the name's ending)",
+    )
+    parser.add_argument(
         "--ignore-actions",
         action="store_true",
         help="leave out what people did: acknowledged, resolved, silenced",
@@ -34,33 +49,107 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay and print the final state of every incident."""
-    from ...collector.pipeline import Pipeline  # noqa: PLC0415
+    """Replay and print the final state of every incident, or what differs between two settings."""
     from ...collector.recordings import RecordingError  # noqa: PLC0415
-    from ...collector.replay import Replay, as_line  # noqa: PLC0415
     from . import collector  # noqa: PLC0415
 
-    collector.settings(arguments.config)  # a mistake in it stops a replay as it stops a start
+    configs = [arguments.config] if arguments.against is None else [
+        arguments.against, arguments.config,
+    ]  # fmt: skip
+    # A mistake in any of them stops a replay as it stops a start.
+    settings = [collector.settings(path) for path in configs]
+    if (problem := _cannot_write(arguments.frame)) is not None:
+        terminal.complain(f"rankscope replay: {problem}")
+        return 2
     messages = _Messages()
-    replay = Replay(
-        pipeline=Pipeline(),
-        warn=messages.warn,
-        failed=messages.failed,
-        progress=messages.progress,
-        ignore_actions=arguments.ignore_actions,
-    )
     try:
-        documents = replay.run(arguments.path)
+        found = [
+            _documents(arguments, chosen, messages, last=number == len(settings))
+            for number, chosen in enumerate(settings, start=1)
+        ]
     except RecordingError as error:
         messages.clear()
         terminal.complain(f"rankscope replay: {error}")
         return 1
     messages.clear()
-    for document in documents:
-        print(as_line(document) if arguments.json else _report(document))
-    if not documents and not arguments.json:
-        print("no incident")
+    if arguments.against is None:
+        _print_incidents(found[0], as_json=arguments.json)
+    else:
+        _print_differences(*found, as_json=arguments.json)
     return 1 if messages.defects else 0
+
+
+def _documents(
+    arguments: argparse.Namespace,
+    settings: "CollectorSettings",
+    messages: "_Messages",
+    *,
+    last: bool,
+) -> list[dict[str, Any]]:
+    """Return the incidents of one replay, and write its table where that is asked for."""
+    from ...collector.frames import Frames  # noqa: PLC0415
+    from ...collector.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.replay import Replay  # noqa: PLC0415
+
+    pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+    frames = Frames() if arguments.frame is not None and last else None
+    if frames is not None:
+        pipeline.watch = frames.evaluated
+    replay = Replay(
+        pipeline=pipeline,
+        warn=messages.warn,
+        failed=messages.failed,
+        progress=messages.progress,
+        ignore_actions=arguments.ignore_actions,
+    )
+    documents = replay.run(arguments.path)
+    if frames is not None:
+        messages.clear()
+        terminal.complain(f"{arguments.frame}: {frames.write(Path(str(arguments.frame)))} rows")
+    return documents
+
+
+def _cannot_write(path: Path | None) -> str | None:
+    """Return why a table cannot be written, before hours are spent on what goes into it."""
+    if path is None:
+        return None
+    if importlib.util.find_spec("pandas") is None or importlib.util.find_spec("pyarrow") is None:
+        return "a table needs pandas and pyarrow: pip install 'rankscope[lab]'"
+    if path.suffix not in (".parquet", ".csv"):
+        return f"{path}: a table is written as .parquet or .csv"
+    if not path.absolute().parent.is_dir():
+        return f"{path}: there is no folder {path.absolute().parent}"
+    return None
+
+
+def _print_incidents(documents: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    from ...collector.replay import as_line  # noqa: PLC0415
+
+    for document in documents:
+        print(as_line(document) if as_json else _report(document))
+    if not documents and not as_json:
+        print("no incident")
+
+
+def _print_differences(
+    old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]], *, as_json: bool
+) -> None:
+    """Print what the settings change from those that they are held against."""
+    from ...collector.comparing import differences  # noqa: PLC0415
+    from ...collector.replay import as_line  # noqa: PLC0415
+
+    found = differences(old, new)
+    for difference in found:
+        row = difference.document()
+        if as_json:
+            print(as_line(row))
+            continue
+        sign = {"new": "+", "gone": "-", "changed": "~"}[row["kind"]]
+        print(f"{sign} {row['new'] or row['old']}  job {row['job']}: {row['summary']}")
+        for name, (before, after) in row["changed"].items():
+            print(f"    {name}: {before} -> {after}")
+    if not as_json:
+        print(f"{len(old)} incidents before, {len(new)} after, {len(found)} differ")
 
 
 def _report(document: dict[str, Any]) -> str:

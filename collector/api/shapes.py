@@ -267,3 +267,9 @@ class Health(BaseModel):
 
     status: Literal["ok"]
     version: str
+
+
+class Readiness(Health):
+    """That requests are served, and what keeps the collector from seeing all telemetry."""
+
+    warnings: list[str]

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
+from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary.clock import Clock
 from ..actions import Entered
@@ -27,6 +28,7 @@ from .access import FairLock
 from .overload import Overload, Recorded
 from .rereading import Rereading
 from .schedule import Evaluator, Hooks, Moment, Schedule
+from .snapshot_timer import SnapshotTimer
 from .snapshots import Snapshot, SnapshotError, Snapshots
 
 T = TypeVar("T")
@@ -34,9 +36,6 @@ P = TypeVar("P", bound=Evaluator)
 
 _LOG = structlog.get_logger(__name__)
 _PROGRESS_SECONDS = 5.0
-SNAPSHOT_SECONDS = 60.0
-_SNAPSHOT_SHARE = 20.0
-"""Writing a snapshot takes at most one part in so many of the time."""
 
 
 class Received(Protocol):
@@ -65,8 +64,12 @@ class Consumer(Generic[P]):
         snapshots: Snapshots | None = None,
         rereading: Rereading | None = None,
         before_ns: int | None = None,
+        refused: Callable[[int], None] = lambda _points: None,
     ) -> None:
-        """`before_ns`: the receive time of the newest entry of an earlier process."""
+        """`before_ns`: the receive time of the newest entry of an earlier process.
+
+        `refused` gets how many points had no room.
+        """
         self._pipeline = pipeline
         self._journal = journal
         self._received = received
@@ -76,6 +79,8 @@ class Consumer(Generic[P]):
         self._clock = clock
         self._health = health
         self._snapshots = snapshots
+        self._timer = None if snapshots is None else SnapshotTimer(snapshots, health=health)
+        self._refused = refused
         self._rereading = rereading or Rereading()
         self._before_ns = before_ns
         self._defects = Defects(health=health)
@@ -89,8 +94,6 @@ class Consumer(Generic[P]):
         self._next = 0
         self._offset: Offset | None = None
         self._schedule = self._scheduled(Moment())
-        self._snapshot_at = 0.0
-        self._snapshot_began = 0.0
         self._stopping = False
         self.whole = True
         """Whether all was applied in order; False once a stop has cut the restart short."""
@@ -136,9 +139,10 @@ class Consumer(Generic[P]):
         """Return the last second that was reached, None before the first entry."""
         return self._schedule.evaluated
 
-    def room(self) -> bool:
-        """Tell whether the pipeline's table takes new series."""
-        return not self._pipeline.table.full
+    @property
+    def table(self) -> SeriesTable:
+        """Return the pipeline's series; others may only count them."""
+        return self._pipeline.table
 
     def recover(self) -> None:
         """Come back to where the last process was: by its snapshot, or by reading more again."""
@@ -160,7 +164,7 @@ class Consumer(Generic[P]):
         while self._next < self._tail.added:
             self._apply_next()
         self._schedule.until(watermark)
-        self._health.series_refused.inc(self._schedule.translations.refused)
+        self._refused(self._schedule.translations.refused)
         self._schedule.translations.refused = 0
         self._health.tail_bytes.set(self._tail.bytes)
 
@@ -169,7 +173,8 @@ class Consumer(Generic[P]):
         while self.whole and not self._stopping:
             try:
                 self.step()
-                self._snapshot_if_due()
+                if self._timer is not None and self._schedule.evaluated is not None:
+                    self._timer.write_if_due(self.snapshot)
             except Exception as error:  # noqa: BLE001  the thread must outlive any defect
                 self._defects.met("evaluation", error)
                 time.sleep(0.1)
@@ -226,6 +231,7 @@ class Consumer(Generic[P]):
             _LOG.warning("no snapshot to start from: the journal is read again", why=str(error))
             return None
         with self._lock:
+            found.pipeline.resume(self._pipeline)
             self._pipeline = found.pipeline
             self._schedule = self._scheduled(found.moment)
         self._offset = found.offset
@@ -289,22 +295,3 @@ class Consumer(Generic[P]):
         return Snapshot(
             self._pipeline, self._offset, self._schedule.moment, tuple(self._storing.held())
         )
-
-    def _snapshot_if_due(self) -> None:
-        if self._snapshots is None or self._schedule.evaluated is None or self._snapshots.writing:
-            return
-        now = time.monotonic()
-        if self._snapshot_began:
-            # The child has ended: note when, and how long it took.
-            took = now - self._snapshot_began
-            self._snapshot_began = 0.0
-            self._health.snapshot_seconds.set(took)
-            self._snapshot_at = now + max(SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * took)
-        if now < self._snapshot_at:
-            return
-        self._snapshot_began = now
-        try:
-            self._snapshots.fork(self.snapshot())
-        except OSError as error:
-            self._snapshot_began, self._snapshot_at = 0.0, now + SNAPSHOT_SECONDS
-            _LOG.error("a snapshot could not be begun", error=str(error))

@@ -51,6 +51,10 @@ class Evaluator(Protocol):
         """Take in incidents of an earlier process, so that none is announced again."""
         ...
 
+    def resume(self, started: Any) -> None:
+        """Go on after a snapshot with the settings of the one that this process started with."""
+        ...
+
     def evaluate_jobs(self, now: float) -> Iterator[Sequence[Any]]:
         """Evaluate a whole second, job by job; yield what changed in each."""
         ...

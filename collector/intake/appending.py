@@ -6,6 +6,7 @@ here waits for evaluation or for the database.
 """
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import structlog
@@ -49,13 +50,18 @@ class Appending:
         health: Health,
         queue_bytes: int = 256 << 20,
         after_ns: int = 0,
+        rejected: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """`after_ns`: receive times begin after this one, the last of an earlier process."""
+        """`after_ns`: receive times begin after this one, the last of an earlier process.
+
+        `rejected` gets why points of a payload were left out, in the decoder's words.
+        """
         self._journal = journal
         self._decoders = decoders
         self._tail = tail
         self._clock = clock
         self._health = health
+        self._rejected = rejected
         self._defects = Defects(health=health)
         self._queue = Queue(queue_bytes)
         self._times = threading.Lock()
@@ -162,7 +168,9 @@ class Appending:
             self._defects.met("decode", error)
             future.set_exception(error)
             return None
-        self._health.reject(decoded.reason, decoded.rejected)
+        if decoded.rejected:
+            self._health.reject(decoded.reason, decoded.rejected)
+            self._rejected(decoded.reason)
         if not decoded.accepted:
             future.set_result(Outcome(0, decoded.rejected, decoded.reason))
             return None

@@ -16,7 +16,7 @@ from ...vocabulary.samples import Event
 from ...vocabulary.topology import Nic
 from .kept import KeptFeatures
 from .placements import Placements
-from .planes import PlaneSet
+from .plane_sets import PlaneSet
 from .steps import StepGrid
 
 if TYPE_CHECKING:

@@ -16,6 +16,9 @@ from ...vocabulary.samples import Attributes, Scalar
 SOURCES = ("probe", "log", "flight_recorder", "ras", "inspector", "exporter")
 """The contract's order: the first of these that reports a series wins."""
 
+COUNTERS = ("collective.enqueued", "collective.started", "collective.completed")
+"""Sequence numbers: gauges to the sender, and as large as counters; when one last moved matters."""
+
 MOST_RANKS = 10_000_000
 """A rank beyond it is a sender's mistake, and would fill the memory."""
 
@@ -52,6 +55,20 @@ def plane_name(name: str, metric: vocabulary.Metric, pairs: Mapping[str, Scalar]
         if key not in _FLAG and (value := pairs.get(key)) is not None:
             return f"{name}|{value}"
     return name
+
+
+def variant(name: str, rest: Attributes) -> str:
+    """Return the plane of a periodic series: the metric, and what distinguishes its series.
+
+    `hw.gpu.throttle|thermal_hw`, `hw.frequency|sm`, `system.filesystem.utilization|/scratch`; a
+    dataloader worker's series get `|dataloader`, a trainer's nothing.
+    """
+    return "|".join([name, *(str(value) for _, value in rest)])
+
+
+def counts(metric: vocabulary.Metric) -> bool:
+    """Return whether a metric's values are differences to what its row began with."""
+    return metric.kind == "counter" or metric.name in COUNTERS
 
 
 class AttributeColumns:

@@ -4,9 +4,8 @@ All new series of a batch that go to one plane of one attempt are placed togethe
 series needs from then on are three numbers: which matrices, which plane, which row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +14,22 @@ from ...detectors.window import Ints
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
-from ...vocabulary.ranks import Ranks
-from ...vocabulary.samples import Attributes, Scalar
-from ...vocabulary.topology import UNKNOWN, Nic
+from ...vocabulary.samples import Attributes
+from . import infos
 from .attempt import Attempt, GroupInfo, NodeRows
-from .attempts import SAME_START_SECONDS, Attempts
-from .attributes import AttributeColumns, plane_name, whole
+from .attempts import Attempts
+from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
 from .hosts import Hosts
-from .planes import PlaneSet
+from .plane_sets import PlaneSet
 from .steps import StepGrid
 
 IGNORED, PLACED, FORGOTTEN = 0, 1, 2
-
-_COORDINATES = ("dp", "tp", "pp", "ep")
 
 INFO, GROUP_INFO, NIC_INFO = (
     "training.rank.info",
     "collective.group.info",
     "hw.network.info",
 )
-COUNTERS = ("collective.enqueued", "collective.started", "collective.completed")
-"""Sequence numbers: gauges to the sender, and as large as counters; when one last moved matters."""
-
 OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"})
 """Metrics that a device has once for each process."""
 
@@ -182,12 +175,12 @@ class Placing:
             named &= self.attributes.pid[sets] < 0
         if name == GROUP_INFO:
             for one in series.tolist():
-                _take_group(attempt, dict(self._table[one].attributes))
+                infos.take_group(attempt, dict(self._table[one].attributes))
             return
         if name == NIC_INFO:
             for one in series.tolist():
                 host = self._hosts.names[self.host[one]]
-                _take_nic(attempt.nics, host, self._table[one].attributes)
+                infos.take_nic(attempt.nics, host, self._table[one].attributes)
             attempt.version += 1
         grouped = self.attributes.group[sets] >= 0
         if (grouped & named).any():
@@ -196,7 +189,7 @@ class Placing:
         ranked = named & ~grouped
         if ranked.any():
             rows = attempt.rows(ranks[ranked])
-            plane = attempt.readings.plane(_variant(name, rest), counter=_counts(metric))
+            plane = attempt.readings.plane(variant(name, rest), counter=counts(metric))
             number = attempt.number_in_windows
             self._claim(attempt.readings, number, plane, rows, series[ranked], sets[ranked])
             attempt.version += 1
@@ -220,7 +213,7 @@ class Placing:
             for one in series.tolist():
                 host = self._hosts.names[self.host[one]]
                 held = self._hosts.nics.setdefault(host, {})
-                _take_nic(held, host, self._table[one].attributes)
+                infos.take_nic(held, host, self._table[one].attributes)
             self._hosts.version += 1
         keep = columns.group[sets] < 0
         series, sets = series[keep], sets[keep]
@@ -232,7 +225,7 @@ class Placing:
         ranks = columns.rank[sets]
         for row, rank in zip(rows[ranks >= 0].tolist(), ranks[ranks >= 0].tolist(), strict=True):
             nodes.rank_of[row] = rank
-        plane = nodes.planes.plane(_variant(metric.name, rest), counter=_counts(metric))
+        plane = nodes.planes.plane(variant(metric.name, rest), counter=counts(metric))
         self._claim(nodes.planes, attempt, plane, rows, series, sets)
         for host in set(hosts):
             nodes.touch(host)
@@ -257,8 +250,8 @@ class Placing:
             np.int64,
         )
         tracked = metric.name in COUNTERS
-        name = _variant(metric.name, rest)
-        plane = members.planes.plane(name, counter=tracked or _counts(metric), tracked=tracked)
+        name = variant(metric.name, rest)
+        plane = members.planes.plane(name, counter=tracked or counts(metric), tracked=tracked)
         number = attempt.number_in_windows
         self._claim(members.planes, number, plane, rows, series, sets)
         attempt.version += 1
@@ -307,71 +300,6 @@ class Placing:
         ends = np.cumsum(sizes).tolist()
         numbers = members.tolist()
         for row, begin, end in zip(rows.tolist(), [0, *ends[:-1]], ends, strict=True):
-            _take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
+            infos.take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
         attempt.placements.version += 1
         attempt.version += 1
-
-
-def _variant(name: str, rest: Attributes) -> str:
-    """Return a metric's name with the attributes that tell its series apart on one rank or host.
-
-    `hw.gpu.throttle|thermal_hw`, `hw.frequency|sm`, `system.filesystem.utilization|/scratch`; a
-    dataloader worker's series get `|dataloader`, a trainer's nothing.
-    """
-    return "|".join([name, *(str(value) for _, value in rest)])
-
-
-def _counts(metric: vocabulary.Metric) -> bool:
-    return metric.kind == "counter" or metric.name in COUNTERS
-
-
-def _take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
-    placements = attempt.placements
-    pid, hw_id = whole(pairs.get("pid")), pairs.get("hw.id")
-    started = whole(pairs.get("process.start_time"))
-    if started is not None:
-        if attempt.derived and started < attempt.started_at - SAME_START_SECONDS < np.inf:
-            return  # the process that the attempt took the place of, reported once more
-        attempt.started_at = min(attempt.started_at, float(started))
-    elif attempt.derived and 0 <= placements.pids[row] != (pid if pid is not None else -1):
-        attempt.new_pids.setdefault(row, attempt.last_at)
-    placements.local_ranks[row] = _number(pairs.get("local_rank"))
-    placements.pids[row] = UNKNOWN if pid is None else pid
-    placements.started[row] = UNKNOWN if started is None else started
-    if not pairs.keys().isdisjoint(_COORDINATES):
-        for name in _COORDINATES:
-            getattr(placements, name)[row] = _number(pairs.get(name))
-    placements.hw_ids[row] = str(hw_id) if hw_id else None
-    attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
-
-
-def _number(value: Scalar | None) -> int:
-    number = whole(value)
-    return UNKNOWN if number is None else number
-
-
-def _take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
-    name = pairs.get("group")
-    if not isinstance(name, str):
-        return
-    held = attempt.groups.setdefault(name, GroupInfo(name.partition(":")[0]))
-    held.kind = str(pairs.get("kind", held.kind))
-    held.description = str(pairs.get("desc", ""))
-    ranks: Any = pairs.get("ranks")
-    if ranks is not None:
-        try:
-            held.ranks = Ranks.parse(str(ranks))
-        except ValueError:
-            attempt.malformed_groups += 1
-    attempt.version += 1
-
-
-def _take_nic(held: dict[str, Nic], host: str, attributes: Attributes) -> None:
-    pairs = dict(attributes)
-
-    def text(name: str) -> str | None:
-        return str(pairs[name]) if pairs.get(name) not in (None, "") else None
-
-    nic = Nic(host, str(pairs.get("device", "")), str(pairs.get("port", "")),
-              text("rail"), text("switch"), text("gpu"))  # fmt: skip
-    held[nic.id] = nic

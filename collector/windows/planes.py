@@ -6,13 +6,13 @@ row began with, so that a large counter's growth is not rounded away.
 """
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
+from .reporting_interval import INTERVALS, ReportingInterval
 
 FINE_SECONDS = 900.0
 """How far back single readings are kept."""
@@ -26,17 +26,11 @@ FINE_BYTES = 2 << 30
 BYTES_A_READING, PLANES_PLANNED = 5, 36
 
 FEWEST_SLOTS = 32
-INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
-"""How long a slot may be, in seconds: the longest that does not exceed the reporting interval."""
-
 FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
 """Until the reporting interval is known."""
 
 MOST_STRETCHED = 10.0
 """The longest slot until then: so many hold the fine time."""
-
-GAPS_NEEDED = 4
-"""Reporting intervals that are seen before one is believed to be usual."""
 
 REBASE_SECONDS = 86_400.0
 PARTS = 250
@@ -67,8 +61,7 @@ class Plane:
         self.writer = np.zeros(0, np.int32)
         self.late = 0
         self._based_at = -math.inf
-        self._gaps: list[float] = []
-        self._learnt = False
+        self._reporting = ReportingInterval()
 
     @property
     def nbytes(self) -> int:
@@ -116,23 +109,21 @@ class Plane:
     def write(self, rows: Ints, at: Floats, value: Floats) -> None:
         """Write readings, all [points], in any order; of two in one slot the newer stays."""
         first, last = float(at.min()), float(at.max())
-        if first != last and (at[1:] < at[:-1]).any():
+        if first == last:
+            self.write_at(rows, first, value)
+            return
+        if (at[1:] < at[:-1]).any():
             order = np.argsort(at, kind="stable")
             rows, at, value = rows[order], at[order], value[order]
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
-        if not self._learnt:
+        if not self._reporting.known:
             self._stretch(first, last)
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
             self._advance(newest)
         within = ticks > self.newest - len(self.used)
-        kept = value
-        if self.base is not None:
-            fresh = np.isnan(self.base[rows])
-            if fresh.any():
-                self.base[rows[fresh]] = np.where(np.isfinite(value), value, 0.0)[fresh]
-            kept = value - self.base[rows]
+        kept = self._beyond_base(rows, value)
         if within.all():
             self._put(rows, ticks, at, kept)
         else:
@@ -142,13 +133,38 @@ class Plane:
         if not newer.all():
             rows, at, value = rows[newer], at[newer], value[newer]
         if self.changed_at is not None:
-            many = first != last and len(np.unique(rows)) < len(rows)
+            many = len(np.unique(rows)) < len(rows)
             cuts = [slice(n, n + 1) for n in range(len(rows))] if many else [slice(None)]
             for part in cuts:
                 moved = value[part] != self.last_value[rows[part]]
                 self.changed_at[rows[part][moved]] = at[part][moved]
                 self.last_value[rows[part]] = value[part]
         self.last_at[rows], self.last_value[rows] = at, value
+
+    def write_at(self, rows: Ints, at: float, value: Floats) -> None:
+        """Write readings of one time, as `write` does."""
+        last_at = self.last_at[rows]
+        self._learn(at - float(last_at[0]))
+        if not self._reporting.known:
+            self._stretch(at, at)
+        tick = math.floor(at / self.interval)
+        if tick > self.newest:
+            self._advance(tick)
+        kept = self._beyond_base(rows, value)
+        if tick > self.newest - len(self.used):
+            slot = tick % len(self.used)
+            self.value[slot, rows] = kept
+            self.part[slot, rows] = round((at / self.interval - tick) * PARTS) + 1
+            self.used[slot] = True
+        else:
+            self.late += len(rows)
+        if last_at.max() > at:
+            newer = last_at <= at
+            rows, value = rows[newer], value[newer]
+        if self.changed_at is not None:
+            self.changed_at[rows[value != self.last_value[rows]]] = at
+        self.last_at[rows] = at
+        self.last_value[rows] = value
 
     def slots(self, start: float, end: float) -> tuple[Ints, Ints]:
         """Return (slots, ticks) that may hold readings of [start, end], oldest first."""
@@ -184,6 +200,17 @@ class Plane:
         if self.base is not None:
             values += self.base[rows]
         return self.thin_at[order], values.T
+
+    def _beyond_base(self, rows: Ints, value: Floats) -> Floats:
+        """Return values as they are kept: of a counter, beyond what its row began with."""
+        if self.base is None:
+            return value
+        base = self.base[rows]
+        fresh = np.isnan(base)
+        if fresh.any():
+            self.base[rows[fresh]] = np.where(np.isfinite(value), value, 0.0)[fresh]
+            base = self.base[rows]
+        return value - base
 
     def _put(self, rows: Ints, ticks: Ints, at: Floats, value: Floats) -> None:
         slots = ticks % len(self.used)
@@ -238,25 +265,17 @@ class Plane:
 
     def _learn(self, gap: float) -> None:
         """Adapt the slots to the reporting interval."""
-        if not 0.1 < gap < 600.0 or (self._learnt and gap > 0.6 * self.interval):
-            if self._learnt and self._gaps:
-                self._gaps.pop()
+        interval = self._reporting.learn(gap, self.interval)
+        if interval is None:
             return
-        if self._learnt and self.interval == INTERVALS[0]:
-            return
-        self._gaps.append(gap)
-        if len(self._gaps) < GAPS_NEEDED * (2 if self._learnt else 1):
-            return
-        usual = min(self._gaps) if not self._learnt else float(np.median(self._gaps))
-        interval = max((one for one in INTERVALS if one <= 1.1 * usual), default=INTERVALS[0])
-        self._learnt = True
-        self._gaps.clear()
         planned = FINE_BYTES // (BYTES_A_READING * PLANES_PLANNED * max(len(self.last_at), 1))
         wanted = math.ceil(FINE_SECONDS / interval) + 6
         self._resize(interval, max(FEWEST_SLOTS, min(wanted, planned)))
 
     def _stretch(self, first: float, last: float) -> None:
         """Widen the slots where a rare reporter would push its own first readings out."""
+        if self.newest * self.interval <= first and last < (self.newest + 1) * self.interval:
+            return  # of a slot that is held already
         held = self.slots(-np.inf, np.inf)[1]
         span = last - min(first, self.interval * int(held[0]) if len(held) else first)
         interval = self.interval
@@ -293,67 +312,6 @@ class Plane:
         for slot in np.flatnonzero(self.used):
             new[slot, : old.shape[1]] = old[slot]
         return new
-
-
-class PlaneSet:
-    """Planes over the same rows. `version` moves when a plane gets a row."""
-
-    def __init__(self) -> None:
-        self.planes: list[Plane] = []
-        self.numbers: dict[str, int] = {}
-        self.rows = 0
-        self.version = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Return how many bytes the planes take."""
-        return sum(plane.nbytes for plane in self.planes)
-
-    def plane(self, name: str, *, counter: bool, tracked: bool = False) -> int:
-        """Return the number of a plane, adding it when it is new."""
-        found = self.numbers.get(name)
-        if found is None:
-            found = self.numbers[name] = len(self.planes)
-            self.planes.append(Plane(name, counter=counter, tracked=tracked))
-        return found
-
-    def claim(
-        self, number: int, rows: Ints, sources: NDArray[np.int8], series: NDArray[np.int32]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-        """Return ([points] may this series write its row, the series that must stop).
-
-        The first source in the contract's order wins, whichever was received first; of equal
-        sources the newest, as a process that took another's place.
-        """
-        plane = self.planes[number]
-        self.rows = max(self.rows, int(rows.max()) + 1)
-        plane.fit(self.rows)
-        self.version += 1
-        may = sources <= plane.source[rows]
-        held = plane.writer[rows[may]]
-        plane.writer[rows[may]] = series[may]
-        plane.source[rows[may]] = sources[may]
-        # Two new ones for one row: the last stays.
-        lost = may.copy()
-        lost[may] = plane.writer[rows[may]] != series[may]
-        return may & ~lost, held[held >= 0]
-
-    def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats) -> None:
-        """Write readings, all [points]."""
-        if (planes[1:] < planes[:-1]).any():
-            # 16 bits make it a radix sort.
-            order = np.argsort(planes.astype(np.int16), kind="stable")
-            planes, rows, at, value = planes[order], rows[order], at[order], value[order]
-        edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
-        for begin, end in pairwise(edges):
-            part = slice(begin, end)
-            self.planes[planes[begin]].write(rows[part], at[part], value[part])
-
-    def clear(self, rows: Ints) -> None:
-        """Empty rows that others will use."""
-        for plane in self.planes:
-            plane.clear(rows)
-        self.version += 1
 
 
 def _longer(old: NDArray[Any], count: int, fill: float) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from .readings import LazyReadings
 from .topology import Layout, layout
 
 EVENT_MEMORY_SECONDS = 1800.0
+LAUNCHES = "collective.launches|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ def job_window(
     now: float,
     until: float | None,
     *,
-    learn: bool = True,
+    learn: bool,
+    collective_timeout_seconds: float,
 ) -> JobWindow:
     """Return what detectors see of an attempt at `now`; `until` hides what came later."""
     where = layout(attempt, hosts)
@@ -67,6 +69,7 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
+        collective_timeout_seconds=collective_timeout_seconds,
         host_announced=hosts.announced(where.host_ids),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
@@ -88,11 +91,11 @@ def _until(steps: Steps, until: float) -> Steps:
 
 
 def _groups(attempt: Attempt) -> list[Group]:
-    members = attempt.members
+    members, planes = attempt.members, attempt.members.planes
     counters = [
-        members.planes.planes[number] if number is not None else None
+        planes.planes[number] if number is not None else None
         for name in ("enqueued", "completed")
-        for number in (members.planes.numbers.get(f"collective.{name}"),)
+        for number in (planes.numbers.get(f"collective.{name}"),)
     ]
     if not any(counters):
         return []
@@ -103,7 +106,7 @@ def _groups(attempt: Attempt) -> list[Group]:
         claimed = np.zeros(len(rows), np.bool_)
         for plane in counters:
             if plane is not None:
-                plane.fit(members.planes.rows)
+                plane.fit(planes.rows)
                 claimed |= plane.last_at[rows] > -np.inf
         rows, ranks = rows[claimed], held[claimed, 0]
         if not len(rows):
@@ -125,6 +128,11 @@ def _groups(attempt: Attempt) -> list[Group]:
                 completed=values[1],
                 at=newest,
                 changed_at=changed,
+                launches={
+                    name.partition("|")[2]: planes.planes[number].last_value[rows]
+                    for name, number in planes.numbers.items()
+                    if name.startswith(LAUNCHES) and rows.max() < len(planes.planes[number].source)
+                },
             )
         )
     return groups

@@ -41,6 +41,8 @@ class Windows:
 
     def __init__(self, table: SeriesTable) -> None:
         self.table = table
+        self.collective_timeout_seconds = 600.0
+        """What collectives of the jobs may take."""
         self.known_hosts = Hosts()
         self._attempts = Attempts()
         self._placing = Placing(table, self.known_hosts, self._attempts)
@@ -187,7 +189,13 @@ class Windows:
         While an incident of the job is open its baselines stay as they are.
         """
         return views.job_window(
-            attempt, self.known_hosts, self._placing, now, until, learn=not incident_open
+            attempt,
+            self.known_hosts,
+            self._placing,
+            now,
+            until,
+            learn=not incident_open,
+            collective_timeout_seconds=self.collective_timeout_seconds,
         )
 
     def clock_offset(self, host: str) -> float:

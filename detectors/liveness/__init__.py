@@ -2,6 +2,7 @@
 
 from ..contract import Detector
 from .exits import Exits
+from .never_started import NeverStarted
 from .silent_hosts import SilentHosts
 from .stalls import Stalls
 
@@ -9,5 +10,6 @@ DETECTORS: tuple[Detector, ...] = (
     Stalls(),
     Exits(),
     SilentHosts(),
+    NeverStarted(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -9,7 +9,7 @@ from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
-from . import stops
+from . import pauses, stops
 
 
 class SilentHosts(Detector):
@@ -84,6 +84,8 @@ class SilentHosts(Detector):
                 continue
             if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
                 continue
+            if window.now < _pause_ends(window):
+                continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
             findings.append(
@@ -114,6 +116,8 @@ class SilentHosts(Detector):
         if (due <= window.now).any() and np.isfinite(last):
             overdue = last + self.overdue * usual
             later = np.append(later, overdue if overdue > window.now else np.inf)
+            ends = _pause_ends(window)
+            later = np.append(later, ends if ends > window.now else np.inf)
         return float(later.min(initial=np.inf))
 
     def _limit(self, window: JobWindow) -> Floats:
@@ -149,6 +153,17 @@ def _others_work(window: JobWindow, host: int) -> bool:
     done = activity.since(window, last)
     elsewhere = window.host_of != host
     return bool(((done.works | done.busy) & elsewhere).any())
+
+
+def _pause_ends(window: JobWindow) -> float:
+    """Return until when a pause that was announced just now may last; -inf where none was.
+
+    An agent that is away meanwhile cannot be told from a host that is.
+    """
+    last, usual = _pace(window)
+    if not np.isfinite(last) or not pauses.just_announced(window, last, usual):
+        return float("-inf")
+    return last + max(pauses.SURELY_SECONDS, 1.5 * pauses.longest(window))
 
 
 def _pace(window: JobWindow) -> tuple[float, float]:

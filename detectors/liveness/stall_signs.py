@@ -1,4 +1,7 @@
-"""What points at a rank while its job stands still: counters, stacks, probes, idle processes."""
+"""What points at a rank while its job stands still: steps, stacks, probes, idle processes.
+
+What its collectives say stands in collective_signs.py.
+"""
 
 import re
 from collections import Counter
@@ -65,39 +68,6 @@ class Stall:
         )
 
 
-def behind_in_collectives(stall: Stall) -> list[Finding]:
-    """Return ranks behind in a group's counters, as reported after the stall began."""
-    window, last = stall.window, stall.last
-    found: dict[int, Finding] = {}
-    for group in window.groups:
-        fresh = group.at > last + min(stall.usual, 2.0)
-        if group.kind == "pp" or fresh.sum() < 2:
-            continue
-        for name, kind, valid in (
-            ("completed", "rank.behind_completed", group.completed),
-            ("enqueued", "rank.behind_enqueued", group.enqueued),
-        ):
-            rows, best = _lowest(valid, fresh)
-            for member in rows:
-                row = int(group.rows[member])
-                found.setdefault(
-                    row,
-                    stall.sign(
-                        row,
-                        kind,
-                        f"collective.{name}",
-                        float(valid[member]),
-                        best,
-                        3.0,
-                        f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
-                        f"collectives of group {group.name}, its peers {best:.0f}",
-                    ),
-                )
-            if rows:
-                break
-    return list(found.values())
-
-
 def behind_in_steps(stall: Stall) -> list[Finding]:
     """Return the few ranks whose last step is older than that of their peers."""
     window = stall.window
@@ -120,6 +90,35 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
             f"peers step {int(index[newest.max()])}",
         )
         for row in behind
+    ]
+
+
+def left(stall: Stall) -> list[Finding]:
+    """Return the few ranks that left the training loop in order while the others wait for them."""
+    window = stall.window
+    gone: dict[int, str] = {}
+    for event in window.events:
+        over = (event.name == "process.exit" and event.attributes.get("exit_code") == 0) or (
+            event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
+        )
+        rank = event.attributes.get("rank")
+        row = window.row_of(rank) if isinstance(rank, int) and over else None
+        if row is not None and event.at >= stall.last - 2 * stall.usual - 2.0:
+            gone[row] = event.name
+    if not 0 < len(gone) <= len(window.ranks) / 2:
+        return []
+    return [
+        stall.sign(
+            row,
+            "rank.left_loop",
+            name,
+            "in order",
+            "in training",
+            3.0,
+            f"rank {int(window.ranks[row])} left the training loop in order while its peers "
+            "went on",
+        )
+        for row, name in sorted(gone.items())
     ]
 
 
@@ -238,16 +237,6 @@ def idle(stall: Stall) -> list[Finding]:
                 ),
             )
     return list(found.values())
-
-
-def _lowest(valid: Floats, fresh: np.ndarray) -> tuple[list[int], float]:
-    """Return the members that are behind, and where the others are; nobody if most are behind."""
-    known = np.flatnonzero(np.isfinite(valid) & fresh)
-    if len(known) < 2:
-        return [], 0.0
-    best = float(valid[known].max())
-    behind = [int(member) for member in known if valid[member] < best]
-    return (behind, best) if len(behind) <= len(known) / 2 else ([], best)
 
 
 def _top(text: str) -> str:

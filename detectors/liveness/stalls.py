@@ -1,6 +1,5 @@
 """Jobs that stopped stepping, and the ranks that the others wait for."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
-from . import stall_signs, stops
+from . import collective_signs, pauses, stall_signs, stops
 from .stall_signs import AGE, Stall
 
 _STRONG = (
@@ -20,6 +19,7 @@ _STRONG = (
     "rank.behind_step",
     "rank.outside_collective",
     "rank.probe_silent",
+    collective_signs.OTHER_COLLECTIVE,
 )
 
 
@@ -87,7 +87,14 @@ class Stalls(Detector):
     """
 
     name = stall_signs.DETECTOR
-    kinds = ("job.stalled", *_STRONG, "rank.idle_process")
+    kinds = (
+        "job.stalled",
+        *_STRONG,
+        "rank.idle_process",
+        "rank.left_loop",
+        collective_signs.CIRCLE,
+        collective_signs.INSIDE,
+    )
 
     def __init__(
         self,
@@ -126,20 +133,24 @@ class Stalls(Detector):
         last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
         last = max(last, _collectives_moved(window, last, interval))
         stalled = newest - last
-        phase = _phase(window)
+        phase = pauses.phase(window)
         if stalled < least or phase == "shutdown" or _all_ended(window):
             return []
         if stops.being_ended(window, last):
             return []
-        longest = max(_longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual)
+        # An announced pause that is over says how long one is before the job has shown another.
+        longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
+                      last - float(ends.max()))  # fmt: skip
         stall = Stall(window, last, usual)
         tops = stall_signs.stacks(stall)
         signs = [
-            *stall_signs.behind_in_collectives(stall),
+            *collective_signs.behind(stall),
+            *collective_signs.unlike(stall),
             *stall_signs.behind_in_steps(stall),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
             *stall_signs.idle(stall),
+            *stall_signs.left(stall),
         ]
         suspects = np.array(
             sorted({row for s in signs if s.kind in _STRONG if (row := _row(window, s)) >= 0}), int
@@ -168,7 +179,9 @@ class Stalls(Detector):
             text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s",
             ranks=window.ranks[suspects].tolist(),
         )
-        return [symptom, *signs]
+        # A circle accuses nobody in it: each is behind for the others.
+        circle = collective_signs.circle(stall)
+        return [symptom, *signs, *circle, *collective_signs.inside(stall)]
 
     def next_due(self, window: JobWindow) -> float:
         """Return when the next probe or host would count as silent."""
@@ -200,11 +213,11 @@ class Stalls(Detector):
         timeout = max(window.collective_timeout_seconds, shown)
         # What may be a pause of normal life, and is not yet beyond all reason.
         pause = _Limits(max(least, shown), max(self.pause, 10 * usual, shown), timeout)
-        if _paused(window, stall.last, usual):
+        if pauses.just_announced(window, stall.last, usual):
             # One rank may go on writing what all of them said they had written: no counter tells
             # that from being stuck, only time does.
             certain = max(self.surely, shown)
-            return _Limits(least, certain, certain)
+            return _Limits(max(least, min(shown, self.surely)), certain, certain)
         done = activity.since(window, stall.last)
         saving = stall_signs.pausing(tops)
         if len(suspects):
@@ -223,7 +236,7 @@ class Stalls(Detector):
             return _Limits(least, warning, max(self.agreed, 4 * usual, survived))
         if saving or done.works.any():
             return _Limits(timeout, 2 * timeout, 3 * timeout)
-        if _all_wait(stall) and not done.busy.any():
+        if collective_signs.waiting_group(stall) is not None and not done.busy.any():
             certain = max(self.surely, 10 * usual, shown)
             return _Limits(least, max(30.0, shown), certain)
         if done.busy.any():
@@ -234,11 +247,6 @@ class Stalls(Detector):
 def _row(window: JobWindow, sign: Finding) -> int:
     row = window.row_of(int(sign.entity.id))
     return -1 if row is None else row
-
-
-def _longest(window: JobWindow) -> float:
-    """Return the longest gap between steps that the job has survived in this attempt, if known."""
-    return float(getattr(getattr(window, "baselines", None), "longest_gap", 0.0) or 0.0)
 
 
 def _newest_report(window: JobWindow) -> float:
@@ -269,47 +277,9 @@ def _collectives_moved(window: JobWindow, last: float, interval: float) -> float
     return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
 
 
-def _all_wait(stall: Stall) -> bool:
-    """Tell whether every member of a group has launched a collective that has not completed."""
-    for group in stall.window.groups:
-        fresh = group.at > stall.last + min(stall.usual, 2.0)
-        known = fresh & np.isfinite(group.enqueued) & np.isfinite(group.completed)
-        if group.kind == "pp" or known.sum() < 2 or known.sum() < len(group.rows):
-            continue
-        if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
-            return True
-    return False
-
-
 def _newest(at: Floats) -> float:
     valid = at[np.isfinite(at)]
     return float(valid.max()) if len(valid) else -np.inf
-
-
-def _phase(window: JobWindow) -> str:
-    """Return the phase that matters: shutdown if every rank said so, else any long-lived one."""
-    phases: dict[object, str] = {}
-    for event in window.events:
-        if event.name == "training.phase":
-            phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
-    counts = Counter(phases.values())
-    if counts["shutdown"] and counts["shutdown"] >= len(phases):
-        return "shutdown"
-    for phase in ("checkpoint", "eval", "init"):
-        if counts[phase]:
-            return phase
-    return "train"
-
-
-def _paused(window: JobWindow, last: float, usual: float) -> bool:
-    """Tell whether somebody evaluated or wrote a checkpoint just before the stall."""
-    since = last - max(5.0, 3 * usual)
-    return any(
-        event.name == "training.phase"
-        and event.attributes.get("phase") in ("eval", "checkpoint")
-        and event.at >= since
-        for event in window.events
-    )
 
 
 def _all_ended(window: JobWindow) -> bool:

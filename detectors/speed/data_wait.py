@@ -102,11 +102,13 @@ class DataWait(Detector):
         if not step > 0 or known.sum() < 2:
             return []
         seen = float(np.median(seconds[known]))
+        if not seen < own_time.MOST or seen < self.starved * step:
+            return []
         early = wait[:, parts.WARM_UP : -count][:, : parts.HABIT]
         long = early.shape[1] > 2 * parts.FEWEST
         habit = parts.habit_of(early, count) if long else np.full(1, np.nan)
         usual = float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
-        if not seen < own_time.MOST or seen < self.starved * step or seen < 2 * usual:
+        if seen < 2 * usual:
             return []
         at = recent.at[np.isfinite(recent.at)]
         return [

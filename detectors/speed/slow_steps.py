@@ -68,7 +68,7 @@ class SlowSteps(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
         steps = window.features.steps
-        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
+        if len(steps.index) < self.fewest + self.warm_up or window.features.stale:
             return []
         duration = window.features.job_duration
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)

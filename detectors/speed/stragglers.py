@@ -81,7 +81,7 @@ class Stragglers(Detector):
         steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
         if own is None or ratio is None or len(window.ranks) < 2:
             return []
-        if len(steps.index) < self.fewest + self.warm_up or own_time.stale(window, steps):
+        if len(steps.index) < self.fewest + self.warm_up or window.features.stale:
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=self.fewest)
         count = min(count, len(steps.index) - self.warm_up)

@@ -2,8 +2,8 @@
 
 from . import general, json_decode, logs
 from .columns import LogsBatch, MetricsBatch, SeriesTable
-from .layout_scan import UnusualError
 from .payload_layout import Layouts
+from .point_blocks import UnusualError
 from .streams import Streams
 
 
@@ -24,11 +24,10 @@ class MetricsDecoder:
         batch = self._layouts.decode(body)
         if batch is not None:
             return batch
-        request = general.parse(body)
         try:
             return self._layouts.learn(body)
         except UnusualError:
-            return general.read(request, self._streams)
+            return general.read(general.parse(body), self._streams)
 
     def general(self, body: bytes) -> MetricsBatch:
         """Return the same by the path that takes any request; raises UndecodableError."""

@@ -2,78 +2,107 @@
 
 "Usual" is what every protobuf library writes: fields in the order of their numbers, gauges and
 sums, points of [start time] time value attributes. Anything else raises UnusualError and is left to
-`general`, which takes any request; what is walked here comes out exactly as it would there.
+`general`, which takes any request; what is scanned here comes out exactly as it would there.
 
-The bytes must have been parsed as a request before: what is passed over here is not checked again.
+Framing is checked here. Everything else is compared with bytes that stood at the same place of an
+earlier valid request; where there are others, the request is parsed before any of them is learnt.
+So a request that is no valid message raises UndecodableError and leaves no trace.
 """
 
 import numpy as np
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from numpy.typing import NDArray
 
-from ..wire import WireError, read_varint
-from .columns import SKIP, Rejections
+from ..wire import WireError
+from . import general
+from .columns import Rejections
 from .general import CUMULATIVE, NOT_CUMULATIVE
+from .point_blocks import PointBlocks, UnusualError, long_size
 from .series import Ids
 from .streams import Streams
+
+__all__ = ["LayoutScan", "UnusualError"]
 
 # Tags: field number << 3 | wire type. The same number means another field at another level.
 _ONE, _TWO, _THREE = 0x0A, 0x12, 0x1A  # length-delimited fields 1, 2 and 3
 _GAUGE, _SUM = 0x2A, 0x3A
 _TEMPORALITY, _MONOTONIC = 0x10, 0x18
-_START, _TIME, _AS_DOUBLE, AS_INT = 0x11, 0x19, 0x21, 0x31
-
-
-class UnusualError(Exception):
-    """A request that is not of the usual form; says nothing about whether it is a valid one."""
+_USUAL_SUM = bytes((_TEMPORALITY, CUMULATIVE, _MONOTONIC))
 
 
 class LayoutScan:
-    """What one pass finds: parallel lists, one entry a point, in the order of the payload.
+    """What one pass finds: arrays of [points], in the order of the payload.
 
-    `times` and `values` are the offsets of the 8 bytes, `attributes` numbers of attribute sets or
-    SKIP; `starts` are the offsets of start times; `rejections` counts what no later request of the
-    same layout can change.
+    `times` and `values` are the offsets of the 8 bytes; `starts` are the offsets of start times,
+    where a point has one; `rejections` counts what no later request of the same layout can change.
+    Points of metrics that are not kept are left out.
     """
 
     __slots__ = (
-        *("_body", "_counts", "_heads", "_metrics", "_resources", "_sets", "_streams"),
-        *("attributes", "rejections", "starts", "times", "values"),
+        *("_begins", "_body", "_ends", "_metrics", "_parsed", "_resources", "_series", "_streams"),
+        *("rejections", "starts", "times", "values"),
     )
 
-    def __init__(self, body: bytes, streams: Streams, heads: "Heads") -> None:
+    def __init__(self, body: bytes, streams: Streams) -> None:
+        """Raise UnusualError for a request of another form, UndecodableError for none at all."""
         self._body = body
         self._streams = streams
-        self._heads = heads
-        self.times: list[int] = []
-        self.values: list[int] = []
-        self.starts: list[int] = []
-        self.attributes: list[int] = []
+        self._parsed = False
+        # One entry a block: the points of one metric of one resource.
+        self._begins: list[int] = []
+        self._ends: list[int] = []
         self._resources: list[int] = []
         self._metrics: list[int] = []
-        self._counts: list[int] = []
         self.rejections = Rejections()
         try:
             self._request()
+            blocks = PointBlocks(body, self._begins, self._ends)
+            sets = self._sets(blocks)
         except (WireError, IndexError, UnusualError) as error:
             streams.drop()
             raise UnusualError(str(error)) from None
-        self._sets = streams.resolve(self.attributes)
+        self.times: NDArray[np.int32] = blocks.times
+        self.values: NDArray[np.int32] = blocks.values
+        self.starts: NDArray[np.int32] = blocks.starts
+        self._series = streams.table.intern_many(
+            np.repeat(np.array(self._resources, np.int64), blocks.counts),
+            np.repeat(np.array(self._metrics, np.int64), blocks.counts),
+            sets,
+        )
 
     def series(self) -> Ids:
-        """Return the ids of the points' series, with SKIP and FULL; new ones are registered."""
-        counts = np.array(self._counts, np.int64)
-        return self._streams.table.intern_many(
-            np.repeat(np.array(self._resources, np.int64), counts),
-            np.repeat(np.array(self._metrics, np.int64), counts),
-            self._sets,
-        )
+        """Return the ids of the points' series, with SKIP and FULL."""
+        return self._series
+
+    def _parse(self) -> None:
+        """Make sure that the request is a valid message; raises UndecodableError."""
+        if not self._parsed:
+            general.parse(self._body)
+            self._parsed = True
+
+    def _sets(self, blocks: PointBlocks) -> NDArray[np.int64]:
+        """Return [points] numbers of attribute sets, or SKIP; new ones are registered."""
+        streams, tails = self._streams, blocks.tails()
+        found = list(map(streams.tails.get, tails))
+        if None not in found:
+            return np.array(found, np.int64)
+        self._parse()
+        known, learn = streams.tails, streams.learn_bytes
+        numbers: list[int] = []
+        for tail, number in zip(tails, found, strict=True):
+            # An earlier point of the request may have had the same.
+            one = known.get(tail) if number is None else number
+            one = learn(tail) if one is None else one
+            if one is None:
+                raise UnusualError("a point of another form")
+            numbers.append(one)
+        return streams.resolve(numbers)
 
     def _block(self, at: int, end: int) -> tuple[int, int]:
         """Return (from, to) of the length-delimited content whose length stands at `at`."""
         size = self._body[at]
         at += 1
         if size > 127:
-            size, at = read_varint(self._body, at - 1, end)
+            size, at = long_size(self._body, at - 1)
         if at + size > end:
             raise UnusualError(f"runs past the end at {end}")
         return at, at + size
@@ -91,7 +120,10 @@ class LayoutScan:
         if at < end and body[at] == _ONE:
             start, at = self._block(at + 1, end)
             encoded = body[start:at]
-        resource = self._streams.resource(encoded)
+        resource = self._streams.resources.get(encoded)
+        if resource is None:
+            self._parse()
+            resource = self._streams.resource(encoded)
         while at < end and body[at] == _TWO:
             start, at = self._block(at + 1, end)
             self._scope_metrics(start, at, resource)
@@ -100,9 +132,20 @@ class LayoutScan:
     def _scope_metrics(self, at: int, end: int, resource: int) -> None:
         body = self._body
         if at < end and body[at] == _ONE:
-            at = self._block(at + 1, end)[1]
+            start, at = at, self._block(at + 1, end)[1]
+            self._unread(body[start:at])
         while at < end and body[at] == _TWO:
-            start, at = self._block(at + 1, end)
+            # Once a metric, so what is usual is written out here.
+            size = body[at + 1]
+            at += 2
+            if size > 127:
+                if (high := body[at]) < 128:
+                    size, at = size & 127 | high << 7, at + 1
+                else:
+                    size, at = long_size(body, at - 1)
+            start, at = at, at + size
+            if at > end:
+                raise UnusualError(f"runs past the end at {end}")
             self._metric(start, at, resource)
         self._schema_url(at, end)
 
@@ -112,29 +155,62 @@ class LayoutScan:
                 raise UnusualError(f"an unknown field at {at}")
             if self._block(at + 1, end)[1] != end:
                 raise UnusualError(f"more than a schema url before {end}")
+            self._unread(self._body[at:end])
+
+    def _unread(self, field: bytes) -> None:
+        """Pass over the field of a scope or a URL, which has to be valid all the same."""
+        if field not in self._streams.unread:
+            self._parse()
+            self._streams.unread.add(field)
 
     def _metric(self, at: int, end: int, resource: int) -> None:
         body, first = self._body, at
         while at < end and body[at] in (_ONE, _TWO, _THREE):  # name, description, unit
-            at = self._block(at + 1, end)[1]
-        if at == end:
+            size = body[at + 1]
+            at += 2
+            if size > 127:
+                size, at = long_size(body, at - 1)
+            at += size
+        if at >= end:
             raise UnusualError(f"a metric without points at {first}")
-        kind = body[at]
-        start, stop = self._block(at + 1, end)
-        if stop != end or kind not in (_GAUGE, _SUM):
+        head, kind = body[first:at], body[at]
+        size = body[at + 1]
+        start = at + 2
+        if size > 127:
+            if (high := body[start]) < 128:
+                size, start = size & 127 | high << 7, start + 1
+            else:
+                size, start = long_size(body, at + 1)
+        if start + size != end or kind not in (_GAUGE, _SUM):
             raise UnusualError(f"neither a gauge nor a sum at {at}")
-        name = self._heads.name(body[first:at])
         if kind == _SUM:
             points = self._sum(start, end)
             if points is None:
                 return
             end = points
-        if start < end:
-            self._series_points(start, end, resource, self._streams.table.metric(name))
+        if start == end:
+            self._parse()  # for nobody looks at the head
+            return
+        metric = self._streams.metrics.get(head)
+        if metric is None:
+            self._parse()
+            metric = self._streams.metric(head)
+        if not self._streams.table.kept(metric):
+            self._parse()  # for nobody looks at the points
+            return
+        self._begins.append(start)
+        self._ends.append(end)
+        self._resources.append(resource)
+        self._metrics.append(metric)
 
     def _sum(self, at: int, end: int) -> int | None:
         """Return where the points of a sum end, or None where they are rejected."""
-        body, count = self._body, 0
+        body = self._body
+        # Usually temporality, and whether it is monotonic, after the points. Where these bytes are
+        # the end of a point instead, the points before will not fill their block.
+        if end - at >= 4 and body[end - 4 : end - 1] == _USUAL_SUM and body[end - 1] <= 1:
+            return end - 4
+        count = 0
         while at < end and body[at] == _ONE:
             count += 1
             at = self._block(at + 1, end)[1]
@@ -150,102 +226,7 @@ class LayoutScan:
         if at != end or temporality > 127:
             raise UnusualError(f"an unknown field at {at}")
         if temporality != CUMULATIVE:
+            self._parse()
             self.rejections.add(NOT_CUMULATIVE, count)
             return None
         return points
-
-    def _series_points(self, at: int, end: int, resource: int, metric: int) -> None:
-        before = len(self.times)
-        if not self._equal_points(at, end):
-            self._points(at, end)
-        count = len(self.times) - before
-        self._resources.append(resource)
-        self._metrics.append(metric)
-        self._counts.append(count)
-        if not self._streams.table.kept(metric):
-            self.attributes[before:] = [SKIP] * count
-
-    def _equal_points(self, at: int, end: int) -> bool:
-        """Take points of equal length and form, as the devices of a host are; False if not so."""
-        body, size = self._body, self._body[at + 1]
-        length = size + 2
-        count, rest = divmod(end - at, length)
-        if size > 127 or rest or count < 2 or body[at] != _ONE:
-            return False
-        start = 9 if body[at + 2] == _START else 0
-        first = at + 2 + start
-        if body[first] != _TIME or body[first + 9] not in (_AS_DOUBLE, AS_INT) or size < 18 + start:
-            return False
-        for offset in (at, at + 1, at + 2, first, first + 9):
-            if body[offset:end:length] != body[offset : offset + 1] * count:
-                return False
-        known, tails = self._streams.tails, range(first + 18, end + 1, length)
-        keep = length - 20 - start
-        found = [known.get(body[tail : tail + keep]) for tail in tails]
-        if None in found:
-            for index, tail in enumerate(tails):
-                if found[index] is None:
-                    part = body[tail : tail + keep]
-                    one = known.get(part)  # an earlier point of the block may have had the same
-                    found[index] = self._learn(part) if one is None else one
-        self.attributes += found  # type: ignore[arg-type]
-        self.times += range(first + 1, end, length)
-        self.values += range(first + 10, end, length)
-        if start:
-            self.starts += range(at + 3, end, length)
-        return True
-
-    def _points(self, at: int, end: int) -> None:
-        # Once a point, so everything it needs is local.
-        body, known = self._body, self._streams.tails
-        times, values = self.times.append, self.values.append
-        attributes = self.attributes.append
-        while at < end:
-            if body[at] != _ONE:
-                raise UnusualError(f"an unknown field at {at}")
-            size = body[at + 1]
-            at += 2
-            if size > 127:
-                size, at = read_varint(body, at - 1, end)
-            stop = at + size
-            if stop > end:
-                raise UnusualError(f"runs past the end at {end}")
-            if body[at] == _START:
-                self.starts.append(at + 1)
-                at += 9
-            if body[at] != _TIME or body[at + 9] not in (_AS_DOUBLE, AS_INT) or at + 18 > stop:
-                raise UnusualError(f"a point of another form at {at}")
-            tail = body[at + 18 : stop]
-            one = known.get(tail)
-            if one is None:
-                one = self._learn(tail)
-            times(at + 1)
-            values(at + 10)
-            attributes(one)
-            at = stop
-
-    def _learn(self, tail: bytes) -> int:
-        """Return the attributes in a tail seen for the first time."""
-        found = self._streams.learn_bytes(tail)
-        if found is None:
-            raise UnusualError("a point of another form")
-        return found
-
-
-class Heads:
-    """The heads of metrics seen, so that each is parsed once."""
-
-    __slots__ = ("_limit", "_names")
-
-    def __init__(self, *, limit: int = 100_000) -> None:
-        self._limit = limit
-        self._names: dict[bytes, str] = {}
-
-    def name(self, head: bytes) -> str:
-        """Return the name in the bytes before a metric's data."""
-        name = self._names.get(head)
-        if name is None:
-            if len(self._names) >= self._limit:
-                self._names.clear()
-            name = self._names[head] = Metric.FromString(head).name
-        return name

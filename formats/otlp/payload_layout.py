@@ -6,7 +6,6 @@ is decided by a SHA-256 of the other bytes, so that a remembered layout costs 4 
 many senders share one shape, and not the whole body.
 """
 
-import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -14,64 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..wire import WireError, read_varint
-from .columns import FULL, Columns, MetricsBatch, Rejections
+from .columns import FULL, SKIP, Columns, MetricsBatch, Rejections
+from .field_offsets import FieldOffsets, gathered
 from .general import NO_ROOM, NO_TIME, seconds
-from .layout_scan import AS_INT, Heads, LayoutScan, UnusualError
+from .layout_scan import LayoutScan
+from .point_blocks import UnusualError
+from .series import Ids
 from .streams import Streams
 
-_EIGHT = np.arange(8)
 _CANDIDATES = 8
 """Layouts kept for one sender and one length of body."""
 
-
-class FieldOffsets:
-    """Where times and values lie in a body: shared by all layouts that have it in common."""
-
-    __slots__ = ("_ints", "_keep", "_times", "_values", "identity", "users")
-
-    def __init__(self, walk: LayoutScan, body: bytes) -> None:
-        self._times = np.array(walk.times, np.int32)
-        self._values = np.array(walk.values, np.int32)
-        self._ints = np.frombuffer(body, np.uint8)[self._values - 1] == AS_INT
-        starts = np.array(walk.starts, np.int32)
-        fields = np.concatenate((self._times, self._values, starts))
-        self._keep = np.full(len(body), 0xFF, np.uint8)
-        self._keep[(fields[:, None] + _EIGHT).ravel()] = 0
-        self.users = 0
-        # Equal for shapes of equal offsets: the lengths first, so that no two lists run together.
-        digest = hashlib.sha256(repr((len(body), len(self._times), len(starts))).encode())
-        for part in (self._times, self._values, starts, self._ints):
-            digest.update(part.data)
-        self.identity = digest.digest()
-
-    @property
-    def nbytes(self) -> int:
-        """Return about how much memory the shape takes."""
-        parts = (self._keep, self._times, self._values, self._ints)
-        return sum(int(part.nbytes) for part in parts)
-
-    def slots(self) -> NDArray[np.int32]:
-        """Return the offsets of the 8-byte fields that change: times, values, start times."""
-        taken = self._keep == 0
-        taken[(np.concatenate((self._times, self._values))[:, None] + _EIGHT).ravel()] = False
-        starts = np.flatnonzero(taken)[::8].astype(np.int32)
-        return np.concatenate((self._times, self._values, starts))
-
-    def digest(self, body: bytes) -> bytes:
-        """Return the SHA-256 of a body's bytes outside its times and values."""
-        kept = np.frombuffer(body, np.uint8) & self._keep
-        return hashlib.sha256(kept.data).digest()
-
-    def gather(self, body: bytes) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """Return the times in nanoseconds, and the values, of all points."""
-        # A view of the 8 bytes at every offset: not aligned, which numpy's indexing handles.
-        words = np.ndarray((len(body) - 7,), "<u8", body, 0, (1,))
-        at = words[self._times]
-        bits = words[self._values]
-        value = bits.view(np.float64)
-        if self._ints.any():
-            value = np.where(self._ints, bits.view(np.int64).astype(np.float64), value)
-        return at, value
+_VARYING, _EVERY = 32, 16
+"""Of a sender that repeated no layout for so many requests, only each so-manieth is remembered."""
+_MOST_SENDERS = 100_000
 
 
 @dataclass(slots=True, eq=False)
@@ -82,8 +37,9 @@ class Layout:
     """
 
     shape: FieldOffsets
+    sample: bytes
     digest: bytes
-    series: NDArray[np.int32]
+    series: Ids
     rejections: Rejections
     releases: int
 
@@ -91,23 +47,9 @@ class Layout:
         """Return the offsets of the 8-byte fields that change: times, values, start times."""
         return self.shape.slots()
 
-    def batch(self, body: bytes, *, known: bool = True) -> MetricsBatch:
+    def batch(self, body: bytes) -> MetricsBatch:
         """Return the points of a body that has this layout."""
-        at, value = self.shape.gather(body)
-        series = self.series
-        rejections = Rejections(dict(self.rejections.counts))
-        kept = series >= FULL  # all but SKIP
-        timeless = kept & (at == 0)
-        rejections.add(NO_TIME, int(np.count_nonzero(timeless)))
-        full = kept & (series == FULL) & (at != 0)
-        rejections.add(NO_ROOM, int(np.count_nonzero(full)))
-        kept &= (series != FULL) & (at != 0)
-        if not kept.all():
-            series, at, value = series[kept], at[kept], value[kept]
-        columns = Columns(series, seconds(at), value)
-        return MetricsBatch(
-            columns, rejections.total, rejections.text("points"), self if known else None
-        )
+        return _batch(*self.shape.gather(body), self.series, self.rejections, self)
 
 
 class Layouts:
@@ -118,24 +60,28 @@ class Layouts:
 
     def __init__(self, streams: Streams, *, max_bytes: int = 256 << 20) -> None:
         self._streams = streams
-        self._heads = Heads()
         self._max_bytes = max_bytes
         self.nbytes = 0
         self._shapes: dict[bytes, FieldOffsets] = {}
         self._known: OrderedDict[tuple[int, bytes], list[Layout]] = OrderedDict()
+        self._unrepeated: dict[bytes, int] = {}
+        """By sender, requests since one had the layout of another."""
 
     def __len__(self) -> int:
         return sum(len(layouts) for layouts in self._known.values())
 
     def decode(self, body: bytes) -> MetricsBatch | None:
         """Return the points of a body of a known layout, or None."""
-        key = (len(body), _sender(body))
+        sender = _sender(body)
+        key = (len(body), sender)
         layouts = self._known.get(key)
         if layouts is None:
             return None
         digests: dict[bytes, bytes] = {}
         for index, layout in enumerate(layouts):
             shape = layout.shape
+            if shape.sample(body) != layout.sample:
+                continue
             digest = digests.get(shape.identity)
             if digest is None:
                 digest = digests[shape.identity] = shape.digest(body)
@@ -144,6 +90,7 @@ class Layouts:
                     self._forget(key, layouts.pop(index))
                     return None
                 self._known.move_to_end(key)
+                self._unrepeated.pop(sender, None)
                 if index:
                     layouts.insert(0, layouts.pop(index))
                 return layout.batch(body)
@@ -159,23 +106,33 @@ class Layouts:
         return True
 
     def learn(self, body: bytes) -> MetricsBatch:
-        """Return the points of a body after a walk over it, and remember its layout.
+        """Return the points of a body after a scan of it, and remember its layout.
 
-        The body must have been parsed before. Raises UnusualError where it has to take the
-        general path.
+        Raises UnusualError where it has to take the general path, UndecodableError where it is no
+        request at all.
         """
-        walk = LayoutScan(body, self._streams, self._heads)
-        if not walk.times:
+        scan = LayoutScan(body, self._streams)
+        if not len(scan.times):
             raise UnusualError("no points")
-        shape = FieldOffsets(walk, body)
-        shape = self._shapes.get(shape.identity, shape)
-        series = walk.series()
-        series.flags.writeable = False  # shared by all batches of this layout
-        releases = self._streams.table.releases
-        layout = Layout(shape, shape.digest(body), series, walk.rejections, releases)
-        if FULL not in series:  # room may be made
-            self._remember((len(body), _sender(body)), layout)
-        return layout.batch(body, known=False)
+        series = scan.series()
+        sender = _sender(body)
+        # Room may be made for what the table has none for now.
+        if self._worth_remembering(sender) and FULL not in series:
+            shape = FieldOffsets(scan, body)
+            shape = self._shapes.get(shape.identity, shape)
+            series.flags.writeable = False  # shared by all batches of this layout
+            releases = self._streams.table.releases
+            parts = shape.sample(body), shape.digest(body), series, scan.rejections, releases
+            self._remember((len(body), sender), Layout(shape, *parts))
+        at, value = gathered(body, scan.times, scan.values)
+        return _batch(at, value, series, scan.rejections)
+
+    def _worth_remembering(self, sender: bytes) -> bool:
+        """Count a request that is like no other; tell whether one like it may follow."""
+        if len(self._unrepeated) >= _MOST_SENDERS:
+            self._unrepeated.clear()
+        count = self._unrepeated[sender] = self._unrepeated.get(sender, 0) + 1
+        return count <= _VARYING or count % _EVERY == 0
 
     def _remember(self, key: tuple[int, bytes], layout: Layout) -> None:
         layouts = self._known.setdefault(key, [])
@@ -205,6 +162,25 @@ class Layouts:
 
 def _cost(key: tuple[int, bytes], layout: Layout) -> int:
     return layout.series.nbytes + len(key[1]) + 600  # measured: the objects around one layout
+
+
+def _batch(
+    at: NDArray[np.uint64],
+    value: NDArray[np.float64],
+    series: Ids,
+    rejected: Rejections,
+    layout: Layout | None = None,
+) -> MetricsBatch:
+    """Return points, given by their times in nanoseconds, without those that are not kept."""
+    rejections = Rejections(dict(rejected.counts))
+    timed = at != 0
+    rejections.add(NO_TIME, int(np.count_nonzero(~timed & (series != SKIP))))
+    rejections.add(NO_ROOM, int(np.count_nonzero(timed & (series == FULL))))
+    kept = timed & (series >= 0)
+    if not kept.all():
+        series, at, value = series[kept], at[kept], value[kept]
+    columns = Columns(series, seconds(at), value)
+    return MetricsBatch(columns, rejections.total, rejections.text("points"), layout)
 
 
 def _sender(body: bytes) -> bytes:

@@ -42,7 +42,7 @@ class SeriesTable:
     """
 
     def __init__(self, capacity: int = 6_000_000, *, unkept: frozenset[str] = frozenset()) -> None:
-        self._capacity = capacity
+        self.capacity = capacity
         self._unkept = unkept
         self.attributes = AttributeSets()
         self.resources: list[Resource] = []
@@ -76,11 +76,11 @@ class SeriesTable:
     @property
     def full(self) -> bool:
         """Return whether new series are refused."""
-        return self._count >= self._capacity and not self._free
+        return self._count >= self.capacity and not self._free
 
     def alike(self) -> "SeriesTable":
         """Return an empty table that keeps the same."""
-        return SeriesTable(self._capacity, unkept=self._unkept)
+        return SeriesTable(self.capacity, unkept=self._unkept)
 
     @property
     def live(self) -> int:
@@ -196,7 +196,7 @@ class SeriesTable:
         """Return up to `count` ids that are free, fewer where the table is full."""
         again = min(count, len(self._free))
         reused = [self._free.pop() for _ in range(again)]
-        more = min(count - again, self._capacity - self._count)
+        more = max(0, min(count - again, self.capacity - self._count))
         while self._count + more > len(self.resource_of):
             self.metric_of = _doubled(self.metric_of)
             self.attributes_of = _doubled(self.attributes_of)

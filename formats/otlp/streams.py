@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
-from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, NumberDataPoint
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
 
 from ...vocabulary.samples import attributes
@@ -28,25 +28,33 @@ _LEFT_OUT = -1
 
 
 class Streams:
-    """Numbers of a series table by the bytes of requests: resources, and attributes of points.
+    """Numbers of a series table by the bytes of requests: resources, metrics, attributes of points.
 
-    Up to `limit` entries are remembered; `trim` starts afresh beyond it.
+    `metrics` is by the bytes before a metric's data, `tails` by those behind a point's value;
+    `unread` holds valid scopes and URLs, which say nothing. Every key stood in a valid request. Up
+    to `limit` entries are remembered; `trim` starts afresh beyond it.
     """
 
     def __init__(self, table: SeriesTable, *, limit: int = 200_000) -> None:
         self.table = table
         self.tails: dict[bytes, int] = {}
+        self.resources: dict[bytes, int] = {}
+        self.metrics: dict[bytes, int] = {}
+        self.unread: set[bytes] = set()
         self._limit = limit
-        self._resources: dict[bytes, int] = {}
         self._blocks: dict[bytes, int] = {}
         self._waiting: list[bytes] = []
         self._members: list[int] = []
         self._sizes: list[int] = []
 
     @property
+    def _known(self) -> tuple[dict[bytes, int] | set[bytes], ...]:
+        return self.tails, self.resources, self.metrics, self.unread, self._blocks
+
+    @property
     def size(self) -> int:
         """Return how many entries are remembered."""
-        return len(self.tails) + len(self._resources) + len(self._blocks)
+        return sum(len(known) for known in self._known)
 
     def trim(self) -> None:
         """Forget everything once there is too much of it: cheap to learn again, and bounded.
@@ -54,17 +62,24 @@ class Streams:
         To be called between requests only. Senders with a remembered layout do not notice.
         """
         if self.size > self._limit:
-            self.tails.clear()
-            self._resources.clear()
-            self._blocks.clear()
+            for known in self._known:
+                known.clear()
 
     def resource(self, encoded: bytes) -> int:
         """Return the number of the resource in these bytes."""
-        number = self._resources.get(encoded)
+        number = self.resources.get(encoded)
         if number is None:
             message = ResourceMessage.FromString(encoded)
             found = resources.resource(values.pairs(message.attributes))
-            number = self._resources[encoded] = self.table.resource(found)
+            number = self.resources[encoded] = self.table.resource(found)
+        return number
+
+    def metric(self, head: bytes) -> int:
+        """Return the number of the metric whose name stands in these bytes, before its data."""
+        number = self.metrics.get(head)
+        if number is None:
+            name = Metric.FromString(head).name
+            number = self.metrics[head] = self.table.metric(name)
         return number
 
     def learn(self, tail: bytes, point: Any) -> int:

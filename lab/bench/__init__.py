@@ -7,6 +7,8 @@ figure is CPU time of the process measured or a ratio to a named baseline on the
 BENCHES: dict[str, str] = {
     "collector": "collector",
     "collector_stages": "collector_stages",
+    "collector_overload": "collector_overload",
+    "windows_memory": "windows_memory",
     "probe": "probe",
     "node": "node",
     "kernel_log": "kernel_log",

@@ -1,12 +1,9 @@
-"""The collector's stages in this process: overload, a blocked database, restart, replay.
+"""The collector's stages in this process: restart with a full window, and replay.
 
-Each is the real code on a real journal, with the part in question replaced: a detector that takes
-three times the second it has, a database that answers nobody. What is measured is what a sender and
-an operator see: how soon requests are acknowledged, how far evaluation is behind, what is lost.
+Each is the real code on a real journal.
 """
 
 import tempfile
-import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,12 +20,8 @@ from ...collector.journal.settings import JournalSettings
 from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
 from ...collector.stages import Stages
-from ...detectors import catalogue
-from ...detectors.contract import Detector
-from ...detectors.window import JobWindow
 from ...formats.otlp import encode
 from ...vocabulary.clock import SlewedClock
-from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Resource, Sample, attributes
 from .pool import Prepared
 from .stream import RANKS_A_HOST, Stream
@@ -38,96 +31,25 @@ SECOND_NS = 1_000_000_000
 REPLAY_HOSTS, REPLAY_SECONDS, PERIOD_SECONDS = 8, 600, 5
 SPARSE_HOURS, SPARSE_PERIOD_SECONDS = 8, 30
 RESTART_HOSTS, RESTART_ROUNDS = 2048, 12
-OVERLOADED_SECONDS = 3.0
 
 
-def measure(seconds: float) -> dict[str, Any]:
-    """Return what was measured; overload and a blocked database last so many seconds each."""
+def measure(_seconds: float) -> dict[str, Any]:
+    """Return what was measured; it takes as long as it takes."""
     return {
-        "overloaded": _loaded(seconds, detector=_Slow()),
-        "blocked_database": _loaded(seconds, blocked=True),
         "restart": _restart(),
         "replay_64_ranks": _replayed(_steady_entries()),
         "replay_every_30_seconds": _replayed(_sparse_entries()),
     }
 
 
-class _Slow(Detector):
-    """A detector that takes three seconds, where one may pass."""
-
-    name = "slow"
-    kinds: tuple[str, ...] = ()
-
-    def evaluate(self, window: JobWindow) -> Sequence[Finding]:  # noqa: ARG002
-        """Compute nothing, in Python, as a detector of this cost would."""
-        until = time.perf_counter() + OVERLOADED_SECONDS
-        while time.perf_counter() < until:
-            pass
-        return ()
-
-
 class _Sink:
-    """A store that takes nothing until it is let go."""
+    """A store that takes everything and holds nothing."""
 
-    def __init__(self, *, blocked: bool) -> None:
-        self.free = threading.Event()
-        self.actions = self.changes = 0
-        if not blocked:
-            self.free.set()
-
-    def commit(self, changes: Sequence[Any], now: float) -> None:  # noqa: ARG002
+    def commit(self, changes: Sequence[Any], now: float) -> None:
         """Take changes."""
-        self.free.wait()
-        self.changes += len(changes)
 
-    def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:  # noqa: ARG002
+    def enter(self, entered: Any, changes: Sequence[Any], now: float) -> None:
         """Take an action."""
-        self.free.wait()
-        self.actions += 1
-
-
-def _loaded(seconds: float, *, detector: Any = None, blocked: bool = False) -> dict[str, Any]:
-    detectors = (*catalogue.detectors(), *([detector] if detector else []))
-    health, sink = Health(), _Sink(blocked=blocked)
-    with (
-        tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder,
-        _journals(Path(folder)) as (journal, decisions),
-    ):
-        stages = Stages(
-            pipeline=Pipeline(detectors=detectors),
-            journal=journal,
-            decisions=decisions,
-            sink=sink,
-            clock=SlewedClock(),
-            health=health,
-        )
-        stages.start()
-        stream = Stream(hosts=REPLAY_HOSTS, hosts_a_request=REPLAY_HOSTS)
-        waits: list[float] = []
-        lags: list[float] = []
-        until = time.monotonic() + seconds
-        sent = 0
-        while time.monotonic() < until:
-            for body in stream.round(time.time()):
-                began = time.perf_counter()
-                sent += stages.submit(Payload(Kind.METRICS_PROTOBUF, body)).result(60).accepted
-                waits.append(time.perf_counter() - began)
-            lags.append(stages.consumer.lag())
-            time.sleep(0.1)
-        sink.free.set()
-        stages.stop()
-        kept = sum(1 for entry, _ in journal.read(None) if entry.kind is not Kind.STOP)
-    waits.sort()
-    return {
-        "requests": len(waits),
-        "samples": sent,
-        "requests_in_the_journal": kept,
-        "acknowledged_p50_seconds": round(waits[len(waits) // 2], 4),
-        "acknowledged_p99_seconds": round(waits[int(len(waits) * 0.99)], 4),
-        "acknowledged_max_seconds": round(waits[-1], 4),
-        "lag_max_seconds": round(max(lags), 2),
-        "skipped_seconds": int(_value(health.skipped_seconds)),
-    }
 
 
 def _restart() -> dict[str, Any]:
@@ -141,13 +63,13 @@ def _restart() -> dict[str, Any]:
                 pipeline=pipeline,
                 journal=journal,
                 decisions=decisions,
-                sink=_Sink(blocked=False),
+                sink=_Sink(),
                 clock=SlewedClock(),
                 health=Health(),
                 snapshots=snapshots,
             )
 
-        with _journals(folder) as (journal, decisions):
+        with journals(folder) as (journal, decisions):
             running = stages(pipeline, journal, decisions)
             running.recover()
             stream = Stream(hosts=RESTART_HOSTS, hosts_a_request=10)
@@ -165,7 +87,7 @@ def _restart() -> dict[str, Any]:
             paused = time.perf_counter() - began
             snapshots.wait()
         size = (folder / "snapshot").stat().st_size
-        with _journals(folder) as (journal, decisions):
+        with journals(folder) as (journal, decisions):
             again = stages(Pipeline(detectors=()), journal, decisions)
             began = time.perf_counter()
             again.recover()
@@ -184,7 +106,7 @@ def _replayed(entries: Iterator[Entry]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder:
         first = last = 0.0
         count = 0
-        with _journals(Path(folder)) as (journal, _):
+        with journals(Path(folder)) as (journal, _):
             for entry in entries:
                 first, last, count = first or entry.at, entry.at, count + 1
                 journal.write([entry])
@@ -224,7 +146,8 @@ def _sparse_entries() -> Iterator[Entry]:
 
 
 @contextmanager
-def _journals(folder: Path) -> Generator[tuple[Journal, Journal]]:
+def journals(folder: Path) -> Generator[tuple[Journal, Journal]]:
+    """Open the two partitions of a journal in a folder."""
     journal = Journal(folder / "journal", JournalSettings())
     decisions = Journal(folder / "journal" / "evaluation", JournalSettings())
     try:
@@ -236,7 +159,3 @@ def _journals(folder: Path) -> Generator[tuple[Journal, Journal]]:
 
 def _raise(_stage: str, error: Exception) -> None:
     raise error
-
-
-def _value(counter: Any) -> float:
-    return float(next(iter(counter.collect())).samples[0].value)

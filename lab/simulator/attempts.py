@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .conditions import Conditions
 from .curves import Curve
+from .devices import MODELS
 from .placement import seat
 from .shape import Cluster, Job
 from .training import Attempt, Run
@@ -29,7 +30,8 @@ def live(
     born, first_step = job.starts_after, job.first_step
     while born < seconds:
         number = len(attempts)
-        seats = seat(cluster, job, attempt=number, order=order)
+        size = job.sizes[min(number, len(job.sizes) - 1)] if job.sizes else len(order)
+        seats = seat(cluster, job, attempt=number, order=order[:size])
         ahead = [at for at in stops if at > born]
         stop = ahead[0] if ahead else seconds
         end = "cut" if not ahead else ("done" if stop == finish else "requeue")
@@ -40,8 +42,9 @@ def live(
             born=born,
             first_step=first_step,
             gpus=cluster.gpus,
+            device_memory=MODELS[cluster.accelerator].memory,
             skew=skew,
-            curve=Curve(job, seats.world, random),
+            curve=Curve(job, seats.world, random, first_step=first_step, resumed=number > 0),
             conditions=conditions,
             random=random,
         )

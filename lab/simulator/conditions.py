@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from . import devices, effects, nodes, ports
+from .devices import DeviceState
+from .nodes import NodeState
+from .ports import PortState
 from .shape import Cluster
 
 NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
@@ -14,7 +18,8 @@ NO_POISON, POISONS_LOSS, POISONS_GRADIENT = 0, 1, 2
 class Death:
     """How a process ended: the moment, what the kernel and its log said.
 
-    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory.
+    `role` is what its last log line counts as; `oom` reports that the kernel killed it for memory,
+    or, with `worker`, that child of it (its number among the data loader's workers).
     """
 
     at: float
@@ -24,6 +29,7 @@ class Death:
     text: str = ""
     role: str = "cascade"
     oom: bool = False
+    worker: int | None = None
 
 
 @dataclass(slots=True)
@@ -39,8 +45,10 @@ class Conditions:
     network: factor on the time of collectives between hosts. congested: marks and pauses rise.
     stopped (S): where in its step the process stops (share of its own work), NaN when it runs.
     busy_stop (S): whether it burns its CPU while stopped. released: when stopped processes go on.
+    corrupted (S): relative error of what the device computes without any sign, 0 where it is right.
+    devices, ports, nodes: what is so beneath, see there; `settled` makes clocks of it.
     poison (S): what goes non-finite, `poison_once` in one step only. silent (H): the host is gone,
-    since `lost_at`. deaths: by slot.
+    since `lost_at`. deaths: by slot. training: what faults of the training side do.
     """
 
     cpu_share: NDArray[np.float64]
@@ -57,6 +65,11 @@ class Conditions:
     stopped: NDArray[np.float64]
     busy_stop: NDArray[np.bool_]
     poison: NDArray[np.int64]
+    training: effects.Effects
+    corrupted: NDArray[np.float64]
+    devices: DeviceState
+    ports: PortState
+    nodes: NodeState
     network: float = 1.0
     congested: bool = False
     released: float = np.inf
@@ -65,8 +78,8 @@ class Conditions:
     deaths: dict[int, Death] = field(default_factory=dict)
 
 
-def healthy(cluster: Cluster) -> Conditions:
-    """Return the conditions of a cluster in which nothing is wrong."""
+def healthy(cluster: Cluster, seed: int = 0) -> Conditions:
+    """Return the conditions of a cluster in which nothing is wrong; the seed makes its devices."""
     hosts, slots = cluster.hosts, cluster.hosts * cluster.slots
     return Conditions(
         cpu_share=np.ones(hosts),
@@ -83,4 +96,17 @@ def healthy(cluster: Cluster) -> Conditions:
         stopped=np.full(slots, np.nan),
         busy_stop=np.zeros(slots, dtype=bool),
         poison=np.zeros(slots, dtype=np.int64),
+        training=effects.none(hosts, slots),
+        corrupted=np.zeros(slots),
+        devices=devices.sound(cluster, seed),
+        ports=ports.sound(cluster),
+        nodes=nodes.sound(cluster.hosts),
     )
+
+
+def settled(state: Conditions) -> Conditions:
+    """Return the conditions after the devices have found their clocks; call it after the faults."""
+    state.clock = state.clock * devices.settle(state.devices)
+    state.thermal = state.thermal | state.devices.thermal_sw | state.devices.thermal_hw
+    state.drag = state.drag / (1 - np.clip(state.devices.foreign, 0.0, 0.95))
+    return state

@@ -5,9 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
+from .faults import Fault
 from .series.resources import of_job, of_node
 from .shape import Cluster, Reporting
 from .training import Attempt
+
+_STACKS_AFTER_SECONDS = 30.0
+_WAITING = "all_reduce (torch/distributed/distributed_c10d.py:2810); backward (train.py:212)"
+_STOPPED = (
+    "acquire (threading.py:1000); get (queue.py:171); log (tracker.py:88); step (train.py:230)"
+)
+_FINISHED = "barrier (torch/distributed/distributed_c10d.py:4180); main (train.py:290)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,17 @@ class Sayings:
         self._phases(attempt)
         self._numerics(attempt)
         self._ends(attempt)
+        self._stacks(attempt)
+
+    def of_fault(self, fault: Fault, attempt: Attempt) -> None:
+        """Add what a fault itself makes others report: a deployment, a line of a log."""
+        said = getattr(fault, "said", None)
+        if said is None:
+            return
+        for at, name, pairs in said(attempt):
+            rank = pairs.get("rank", 0)
+            host = int(attempt.seats.host[rank])
+            self._say(attempt, host, name, at, 0.5, **pairs)
 
     def _say(
         self,
@@ -63,6 +82,28 @@ class Sayings:
                     self._say(
                         attempt, host, "training.phase", moment, rank=rank, phase=phase, step=step
                     )
+
+        for at, rank, phase, step in attempt.own_phases:
+            if attempt.job.announces:
+                host = int(attempt.seats.host[rank])
+                self._say(attempt, host, "training.phase", at, rank=rank, phase=phase, step=step)
+
+    def _stacks(self, attempt: Attempt) -> None:
+        """Add the stacks that the agents take of processes that make no progress."""
+        stood = attempt.unfinished
+        if not self._reporting.stacks or stood is None:
+            return
+        at = float(stood.start.max()) + _STACKS_AFTER_SECONDS
+        for rank in range(attempt.seats.world):
+            if at >= attempt.died[rank]:
+                continue
+            host, pid = int(attempt.seats.host[rank]), int(attempt.seats.pid[rank])
+            text = _WAITING
+            if stood.why == "leaves" and rank in stood.culprits:
+                text = _FINISHED
+            elif stood.limit[rank] < 1:
+                text = _STOPPED
+            self._say(attempt, host, "process.stack", at, 2.0, rank=rank, pid=pid, text=text)
 
     def _numerics(self, attempt: Attempt) -> None:
         """Say each rank's first non-finite value of each kind, when the step ends."""
@@ -121,6 +162,8 @@ class Sayings:
                     role=death.role,
                     text=death.text,
                 )
+            if death.oom and death.worker is not None:
+                pid += 1 + death.worker
             if death.oom:
                 self._say(
                     attempt,

@@ -7,7 +7,7 @@ lines to what the encoder itself would write.
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,9 +46,9 @@ class _Template:
 class Lines:
     """Writes the deliveries of one host; remembers every series it has seen."""
 
-    def __init__(self, epoch: float) -> None:
-        """Date everything by the host's clock: `epoch` is what it says at time 0."""
-        self._epoch = epoch
+    def __init__(self, clock: float | Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:
+        """Date everything by the host's clock: what it says at time 0, or at these true times."""
+        self._clock = clock
         self._templates: dict[int, _Template] = {}
 
     def metrics(self, parts: Sequence[Part]) -> str:
@@ -71,7 +71,8 @@ class Lines:
     def _template(self, row: Series) -> _Template:
         template = self._templates.get(id(row))
         if template is None:
-            template = self._templates[id(row)] = _cut(row, self._epoch)
+            at = self._clock(row.at) if callable(self._clock) else row.at + self._clock
+            template = self._templates[id(row)] = _cut(row, at)
         return template
 
 
@@ -86,7 +87,7 @@ def _closed(resources: dict[str, dict[str, list[str]]], ends: dict[str, str]) ->
         yield resource + body + ends[resource]
 
 
-def _cut(row: Series, epoch: float) -> _Template:
+def _cut(row: Series, at: NDArray[np.float64]) -> _Template:
     """Return the encoder's text for one point of a series, in pieces."""
     line = encode.metrics_json([(row.resource, [Sample(row.metric, _VALUE, _AT, row.attributes)])])
     resource, rest = line.removeprefix(_HEAD).split(_METRICS, 1)
@@ -100,7 +101,7 @@ def _cut(row: Series, epoch: float) -> _Template:
     if before + '"' != '{"timeUnixNano":"' or between != ',"asDouble"':
         raise AssertionError(f"the encoder writes points in another form now: {point}")
     return _Template(
-        at=_nanoseconds(row.at + epoch).tolist(),
+        at=_nanoseconds(at).tolist(),
         value=row.value.tolist(),
         resource=resource + _METRICS,
         metric=head + _POINTS,

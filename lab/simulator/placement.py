@@ -42,6 +42,7 @@ class Seats:
     tp: NDArray[np.int64]
     pp: NDArray[np.int64]
     groups: tuple[Group, ...]
+    ep: NDArray[np.int64]
 
     @property
     def world(self) -> int:
@@ -57,6 +58,22 @@ def host_name(host: int) -> str:
 def switch_name(cluster: Cluster, host: int) -> str:
     """Return the name of the leaf switch a host hangs on."""
     return f"leaf-{host // cluster.hosts_per_switch:02d}"
+
+
+def rail_switch(cluster: Cluster, host: int, port: int) -> str:
+    """Return the name of the leaf switch that a port of a host is plugged into."""
+    name = switch_name(cluster, host)
+    return f"{name}-rail-{port}" if cluster.rails else name
+
+
+def ports_on(cluster: Cluster, switch: str) -> list[tuple[int, int]]:
+    """Return (host, port) of every port on a leaf switch."""
+    return [
+        (host, port)
+        for host in range(cluster.hosts)
+        for port in range(cluster.nics)
+        if rail_switch(cluster, host, port) == switch
+    ]
 
 
 def device_id(host: int, slot: int) -> str:
@@ -100,10 +117,12 @@ def seat(cluster: Cluster, job: Job, *, attempt: int, order: NDArray[np.int64]) 
     # Megatron's order: tensor neighbours adjacent, then data-parallel, pipeline stages outermost.
     replicas = world // (job.tp * job.pp)
     tp, dp, pp = rank % job.tp, rank // job.tp % replicas, rank // (job.tp * replicas)
+    if replicas % job.ep:
+        raise ScenarioError(f"job {job.name}: {replicas} replicas are no multiple of ep")
     place = np.asarray(slots)[local]
     slot = host * cluster.slots + place
     pid = FIRST_PID + 1000 * attempt + 37 * host + 11 * place
-    return Seats(host, local, place, slot, pid, dp, tp, pp, _groups(job, dp, tp, pp))
+    return Seats(host, local, place, slot, pid, dp, tp, pp, _groups(job, dp, tp, pp), dp % job.ep)
 
 
 def _groups(
@@ -125,6 +144,13 @@ def _groups(
                 if len(members) > 1:
                     desc = f"{kind.upper()}_GROUP_{a}_{b}"
                     groups.append(_group(kind, desc, members, places))
+    if job.ep > 1:
+        for a in np.unique(dp // job.ep):
+            for b in np.unique(pp * job.tp + tp):
+                members = np.flatnonzero((dp // job.ep == a) & (pp * job.tp + tp == b))
+                groups.append(_group("ep", f"EP_GROUP_{a}_{b}", members, layers[::2]))
+    if job.second_group:
+        groups.append(_group("other", "METRICS_GROUP", np.arange(len(dp)), np.array([0.45])))
     return tuple(groups)
 
 

@@ -1,28 +1,35 @@
 """A whole recording: everything the hosts say, as lines of OTLP JSON in order of arrival."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp import encode
-from ...formats.otlp.columns import Columns, MetricsBatch, SeriesTable
+from ...formats.otlp.columns import SKIP, Columns, MetricsBatch, SeriesTable
 from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
 from . import faults
-from .conditions import Conditions, healthy
+from .alarms import Alarms
+from .clocks import Clocks, watched
+from .conditions import Conditions, healthy, settled
 from .events import Saying, Sayings
 from .lines import Lines, Part
 from .placement import host_name
-from .series import Series, gpus, hosts, steps
+from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
 from .series.ranks import Ranks
 from .shape import EPOCH, Scenario
 from .site import Site
 from .training import Attempt
 
 Array = NDArray[np.float64]
+
+
+_RUN_UP_SECONDS = 900.0
+"""No fault shows anything so long before its onset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Truth:
 class Recording:
     """One simulated recording. `truth` is None when nothing went wrong.
 
-    `offsets` are the hosts' clock offsets (s), `lost` says since when a host sends nothing more.
+    `clocks` are the hosts' clocks, `lost` says since when a host sends nothing more.
     """
 
     scenario: Scenario
@@ -48,7 +55,7 @@ class Recording:
     attempts: Sequence[Attempt]
     series: Sequence[Series]
     sayings: Sequence[Saying]
-    offsets: Array
+    clocks: Clocks
     lost: Mapping[int, float]
 
     @property
@@ -58,27 +65,35 @@ class Recording:
 
     def lines(self) -> Iterator[str]:
         """Return the lines, in the order in which a collector would have received them."""
-        writers = [Lines(EPOCH + offset) for offset in self.offsets.tolist()]
+        hosts = range(self.scenario.cluster.hosts)
+        writers = [Lines(partial(self._dates, host)) for host in hosts]
         for delivery in self._deliveries():
-            offset = float(self.offsets[delivery.host])
             if delivery.push is not None:
                 yield writers[delivery.host].metrics(delivery.push.parts)
             elif delivery.saying is not None:
-                yield encode.logs_json([_dated(delivery.saying, offset)])
+                yield encode.logs_json([self._dated(delivery.saying)])
 
     def batches(self, table: SeriesTable) -> Iterator[tuple[float, MetricsBatch | list[Event]]]:
         """Return the same content in the same order, decoded already: (arrival, what arrives).
 
         Much faster than lines, for work on many recordings; arrivals are epoch seconds.
         """
-        ids: dict[int, int] = {}
+        ids: dict[int, NDArray[np.int32]] = {}
         for delivery in self._deliveries():
-            offset = float(self.offsets[delivery.host])
             if delivery.push is not None:
-                columns = delivery.push.columns(table, ids, EPOCH + offset)
+                columns = delivery.push.columns(table, ids, partial(self._dates, delivery.host))
                 yield EPOCH + delivery.at, MetricsBatch(columns)
             elif delivery.saying is not None:
-                yield EPOCH + delivery.at, _dated(delivery.saying, offset)[1]
+                yield EPOCH + delivery.at, self._dated(delivery.saying)[1]
+
+    def _dates(self, host: int, at: Array) -> Array:
+        """Return what a host's clock says at these true times, in epoch seconds."""
+        return at + (EPOCH + self.clocks.ahead(host, at))
+
+    def _dated(self, saying: Saying) -> tuple[Resource, list[Event]]:
+        (at,) = self._dates(saying.host, np.array([saying.at])).tolist()
+        event = replace(saying.event, at=at)
+        return event.resource, [event]
 
     def _deliveries(self) -> list["_Delivery"]:
         """Return everything that arrives, in order of arrival."""
@@ -101,21 +116,24 @@ class Recording:
         random = np.random.default_rng([self.seed, 16, host])
         count = int(np.ceil(self.scenario.seconds / every)) + 1
         moments = (np.arange(count) + random.random()) * every
-        until = np.stack([np.searchsorted(row.at, moments, side="right") for row in rows])
-        fresh = np.diff(until, axis=1, prepend=0)
+        points = _Points.of(rows)
+        due = np.searchsorted(moments, points.at, side="left")
+        order = np.argsort(due, kind="stable")
+        points = points.taken(order)
+        ends = np.searchsorted(due[order], np.arange(count), side="right").tolist()
+        begin = 0
         for number, moment in enumerate(moments.tolist()):
             if moment > self.lost.get(host, np.inf):
                 return
+            end = ends[number]
             if self._away(host, moment):
+                begin = end
                 continue
-            speaking = np.flatnonzero(fresh[:, number])
-            if len(speaking):
-                ends = until[speaking, number]
-                begins = ends - fresh[speaking, number]
-                parts = zip(speaking.tolist(), begins.tolist(), ends.tolist(), strict=True)
-                push = _Push([(rows[row], begin, end) for row, begin, end in parts])
+            if end > begin:
+                push = _Push(rows, points.taken(slice(begin, end)))
                 arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
                 yield _Delivery(arrival, host, push, None)
+            begin = end
 
     def _away(self, host: int, at: float) -> bool:
         """Tell whether the host's agent is being restarted at this time."""
@@ -133,24 +151,71 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class _Push:
-    """One delivery of metrics: parts of series."""
+class _Points:
+    """Points of many series: which series, which of its points, when, and how much."""
 
-    parts: list[Part]
+    row: NDArray[np.int64]
+    point: NDArray[np.int64]
+    at: Array
+    value: Array
 
-    def columns(self, table: SeriesTable, ids: dict[int, int], epoch: float) -> Columns:
-        """Return the samples as columns; `ids` remembers the series by their identity here."""
-        series = []
-        for row, _, _ in self.parts:
-            if id(row) not in ids:
-                ids[id(row)] = table.intern(row.resource, row.metric, row.attributes)
-            series.append(ids[id(row)])
-        lengths = [last - first for _, first, last in self.parts]
-        return Columns(
-            np.repeat(np.array(series, dtype=np.int32), lengths),
-            np.concatenate([row.at[first:last] for row, first, last in self.parts]) + epoch,
-            np.concatenate([row.value[first:last] for row, first, last in self.parts]),
+    @classmethod
+    def of(cls, rows: Sequence[Series]) -> "_Points":
+        """Return all points of these series, one series after the other."""
+        lengths = [len(row.at) for row in rows]
+        return cls(
+            np.repeat(np.arange(len(rows)), lengths),
+            np.concatenate([np.arange(length) for length in lengths]),
+            np.concatenate([row.at for row in rows]),
+            np.concatenate([row.value for row in rows]),
         )
+
+    def taken(self, which: NDArray[np.int64] | slice) -> "_Points":
+        """Return some of them."""
+        return _Points(self.row[which], self.point[which], self.at[which], self.value[which])
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """One delivery of metrics: points of the host's series, a series after the other."""
+
+    rows: Sequence[Series]
+    points: _Points
+
+    @property
+    def parts(self) -> list[Part]:
+        """Return which points of which series these are."""
+        row, point = self.points.row, self.points.point
+        begins = np.flatnonzero(np.diff(row, prepend=-1))
+        ends = np.append(begins[1:], len(row)) - 1
+        pieces = zip(
+            row[begins].tolist(), point[begins].tolist(), point[ends].tolist(), strict=True
+        )
+        return [(self.rows[number], first, last + 1) for number, first, last in pieces]
+
+    def columns(
+        self, table: SeriesTable, ids: dict[int, NDArray[np.int32]], dates: Callable[[Array], Array]
+    ) -> Columns:
+        """Return the samples as columns; `ids` remembers the numbers of a host's series here.
+
+        `dates` gives what the host's clock says at true times.
+        """
+        known = ids.get(id(self.rows))
+        if known is None:
+            known = ids[id(self.rows)] = _numbers(table, self.rows)
+        return Columns(known[self.points.row], dates(self.points.at), self.points.value)
+
+
+def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
+    """Return the table's numbers of these series, all at once."""
+    metrics = [table.metric(row.metric) for row in rows]
+    found: NDArray[np.int32] = table.intern_many(
+        np.array([table.resource(row.resource) for row in rows], np.int64),
+        np.array(metrics, np.int64),
+        np.array([table.attributes.number(row.attributes) for row in rows], np.int64),
+    )
+    found[[not table.kept(metric) for metric in metrics]] = SKIP
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +228,20 @@ class _Delivery:
     saying: Saying | None
 
 
-def _dated(saying: Saying, offset: float) -> tuple[Resource, list[Event]]:
-    event = replace(saying.event, at=EPOCH + saying.at + offset)
-    return event.resource, [event]
+def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
+    """Return since when a fault acts: what is so from the start begins with the first step.
+
+    A fault that `resumes` brings begins with the first step of an attempt after the first.
+    """
+    resumes = bool(getattr(fault, "resumes", False))
+    starts = [
+        float(start.min())
+        for attempt in attempts
+        if attempt.number or not resumes
+        for start, end in zip(attempt.steps.start, attempt.steps.end, strict=True)
+        if float(end.max()) > fault.onset
+    ]
+    return max(fault.onset, min(starts, default=fault.onset))
 
 
 def simulate(scenario: Scenario, seed: int) -> Recording:
@@ -187,11 +263,15 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         else None
     )
 
+    sound = settled(healthy(cluster, seed))
+
+    @lru_cache(maxsize=4096)
     def conditions(at: float) -> Conditions:
-        state = healthy(cluster)
-        if fault is not None:
-            fault.act(state, at)
-        return state
+        if fault is None or at < fault.onset - _RUN_UP_SECONDS:
+            return sound
+        state = healthy(cluster, seed)
+        fault.act(state, at)
+        return settled(state)
 
     site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
     found: list[Attempt] = []
@@ -210,14 +290,33 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
             sayings.of(attempt)
             series += steps.series(attempt, site)
             series += Ranks(attempt, site).series()
+            series += processes.series(attempt, site)
+    ports = network.series(found, site)
+    alarms = Alarms(
+        site,
+        onset=None if fault is None else fault.onset,
+        records=faults.written(fault, cluster),
+    )
+    alarms.collect(ports)
     series += hosts.series(found, site)
-    series += gpus.Devices(found, site).series()
+    series += processes.shared_memory(found, site)
+    series += storage.series(found, site)
+    series += ports
+    series += gpus.Devices(found, site, status=alarms.status, codes=alarms.codes).series()
+    series += collectives.series(found, site)
+    clocks = watched(site, steady=fault is None or fault.id != "host.clock_skew")
     last = conditions(scenario.seconds)
     lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
     truth = None
     if fault is not None:
         first = scenario.jobs[0]
-        there = [row for row in found if row.job is first and row.born <= fault.onset]
+        ours = [row for row in found if row.job is first]
+        seen = float(getattr(fault, "seen_from", fault.onset))
+        there = [row for row in ours if row.born <= seen] or ours[:1]
+        if getattr(fault, "resumes", False):
+            there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truth = Truth(fault.id, entity, first.name, EPOCH + fault.onset)
-    return Recording(scenario, seed, truth, found, series, sayings.found, offsets, lost)
+        truth = Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours))
+        sayings.of_fault(fault, there[-1])
+    events = [*sayings.found, *alarms.sayings]
+    return Recording(scenario, seed, truth, found, series, events, clocks, lost)

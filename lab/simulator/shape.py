@@ -13,6 +13,11 @@ Strength = Literal["plain", "weak"]
 """plain: as people meet it. weak: an effect of 5-10 %, or a sign that is easily overlooked."""
 
 
+Accelerator = Literal["nvidia", "amd", "ascend", "hygon", "cambricon"]
+DevicesBy = Literal["agent", "dcgm", "exporter"]
+"""Who reads the devices: our agent through NVML, dcgm-exporter, or the vendor's own exporter."""
+
+
 class ScenarioError(ValueError):
     """A scenario that makes no sense; the text names it and the field."""
 
@@ -28,7 +33,10 @@ class Reporting:
     `agent_restarts` (host, from, to) lets an agent be away: what it would have read is lost.
     `hidden` metrics and events never leave; a trailing `*` stands for any ending. `attributed`
     reports whether device readings carry the rank and job, as our agent's do, or only the device,
-    as a foreign exporter's would.
+    as a foreign exporter's would. `devices` are read by our agent or by an exporter (always its own
+    for other vendors than NVIDIA), every `device_period` (0: as `node`). `kernel_log` tells whether
+    the agent may read the kernel's log. `launch_counts`: the collective library's own counts per
+    kind are read (NCCL RAS); `stacks`: the stacks of processes that make no progress are taken.
     """
 
     push: float = 1.0
@@ -41,6 +49,11 @@ class Reporting:
     attributed: bool = True
     agent_restarts: tuple[tuple[int, float, float], ...] = ()
     collective_statistics: bool = False
+    launch_counts: bool = False
+    stacks: bool = False
+    devices: DevicesBy = "agent"
+    device_period: float = 0.0
+    kernel_log: bool = True
 
     def shows(self, name: str) -> bool:
         """Tell whether a metric or event of this name is reported at all."""
@@ -54,7 +67,14 @@ class Reporting:
 class Cluster:
     """The machines. `slots` = devices (places for a rank) on each host; `cores` = CPUs of each.
 
-    `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn.
+    `models` are the device models (SM clock in Hz, power limit in W), which the hosts take in turn;
+    another `accelerator` than NVIDIA's brings its own. `nics` = network ports of each host; with
+    `rails` port k of every host hangs on the leaf switches of rail k, else all ports of a host on
+    one leaf switch, `hosts_per_switch` hosts together. Normal life: `power_cap` is the operator's
+    power limit for all devices, as a ratio; `hot` devices (host, place, degrees) stand in warmer
+    air; `corrected` ECC errors (host, place, an hour) and `noisy_ports` with single symbol errors
+    (host, port, an hour); `warnings` = harmless lines of the kernel log an hour and host; `booted`
+    hosts (host, at) come up at that time; `links_rest` lets idle PCIe links fall to generation 1.
     """
 
     hosts: int = 2
@@ -64,6 +84,16 @@ class Cluster:
     name: str = "lab"
     hosts_per_switch: int = 8
     models: tuple[tuple[float, float], ...] = ((1_980e6, 700.0),)
+    accelerator: Accelerator = "nvidia"
+    nics: int = 1
+    rails: bool = False
+    power_cap: float = 1.0
+    hot: tuple[tuple[int, int, float], ...] = ()
+    corrected: tuple[tuple[int, int, float], ...] = ()
+    noisy_ports: tuple[tuple[int, int, float], ...] = ()
+    warnings: float = 0.0
+    booted: tuple[tuple[int, float], ...] = ()
+    links_rest: bool = True
 
     def model(self, host: int) -> tuple[float, float]:
         """Return a host's device model: SM clock in Hz, power limit in W."""
@@ -85,6 +115,29 @@ class Job:
     end are announced as phases. `loss_scale` is where dynamic loss scaling starts (0: none), and
     `loss_scale_fits` the largest scale that does not overflow. A requeue ends it `stopped_by`
     "term" (SIGTERM), "term_kill" (SIGKILL for those who do not end) or "kill".
+
+    Physics: `ep` ranks share the experts of a layer, on which a rank spends `moe` of its compute.
+    `overlap` is the share of backward beneath which the gradients' reduction can hide; `clips`
+    reports whether the norm of all gradients is taken, which makes everybody meet once a step.
+    `micro_batches` fill the pipeline (0: four a stage). `attention` is the share of compute that
+    grows with the square of the tokens. `other` is time outside forward and backward (logging).
+    `drift` is the amplitude of slow changes of everybody's speed, over `drift_seconds`. `gc` is the
+    chance of a collector's pause per rank and step, of `gc_seconds`; `gc_reported` whether it is
+    measured. `second_group`: metrics are reduced in a group of their own. `sizes`: hosts of each
+    attempt, in the place of all (elastic).
+
+    Memory: `static` and `activations` as shares of the device's; `inherited` bytes that a data
+    loader's worker shares with its trainer; `host_memory_steady` seconds until a process has grown.
+
+    Numerics: the loss falls from `loss_start` to `loss_floor`, half-way after about `loss_steps`
+    with power `loss_power`, with a spread of `loss_noise` over ranks; `loss_spikes` is the chance
+    of a benign spike per step. `rate_schedule` "warm_up" (then constant), "cosine" or "steps", over
+    `rate_steps`. `local_norms` reports the norm of each rank's own gradients too. `loss_scope`
+    "both" reports a rank's own loss and the global one.
+
+    Reports: `reported_by` "probe", or "log": a line of the framework, with the mean duration of the
+    steps since the last one; one in `report_every` steps, by ranks `report_from` ("all", "first",
+    "last"); the loss in one of `loss_every` reports.
     """
 
     name: str = "train-7b"
@@ -120,6 +173,7 @@ class Job:
     restart_seconds: float = 30.0
     restarts_after_crash: bool = False
     collective_timeout: float = 1800.0
+    start_timeout: float = 300.0
     teardown_seconds: float = 3.0
     spins: bool = True
     loss_scope: str = "local"
@@ -133,6 +187,38 @@ class Job:
     loss_scale: float = 0.0
     loss_scale_fits: float = 1024.0
     stopped_by: str = "term"
+    ep: int = 1
+    moe: float = 0.4
+    overlap: float = 0.0
+    clips: bool = True
+    micro_batches: int = 0
+    attention: float = 0.2
+    other: float = 0.004
+    drift: float = 0.0
+    drift_seconds: float = 600.0
+    gc: float = 0.0
+    gc_seconds: float = 0.03
+    gc_reported: bool = True
+    second_group: bool = False
+    sizes: tuple[int, ...] = ()
+    static: float = 0.35
+    activations: float = 0.33
+    inherited: float = 1.5 * 2.0**30
+    host_memory_steady: float = 60.0
+    loss_start: float = 10.3
+    loss_floor: float = 1.8
+    loss_steps: float = 40.0
+    loss_power: float = 0.45
+    loss_noise: float = 0.02
+    loss_spikes: float = 0.0
+    rate: float = 3e-4
+    rate_schedule: str = "warm_up"
+    rate_steps: int = 10_000
+    local_norms: bool = False
+    reported_by: str = "probe"
+    report_every: int = 1
+    report_from: str = "all"
+    loss_every: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,109 +1,31 @@
 """The physics of one attempt of a synchronous training job, step by step.
 
 Every rank waits for the batch, computes, and then meets its peers in collectives: a step ends for
-all when the slowest has arrived. Whoever is early waits (`comm`), so every rank shows the same
-step time whoever is slow. The loop runs over steps, since faults act in wall time; everything
-over ranks is vectorised.
+all when the slowest has arrived (waits.py says who meets whom). Whoever is early waits (`comm`), so
+every rank shows the same step time whoever is slow. The loop runs over steps, since faults act in
+wall time; everything over ranks is vectorised.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import corruption, ends, fabric, memory
 from .conditions import Conditions, Death
-from .curves import Curve, Values
+from .curves import Curve
 from .placement import Seats
+from .progress import Attempt, Segments, Steps, Unfinished
 from .shape import Job
+from .waits import Waits
+from .work import Work, Workload
+
+__all__ = ["Attempt", "Run"]
 
 Array = NDArray[np.float64]
-_GRACE_SECONDS = 30.0
-"""A scheduler kills what has not ended so long after SIGTERM."""
-
-
-@dataclass(slots=True)
-class Steps:
-    """Rows of finished steps; every array is [step, rank] except `index`, `sync` ([step])."""
-
-    index: list[int] = field(default_factory=list)
-    sync: list[float] = field(default_factory=list)
-    start: list[Array] = field(default_factory=list)
-    end: list[Array] = field(default_factory=list)
-    data: list[Array] = field(default_factory=list)
-    compute: list[Array] = field(default_factory=list)
-    comm: list[Array] = field(default_factory=list)
-    optimizer: list[Array] = field(default_factory=list)
-    checkpoint: list[Array] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Segments:
-    """What each rank's process and device used up to each edge; all [edge, rank], cumulative.
-
-    cpu: CPU seconds used; wait: seconds runnable but not running; kernel: seconds in which a
-    kernel ran on the device (collectives included: they spin there); math: seconds of arithmetic.
-    """
-
-    edge: list[Array] = field(default_factory=list)
-    cpu: list[Array] = field(default_factory=list)
-    wait: list[Array] = field(default_factory=list)
-    kernel: list[Array] = field(default_factory=list)
-    math: list[Array] = field(default_factory=list)
-    throttled: list[Array] = field(default_factory=list)
-
-    def add(self, edge: Array, **used: Array) -> None:
-        """Append a segment that ends at `edge`; what is not named was not used."""
-        zero = np.zeros_like(edge)
-        self.edge.append(edge.copy())
-        for name in ("cpu", "wait", "kernel", "math", "throttled"):
-            rows: list[Array] = getattr(self, name)
-            rows.append((rows[-1] if rows else zero) + used.get(name, zero))
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What each rank has to do in a step before it meets its peers; arrays over ranks.
-
-    device: time of the kernels; launch: CPU time to feed them, at full speed; share: the part of
-    the CPU it gets; compute: what comes of it.
-    """
-
-    data: Array
-    compute: Array
-    device: Array
-    launch: Array
-    share: Array
-    tokens: Array
-
-
-@dataclass(slots=True)
-class Unfinished:
-    """The step in which the job stood when it stopped: where each rank was in its own work."""
-
-    start: Array
-    own: Array
-    limit: Array
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One attempt of a job from the start of its processes to their end (inf: still running)."""
-
-    job: Job
-    number: int
-    seats: Seats
-    born: float
-    steps: Steps
-    segments: Segments
-    phases: list[tuple[float, str, int]]
-    died: Array
-    deaths: dict[int, Death]
-    unfinished: Unfinished | None = None
-    next_step: int = 0
-    crashed: bool = False
+_ASYNC_STALL = 0.15
+"""Seconds that an asynchronous checkpoint holds the step up, copying to host memory."""
 
 
 class Run:
@@ -118,6 +40,7 @@ class Run:
         born: float,
         first_step: int,
         gpus: bool,
+        device_memory: float,
         skew: Array,
         curve: Curve,
         conditions: Callable[[float], Conditions],
@@ -125,13 +48,17 @@ class Run:
     ) -> None:
         """Start the processes at `born`; `skew` is the lasting speed of each device slot."""
         self._job, self._seats, self._gpus = job, seats, gpus
-        self._skew, self._curve = skew[seats.slot], curve
+        self._curve = curve
         self._conditions, self._random = conditions, random
         world = seats.world
         self._free = born + job.init_seconds + random.uniform(0, 0.5, world)
         self._step = first_step
         self._pending_checkpoint = np.zeros(world)
         self._poisoned = np.zeros(world, dtype=bool)
+        self._waits = Waits(job, seats)
+        self._allocators = memory.Allocators(job, seats, device_memory, random)
+        self._writing_until = 0.0
+        self._workload = Workload(job, seats, gpus=gpus, skew=skew, random=random)
         self.attempt = Attempt(
             job=job,
             number=number,
@@ -153,6 +80,11 @@ class Run:
         A fault may end or hang it before.
         """
         attempt = self.attempt
+        if not ends.initialised(attempt, self._conditions, stop, self._random) or (
+            ends.unreachable(attempt, self._conditions, self._free, stop, self._random)
+        ):
+            attempt.next_step = self._step
+            return attempt
         attempt.phases.append((float(self._free.max()), "train", self._step))
         while float(self._free.max()) < stop:
             if not self._advance(stop):
@@ -161,32 +93,41 @@ class Run:
         attempt.next_step = self._step
         if attempt.unfinished is None and end != "cut":
             # Who asks it to end waits for the step in flight.
-            self._finish(max(stop, float(self._free.max())), killed=end == "requeue")
+            at = max(stop, float(self._free.max()))
+            ends.finish(attempt, at, self._step, self._random, killed=end == "requeue")
         elif attempt.unfinished is not None and not attempt.crashed and end == "requeue":
-            self._finish(stop, killed=True)
+            ends.finish(attempt, stop, self._step, self._random, killed=True)
         return attempt
 
     def _advance(self, stop: float) -> bool:
         """Run one step; False when it could not be finished."""
         job, seats, steps = self._job, self._seats, self.attempt.steps
-        now = float(self._free.max())
-        state = self._conditions(now)
-        work = self._work(state)
+        state = self._conditions(float(self._free.max()))
+        if state.training.idle:
+            return self._idle(stop)
         start = self._free
-        arrival = self._arrivals(start + work.data, work.compute)
-        spread = state.network if len(np.unique(seats.host)) > 1 else 1.0
-        collective = self._job.collective * job.step_seconds * spread * self._lognormal(0.05)
-        sync = float(arrival.max()) + collective
-        later = self._conditions(sync)
-        halted = self._halted(later, start, work.data + work.compute, sync, stop)
+        now = float(start.max())
+        writing = now < self._writing_until
+        work = self._workload.step(state, now, done=len(steps.index), writing=writing)
+        ready = start + work.data
+        if state.training.broadcasts:
+            ready = np.maximum(ready, ready[0])
+        busy = work.compute + work.gc
+        arrival = self._waits.arrivals(ready, busy)
+        done = self._waits.reduced(arrival, busy, state, self._random)
+        held, out = self._allocators.step(state, work.tokens)
+        later = self._conditions(float(done.max()))
+        own = work.data + busy
+        halted = self._halted(later, start, own, (float(done.max()), stop), out & self._gpus)
         if halted is None:
             return False
-        sync = max(sync, halted + collective)
+        done = np.maximum(done, halted + done.max() - arrival.max())
         optimizer = job.optimizer * job.step_seconds * self._lognormal(0.03, len(start))
-        end = sync + optimizer
-        comm = sync - start - work.data - work.compute
+        end = done + optimizer + work.other
+        comm = done - start - own
         steps.index.append(self._step)
-        steps.sync.append(sync)
+        steps.sync.append(float(done.max()))
+        steps.done.append(done)
         steps.start.append(start)
         steps.end.append(end)
         steps.data.append(work.data)
@@ -194,138 +135,102 @@ class Run:
         steps.comm.append(comm)
         steps.optimizer.append(optimizer)
         steps.checkpoint.append(self._pending_checkpoint)
+        steps.gc.append(work.gc)
+        steps.held.append(held)
         poison = np.where(self._poisoned & later.poison_once, 0, later.poison[seats.slot])
         self._poisoned |= poison > 0
-        steps.values.append(self._curve.values(self._step, work.tokens, poison))
+        numerics = later.training.numerics
+        drift = (
+            None if numerics.drift is None else self._workload.replica(numerics.drift[seats.slot])
+        )
+        values = self._curve.values(self._step, work.tokens, poison, numerics, drift)
+        corrupted, reduced = later.corrupted[seats.slot], job.loss_scope == "global"
+        steps.values.append(corruption.spoiled(values, corrupted, self._random, reduced=reduced))
         self._pending_checkpoint = np.zeros(seats.world)
         self._use(end, work, comm, optimizer, state)
         self._free, self._step = end, self._step + 1
         return True
 
-    def _work(self, state: Conditions) -> Work:
-        """Return what each rank has to do in the step that starts now."""
-        job, seats = self._job, self._seats
-        world = seats.world
-        tokens = np.full(world, float(job.tokens))
-        length = np.ones(world)
-        if job.variable_length:
-            ratio = np.clip(self._lognormal(job.variable_length, world), 0.25, 4.0)
-            # Sequences of one micro-batch are as long on every member of a model replica.
-            ratio = ratio[seats.dp] if job.tp * job.pp > 1 else ratio
-            tokens = np.round(tokens * ratio)
-            length = 0.25 + 0.55 * ratio + 0.2 * ratio**2
-        share = state.cpu_share[seats.host] * (1 - state.steal[seats.host])
-        share = share * state.quota_share[seats.slot]
-        load = np.asarray(job.stage_load or (1.0,))[seats.pp % max(len(job.stage_load), 1)]
-        base = load * job.compute * job.step_seconds * length * self._lognormal(job.noise, world)
-        launch_cpu = base * (job.cpu_bound if self._gpus else 1.0)
-        # Who competes for a CPU gets it in uneven slices: the slower, the more uneven.
-        uneven = np.where(share < 1, self._lognormal(0.12, world), 1.0)
-        launch = launch_cpu * (1 + (1 / share - 1) * uneven)
-        device = base * self._skew * state.drag[seats.slot] / state.clock[seats.slot]
-        compute = np.maximum(device, launch) if self._gpus else launch * self._skew
-        stray = self._random.random(world) < job.hiccups
-        compute = compute + stray * self._random.exponential(0.3 * job.step_seconds, world)
-        done = len(self.attempt.steps.index)
-        if done < job.warm_up_steps:
-            extra = job.compile_seconds if done == 0 else 0.3 * job.step_seconds / done
-            compute = compute + extra * self._lognormal(0.1, world)
-        data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
-        return Work(data, compute, device, launch_cpu, share, tokens)
+    def _deaths(
+        self,
+        state: Conditions,
+        start: Array,
+        own: Array,
+        until: tuple[float, float],
+        out: NDArray[np.bool_],
+    ) -> dict[int, Death]:
+        """Return which ranks end: by a fault until the latter of two times, or for want of memory.
 
-    def _arrivals(self, ready: Array, compute: Array) -> Array:
-        """Return when each rank has its gradients, given waits inside its model replica."""
-        job, seats = self._job, self._seats
-        if job.tp * job.pp == 1:
-            return ready + compute
-        replicas = int(seats.dp.max()) + 1
-        stage = np.zeros((replicas, job.pp))
-        np.maximum.at(stage, (seats.dp, seats.pp), compute)
-        # One forward, one backward at a time, with four micro-batches a stage: the slowest stage
-        # sets the beat, filling and draining the pipeline costs one beat of every stage.
-        beats = 4 * job.pp
-        span = ((beats - 1) * stage.max(axis=1) + stage.sum(axis=1)) / beats
-        first = np.zeros(replicas)
-        np.maximum.at(first, seats.dp, ready)
-        arrivals: Array = (first + span)[seats.dp]
-        return arrivals
+        The former is the end of the step.
+        """
+        seats, job, (sync, latest) = self._seats, self._job, until
+        deaths: dict[int, Death] = {}
+        for slot, death in state.deaths.items():
+            if self.attempt.born <= death.at <= latest:
+                deaths |= dict.fromkeys(np.flatnonzero(seats.slot == slot).tolist(), death)
+        for rank in np.flatnonzero(out).tolist():
+            at = float(start[rank] + 0.5 * own[rank])
+            deaths.setdefault(rank, self._allocators.death(rank, at, state))
+        deaths.update(memory.killed(state, job, seats, sync, self._random))
+        deaths.update(memory.out_of_shm(state, job, seats, sync, self._random))
+        return deaths
 
     def _halted(
-        self, state: Conditions, start: Array, own: Array, sync: float, stop: float
+        self,
+        state: Conditions,
+        start: Array,
+        own: Array,
+        until: tuple[float, float],
+        out: NDArray[np.bool_],
     ) -> float | None:
-        """Return when stopped ranks arrive after all (0: nobody stopped), None when never."""
-        seats, attempt = self._seats, self.attempt
-        stopped = state.stopped[seats.slot]
+        """Return when stopped ranks arrive after all (0: nobody stopped), None when never.
+
+        `until`: the end of the step, and of the recording or attempt; `out`: who ran out of memory.
+        """
+        seats, attempt, (sync, stop) = self._seats, self.attempt, until
+        stopped = np.where(state.devices.stalled[seats.slot], 0.6, state.stopped[seats.slot])
         silent = state.silent[seats.host]
-        deaths = {
-            rank: death
-            for rank, slot in enumerate(seats.slot.tolist())
-            if (death := state.deaths.get(slot)) and attempt.born <= death.at <= sync
-        }
-        ends = bool(deaths) or bool(silent.any())
-        if not ends and np.isnan(stopped).all():
+        severed = fabric.severed(state, seats)
+        tangled = ends.tangled(attempt, state, start, own, self._step, self._random)
+        hangs = severed or tangled is not None or not np.isnan(stopped).all()
+        # Who waits for ever meets what comes later, too.
+        latest = stop if hangs and state.released == np.inf else min(sync, stop)
+        deaths = self._deaths(state, start, own, (sync, latest), out)
+        ended = bool(deaths) or bool(silent.any())
+        if not ended and not hangs:
             return 0.0
-        if not ends and state.released < np.inf:
-            return state.released + float(np.nanmax((1 - stopped) * own))
         limit = np.where(np.isnan(stopped), 1.0, stopped)
+        if not ended and tangled is None and state.released < np.inf:
+            return state.released + float(((1 - limit) * own).max())
         attempt.died[silent] = np.maximum(state.lost_at, start[silent])
         for rank, death in deaths.items():
             attempt.died[rank] = death.at
         gone = np.isfinite(attempt.died)
         limit[gone] = np.clip((attempt.died[gone] - start[gone]) / own[gone], 0, 1)
-        attempt.unfinished = Unfinished(start, own, limit)
+        attempt.unfinished = tangled or Unfinished(start, own, limit)
+        attempt.unfinished.stalled = state.devices.stalled[seats.slot]
         timeout = float(start.max()) + attempt.job.collective_timeout
         if deaths:
-            self._cascade(deaths)
+            ends.cascade(attempt, deaths, self._random)
         elif timeout < stop:
-            self._abort(timeout, ~silent)
+            ends.abort(attempt, timeout, ~silent, self._random)
         self._wait_out(np.minimum(attempt.died, stop), state)
         return None
 
-    def _cascade(self, deaths: dict[int, Death]) -> None:
-        """End the peers of the dead.
-
-        The launcher kills those beside, the network reports others.
-        """
-        attempt, seats = self.attempt, self._seats
-        first = min(death.at for death in deaths.values())
-        hosts = {int(seats.host[rank]) for rank in deaths}
-        for rank in range(seats.world):
-            if rank in deaths:
-                death = deaths[rank]
-            elif int(seats.host[rank]) in hosts and self._random.random() < 0.7:
-                death = Death(first + float(self._random.uniform(0.3, 1.2)), signal=15)
-            else:
-                wait = self._random.uniform(0.2, 1.0) * attempt.job.teardown_seconds
-                death = Death(
-                    first + float(wait),
-                    exit_code=1,
-                    signature="torch.remote_closed",
-                    text="Connection closed by peer",
-                )
-            attempt.deaths[rank] = death
-            attempt.died[rank] = death.at
-        attempt.crashed = True
-
-    def _abort(self, at: float, alive: NDArray[np.bool_]) -> None:
-        """End everybody that still lives by the watchdog of the collectives."""
-        attempt = self.attempt
-        for rank in np.flatnonzero(alive):
-            moment = at + float(self._random.uniform(0, 2))
-            attempt.deaths[int(rank)] = Death(
-                moment,
-                signal=6,
-                signature="nccl.watchdog_timeout",
-                text="Watchdog caught collective operation timeout",
-            )
-            attempt.died[rank] = moment
-        attempt.crashed = True
+    def _idle(self, stop: float) -> bool:
+        """Do nothing for as long as the job is idle; False when that is to the end."""
+        now = at = float(self._free.max())
+        while at < stop and self._conditions(at).training.idle:
+            at += 1.0
+        self._free = np.full(self._seats.world, at)
+        self.attempt.segments.add(self._free, cpu=np.full(self._seats.world, 0.01 * (at - now)))
+        return at < stop
 
     def _wait_out(self, to: Array, state: Conditions) -> None:
         """Add what ranks use while they wait, up to `to`, for one that never comes."""
         seats, job = self._seats, self._job
         span = np.maximum(to - self._free, 0)
-        stopped = ~np.isnan(state.stopped[seats.slot])
+        stopped = ~np.isnan(state.stopped[seats.slot]) | state.training.leaves[seats.slot]
         waiting = span * (1.0 if job.spins else 0.02)
         cpu = np.where(stopped, state.busy_stop[seats.slot] * span, waiting)
         self.attempt.segments.add(
@@ -346,6 +251,10 @@ class Run:
         # A stolen CPU looks like a running one from inside the guest; a quota shows as waiting.
         stolen = state.steal[seats.host] > 0
         cpu = work.launch + optimizer + 0.1 * work.data + comm * (1.0 if job.spins else 0.03)
+        cpu = cpu + work.gc + 0.9 * work.other
+        if state.training.broadcasts:
+            # Rank 0 prepares everybody's batches on its own CPU.
+            cpu = cpu + (np.arange(seats.world) == 0) * work.data
         math = work.device if self._gpus else work.compute
         self.attempt.segments.add(
             end,
@@ -359,24 +268,37 @@ class Run:
 
     def _pauses(self) -> None:
         """Evaluate and save when it is time to."""
-        job, attempt = self._job, self.attempt
-        done = self._step
+        job, done = self._job, self._step
         if job.checkpoint_every and done % job.checkpoint_every == 0:
-            seconds = job.checkpoint_seconds * self._lognormal(0.15, self._seats.world)
-            if job.checkpoint_by == "first":
-                seconds = np.where(np.arange(self._seats.world) == 0, seconds, 0.02)
-            self._pause("checkpoint", seconds, kernel=0.02)
-            if job.step_holds_pauses:
-                attempt.steps.end[-1] = self._free
-                attempt.steps.checkpoint[-1] = seconds
-            else:
-                self._pending_checkpoint = seconds
+            self._save()
         if job.eval_every and done % job.eval_every == 0:
             span = job.eval_seconds * self._lognormal(0.05, self._seats.world)
             span = np.maximum(span, span.max())
             if job.eval_by == "first":
                 span = np.where(np.arange(self._seats.world) == 0, span, 0.02)
             self._pause("eval", span, kernel=0.7)
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        job, attempt = self._job, self.attempt
+        now = float(self._free.max())
+        state = self._conditions(now)
+        factor = state.training.checkpoint * state.nodes.storage[self._seats.host]
+        seconds = job.checkpoint_seconds * factor * self._lognormal(0.15, self._seats.world)
+        if job.checkpoint_by == "first":
+            seconds = np.where(np.arange(self._seats.world) == 0, seconds, 0.02)
+        if job.checkpoint_by == "async":
+            # The next one waits for the last to be written.
+            seconds = np.full(self._seats.world, max(self._writing_until - now, 0.0))
+            seconds = seconds + _ASYNC_STALL * self._lognormal(0.15, self._seats.world)
+            writing = job.checkpoint_seconds * float(factor.max())
+            self._writing_until = now + float(seconds.max()) + writing
+        self._pause("checkpoint", seconds, kernel=0.02)
+        self._pending_checkpoint = seconds
+        if job.step_holds_pauses:
+            attempt.steps.end[-1] = self._free
+            attempt.steps.checkpoint[-1] = seconds
+            self._pending_checkpoint = np.zeros(self._seats.world)
 
     def _pause(self, phase: str, seconds: Array, *, kernel: float) -> None:
         attempt = self.attempt
@@ -388,20 +310,6 @@ class Run:
         )
         if self._job.announces:
             attempt.phases.append((float(self._free.min()), "train", self._step))
-
-    def _finish(self, at: float, *, killed: bool) -> None:
-        """End the attempt in order: by its own end, or asked to by the scheduler."""
-        attempt, by = self.attempt, self._job.stopped_by
-        if self._job.announces:
-            attempt.phases.append((at, "shutdown", self._step))
-        for rank in range(self._seats.world):
-            moment = at + 0.5 + float(self._random.uniform(0, 1.5))
-            if rank not in attempt.deaths:
-                death = Death(moment, signal=15) if killed else Death(moment, exit_code=0)
-                if killed and (by == "kill" or (by == "term_kill" and rank % 3 == 1)):
-                    death = Death(moment + _GRACE_SECONDS, signal=9)
-                attempt.deaths[rank] = death
-                attempt.died[rank] = moment
 
     def _lognormal(self, spread: float, size: int | None = None) -> Any:
         """Return one factor around 1 with this spread, or an array of them."""

@@ -1,15 +1,41 @@
-"""`rankscope lab`: lists scenarios, records them, names the scenario that is unknown."""
+"""`rankscope lab`: lists and injects faults, records scenarios, scores suites, names mistakes."""
 
+import dataclasses
 import json
 
+import pytest
+
 from rankscope.cli.main import main
-from rankscope.lab.simulator import scenarios
+from rankscope.cli.verbs import demo, lab
+from rankscope.lab import suites, trial
+from rankscope.lab.scoring import work
+from rankscope.lab.simulator import recording, scenarios
+from rankscope.lab.simulator.faults import FAULTS
+from rankscope.vocabulary import faults
 
 
-def test_list_names_every_scenario(capsys):
+def lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_list_names_every_fault_of_the_contract_and_every_scenario(capsys):
     assert main(["lab", "list", "--json"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["name"] for row in rows] == list(scenarios.catalogue())
+    rows = lines(capsys)
+    listed = {row["fault"]: row for row in rows if row["type"] == "fault"}
+    assert set(listed) == set(faults.catalogue()) - {faults.UNKNOWN}
+    assert {fault.id for fault in FAULTS.values()} == {
+        name for name, row in listed.items() if row["simulated"]
+    }
+    assert set(demo.FAULTS) == {name for name, row in listed.items() if row["real"]}
+    named = [row["name"] for row in rows if row["type"] == "scenario"]
+    assert named == list(scenarios.catalogue())
+
+
+def test_list_for_people_says_how_a_fault_can_be_injected(capsys):
+    assert main(["lab", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "software.crash               simulated, real" in out
+    assert "Scenarios" in out
 
 
 def test_run_records_and_prints_the_truth(tmp_path, capsys):
@@ -35,3 +61,170 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
     out = tmp_path / "nowhere" / "x.jsonl"
     assert main(["lab", "run", "crash", "--out", str(out)]) == 1
     assert str(out) in capsys.readouterr().err
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Cut a trial to two minutes, with the fault in the middle."""
+    whole = trial.scenario
+
+    def cut(chosen):
+        made = whole(chosen)
+        fault = {**(made.fault or {}), "onset": 60.0}
+        return dataclasses.replace(made, seconds=120.0, fault=fault)
+
+    monkeypatch.setattr(trial, "scenario", cut)
+
+
+def test_a_simulated_fault_is_injected_and_found(short, tmp_path, capsys):
+    out = tmp_path / "crash.jsonl.gz"
+    words = ["lab", "run", "--fault", "software.crash", "--ranks", "4", "--out", str(out)]
+    assert main([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["truth"]["fault"] == "software.crash"
+    assert result["found"]
+    assert result["right_entity"]
+    assert result["incidents"][0]["root_cause"]["hypotheses"]
+    assert out.stat().st_size > 1000
+
+
+def test_a_simulated_fault_for_people(short, capsys):
+    assert main(["lab", "run", "--fault", "crash", "--ranks", "4"]) == 0
+    out = capsys.readouterr().out
+    assert "truth: software.crash at rank" in out
+    assert "INCIDENT" in out
+    assert "FOUND after" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fault", "software.crsh"], "did you mean software.crash?"),
+        (["--fault", "unknown"], "cannot simulate unknown"),
+        (["--fault", "crash", "--ranks", "0"], "--ranks: at least 1"),
+        ([], "give either a scenario or --fault ID"),
+        (["crash", "--fault", "software.crash"], "give either a scenario or --fault ID"),
+        (["crash"], "--out FILE is needed"),
+        (["crash", "--ranks", "4", "--out", "x"], "are for --fault"),
+        (["--fault", "gpu.slow", "--real"], "cannot inject into a real job gpu.slow"),
+        (["--fault", "software.crash", "--real", "--ranks", "8"], "has 4 ranks"),
+        (["--fault", "software.crash", "--real", "--out", "x"], "for a simulated job"),
+    ],
+)
+def test_wrong_use_of_run_is_named(words, message, capsys):
+    assert main(["lab", "run", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_real_fault_runs_as_the_demo_does(monkeypatch):
+    asked = []
+
+    def run(arguments):
+        asked.append(arguments)
+        return 0
+
+    monkeypatch.setattr(demo, "run", run)
+    words = ["lab", "run", "--fault", "software.crash", "--real", "--ranks", "4", "--json"]
+    assert main(words) == 0
+    assert [("software.crash", True, True)] == [(a.fault, a.once, a.json) for a in asked]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8, 12, 16, 64, 128, 1024])
+def test_any_number_of_ranks_has_a_layout_of_two_hosts_or_more(ranks):
+    hosts, slots = trial.layout(ranks)
+    assert hosts * slots == ranks
+    assert hosts > 1 or ranks == 1
+    assert slots <= 8
+
+
+def test_the_suites_of_the_help_are_those_that_there_are():
+    assert lab.SUITES == suites.SUITES
+
+
+@pytest.fixture
+def two_cases(monkeypatch):
+    """Cut the suite of tuning to a crash and a healthy case of a minute."""
+    drawn = suites.draw(suites.suite("tuning"))
+    crash = next(case for case in drawn if case.kind == "crash" and case.shape == "cpu-only")
+    well = next(case for case in drawn if case.kind is None and case.shape == "cpu-only")
+    fault = {"kind": "crash", "onset": 60.0}
+    cases = [
+        dataclasses.replace(
+            crash, scenario=dataclasses.replace(crash.scenario, seconds=90.0, fault=fault)
+        ),
+        dataclasses.replace(well, scenario=dataclasses.replace(well.scenario, seconds=60.0)),
+    ]
+    monkeypatch.setattr(suites, "draw", lambda *_, **__: cases)
+
+
+def score(tmp_path, *words):
+    results = ["--results", str(tmp_path / "results")]
+    return main(["lab", "score", "--jobs", "1", *results, *words])
+
+
+def test_score_prints_the_result_writes_the_page_and_resumes(two_cases, tmp_path, capsys):
+    docs = tmp_path / "docs"
+    assert score(tmp_path, "--suite", "tuning", "--docs", str(docs)) == 0
+    told = capsys.readouterr()
+    assert "suite tuning (seed 7001): 2 cases" in told.out
+    assert "2 of 2 cases" in told.err
+    assert "software.crash" in (docs / "accuracy.md").read_text()
+    assert score(tmp_path, "--suite", "tuning", "--json") == 0
+    again = capsys.readouterr()
+    assert "cases" not in again.err
+    assert json.loads(again.out)["methods"]["rankscope"]["recall"] == 1.0
+
+
+def test_a_case_that_raises_makes_the_exit_code_1(two_cases, tmp_path, monkeypatch, capsys):
+    def broken(*_):
+        raise ZeroDivisionError("broken")
+
+    monkeypatch.setattr(recording, "simulate", broken)
+    assert score(tmp_path, "--suite", "tuning", "--json") == 1
+    told = capsys.readouterr()
+    assert "ZeroDivisionError: broken" in told.err
+    assert 2 == len(json.loads(told.out)["errors"])
+
+
+def test_ctrl_c_says_how_to_go_on(two_cases, tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work.Work, "run", interrupted)
+    assert score(tmp_path, "--suite", "tuning") == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--suite", "publishd"], "did you mean published?"),
+        (["--suite", "fresh"], "needs --seed N"),
+        (["--suite", "tuning", "--seed", "4"], "has a seed of its own"),
+        (["--suite", "tuning", "--only", "gpu.slwo"], "has no fault gpu.slwo"),
+    ],
+)
+def test_wrong_use_of_score_is_named(words, message, tmp_path, capsys):
+    assert score(tmp_path, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_compare_says_what_differs_by_more_than_so_many_points(two_cases, tmp_path, capsys):
+    assert score(tmp_path, "--suite", "tuning", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    one, other = tmp_path / "a.json", tmp_path / "b.json"
+    one.write_text(json.dumps(result))
+    result["methods"]["rankscope"]["precision"] = 0.9
+    other.write_text(json.dumps(result))
+    assert main(["lab", "score", "--compare", str(one), str(one)]) == 0
+    assert "Comparison" in capsys.readouterr().out
+    assert main(["lab", "score", "--compare", str(one), str(other), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert ["precision"] == told["beyond"]
+    assert -10.0 == told["points"]["precision"]
+
+
+def test_compare_names_a_file_that_is_no_result(tmp_path, capsys):
+    none = str(tmp_path / "none.json")
+    assert main(["lab", "score", "--compare", none, none]) == 1
+    assert none in capsys.readouterr().err

@@ -92,6 +92,9 @@ class RememberingPipeline:
         self.calls.append(("act", now, action.kind, action.incident))
         return []
 
+    def resume(self, started: Any) -> None:
+        pass
+
     def remember(self, incidents: Iterable[Any]) -> None:
         self.calls.extend(("remember", incident.id) for incident in incidents)
 

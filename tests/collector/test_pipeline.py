@@ -3,6 +3,7 @@
 import functools
 import json
 import logging
+import pickle
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from rankscope.collector.pipeline import IDLE_SECONDS, Pipeline
 from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.contract import Detector
+from rankscope.detectors.liveness.stalls import Stalls
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
 from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
@@ -179,6 +181,19 @@ def test_two_jobs_are_judged_apart():
                 body = encode.metrics_request([(Resource(host, job.job), samples)])
                 pipeline.metrics(decoder.protobuf(body), START + now)
     assert ["torn"] == [incident.job for incident in pipeline.incidents.values()]
+
+
+def test_after_a_snapshot_the_detectors_are_those_of_the_new_start():
+    """Settings may have changed meanwhile: what was found under the old ones is asked anew."""
+    before = Pipeline()
+    Job(fault="contention", seconds=110).play(before)
+    asked = [row.asked for row in before._evaluated.values()]
+    assert all(asked)
+    for started, kept in ((Pipeline(), True), (Pipeline(detectors=(Stalls(),)), False)):
+        resumed = pickle.loads(pickle.dumps(before))  # noqa: S301  our own
+        resumed.resume(started)
+        assert resumed.selection is started.selection
+        assert kept == any(row.asked for row in resumed._evaluated.values())
 
 
 class Broken(Detector):

@@ -90,6 +90,13 @@ def unstarted() -> JobWindow:
     return replace(window, steps=Steps(window.steps.index[:0], window.steps.at[:, :0], {}))
 
 
+def never_started() -> JobWindow:
+    """Return a job of eight ranks that ended by an error before its first step."""
+    exit_ = Event("process.exit", START + 90, {"rank": 3, "exit_code": 1}, Resource("host-1", "a"))
+    own = np.zeros((8, 0))
+    return sketch(own, hosts=4, now=START + 120, attempt_started_at=START, events=[exit_])
+
+
 def troubled(*, stalled: float = 0.0) -> JobWindow:
     """Return a job of eight ranks on four hosts with something for every detector to say."""
     rng = np.random.default_rng(11)
@@ -212,7 +219,7 @@ def accused(findings) -> set[tuple[str, str]]:
 @EVERY
 def test_something_is_found_in_a_troubled_job(detector):
     """The other tests of this file would prove nothing without it."""
-    windows = (troubled(), troubled(stalled=40.0), unstarted())
+    windows = (troubled(), troubled(stalled=40.0), unstarted(), never_started())
     assert [finding for window in windows for finding in detector.evaluate(window)]
 
 

@@ -3,7 +3,7 @@
 The kinds stand in the TOML files beside, one for each family of detectors.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -64,9 +64,20 @@ class FindingKind:
     effect: Effect = "none"
 
 
-@cache
 def catalogue() -> Mapping[str, FindingKind]:
     """Return every kind of finding by name."""
+    return _kinds()
+
+
+def add(kinds: Iterable[FindingKind]) -> None:
+    """Add kinds of an outside detector; ValueError where a name is taken by another kind."""
+    for kind in kinds:
+        if _kinds().setdefault(kind.kind, kind) != kind:
+            raise ValueError(f"the kind of finding {kind.kind} exists and is another")
+
+
+@cache
+def _kinds() -> dict[str, FindingKind]:
     return {
         row["kind"]: FindingKind(
             kind=row["kind"],

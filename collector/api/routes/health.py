@@ -16,10 +16,11 @@ def router(services: Services) -> APIRouter:
         return shapes.Health(status="ok", version=services.version)
 
     @routes.get("/readyz", summary="Readiness: requests are served")
-    def readyz() -> shapes.Health:
+    def readyz() -> shapes.Readiness:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
         services.store.check()
-        return shapes.Health(status="ok", version=services.version)
+        warnings = services.stages.warnings()
+        return shapes.Readiness(status="ok", version=services.version, warnings=warnings)
 
     return routes

@@ -8,7 +8,7 @@ something of the job (a loss scale, pipeline stages) has `prepared`, one of some
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -17,26 +17,22 @@ from ....vocabulary.entities import Entity
 from ..conditions import Conditions
 from ..placement import Seats
 from ..shape import Cluster, Job, Scenario, ScenarioError, Strength
-from . import (
-    cpu_contention,
-    crash,
-    host_lost,
-    host_oom,
-    nan_data,
-    nan_rank,
-    network_slow,
-    slow_gpu,
-    stuck_process,
-    thermal_throttle,
-)
+from . import machines, training
+from .records import Record
 
 
 class Fault(Protocol):
     """What the simulator asks of a fault.
 
-    Two class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
+    `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. Two
+    class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
     that the fault can occur in its first job, or raises ScenarioError where it cannot.
-    `drawn(scenario, random, strength)` returns settings: fields of the fault but onset and place.
+    `drawn(scenario, random, strength)` returns settings: fields of the fault but its place, and
+    "lasts" (s) for how long it goes on. The onset is among them where the scenario decides it: 0
+    for what is so from the first step on, that of a restart or of the start of the job.
+    `said(attempt)` is what the fault makes others report: a deployment, a line of a log. A fault
+    whose ranks are those of a later attempt than at its onset has `seen_from`; one that a restart
+    brings says so by `resumes`.
     """
 
     id: ClassVar[str]
@@ -56,17 +52,15 @@ class Fault(Protocol):
 
 
 FAULTS: dict[str, type[Fault]] = {
-    "cpu_contention": cpu_contention.CpuContention,
-    "stuck_process": stuck_process.StuckProcess,
-    "nan_rank": nan_rank.NanRank,
-    "crash": crash.Crash,
-    "thermal_throttle": thermal_throttle.ThermalThrottle,
-    "slow_gpu": slow_gpu.SlowGpu,
-    "host_oom": host_oom.HostOom,
-    "host_lost": host_lost.HostLost,
-    "nan_data": nan_data.NanData,
-    "network_slow": network_slow.NetworkSlow,
+    **machines.FAULTS,
+    **training.FAULTS,
 }
+
+
+def written(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
+    """Return what kernels, drivers and schedulers write down of a fault."""
+    found = getattr(fault, "records", None)
+    return cast("Sequence[Record]", found(cluster)) if found is not None else ()
 
 
 def build(
@@ -115,4 +109,6 @@ def inject(
     settings: dict[str, Any] = {"kind": kind, "onset": onset}
     if hasattr(fault, "drawn"):
         settings |= fault.drawn(scenario, random, strength)
+    if "lasts" in settings:
+        settings["until"] = settings["onset"] + settings.pop("lasts")
     return dataclasses.replace(scenario, fault=settings)

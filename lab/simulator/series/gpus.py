@@ -1,34 +1,50 @@
-"""The series of every device: activity, clock, power, temperature, what holds it back."""
+"""The series of every device: activity, clock, power, temperature, links, errors, processes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
-from ..conditions import Conditions
+from .. import memory
+from ..devices import MODELS
 from ..placement import device_id, device_index
-from ..site import Site
+from ..site import History, Site
 from ..training import Attempt
-from . import Series
-from .readings import ticks, used
+from . import Series, exporters
+from .gpu_readings import Readings, Seen
+from .readings import used
 from .resources import of_job, of_node
 
 Array = NDArray[np.float64]
-Reading = tuple[str, Array, dict[str, Scalar]]
-IDLE, STEP = 345e6, 15e6
-"""Clock of an idle device in Hz; clocks move in steps."""
-LIMIT = 80 * 2.0**30
+Flags = NDArray[np.bool_]
+INFO_SECONDS = 60.0
+ERRORS_SECONDS = 15.0
+"""NVLink errors are read so often, by our agent."""
+Status = Mapping[str, Sequence[tuple[float, str]]]
+"""By hw.id: (when, what), ascending."""
 
 
 class Devices:
     """The device series of a recording."""
 
-    def __init__(self, attempts: Sequence[Attempt], site: Site) -> None:
-        """Prepare for these attempts on this site."""
-        self._attempts, self._cluster, self._reporting = attempts, site.cluster, site.reporting
-        self._seconds, self._phases = site.seconds, site.phases
-        self._conditions, self._seed = site.conditions, site.seed
+    def __init__(
+        self, attempts: Sequence[Attempt], site: Site, *, status: Status, codes: Status
+    ) -> None:
+        """Prepare for these attempts on this site.
+
+        `status` is what the agent concluded, `codes` are the fault codes that it received.
+        """
+        self._attempts, self._site = attempts, site
+        self._cluster, self._reporting = site.cluster, site.reporting
+        self._status, self._codes = status, codes
+        self._model = MODELS[site.cluster.accelerator]
+        self._reader = exporters.reader(site.cluster, site.reporting)
+        self._habits = exporters.HABITS[self._reader]
+        self._every = exporters.period(site.cluster, site.reporting)
+        self._readings = Readings(
+            self._model, site.cluster, every=self._every, parts=self._habits.parts
+        )
         self._found: list[Series] = []
 
     def series(self) -> list[Series]:
@@ -36,75 +52,126 @@ class Devices:
         if not self._cluster.gpus:
             return []
         for host in range(self._cluster.hosts):
-            at = ticks(0.0, self._seconds, self._reporting.node, float(self._phases[host]))
-            states = [self._conditions(float(moment)) for moment in at]
-            alive = np.array([not state.silent[host] for state in states], dtype=bool)
-            kept = [state for state in states if not state.silent[host]]
+            history = self._site.history(host, self._every)
+            if not len(history.at):
+                continue
+            gone = np.zeros(len(history.at))
             for place in range(self._cluster.slots):
-                self._device(host, place, at[alive], kept)
+                gone += self._device(host, place, history)
+            self._count(host, history.at, gone)
         return self._found
 
-    def _device(self, host: int, place: int, at: Array, states: Sequence[Conditions]) -> None:
-        slot = device_index(host, place, self._cluster.slots)
-        random = np.random.default_rng([self._seed, 14, slot])
-        kernel, math, there = self._activity(slot, at)
-        noise = random.standard_normal
-        clock = np.array([state.clock[slot] for state in states])
-        heat = np.array([state.heat[slot] for state in states])
-        thermal = np.array([state.thermal[slot] for state in states])
-        nominal, limit = self._cluster.model(host)
-        idle = kernel < 0.02
-        frequency = np.where(idle, IDLE, nominal * clock * (1 - np.abs(noise(len(at))) * 0.006))
-        # Power goes with the arithmetic and about the square of the clock; a spinning collective
-        # kernel keeps a device "utilised" at a fraction of it.
-        power = 75 + 90 * kernel + (limit - 165) * math * clock**2 * (1 + 0.02 * noise(len(at)))
-        capped = (power > 0.93 * limit) & (random.random(len(at)) < 0.5)
-        temperature = 31 + 38 * power / limit + heat + 0.5 * noise(len(at)) + slot % 5
-        held = np.where(there, 61 * 2.0**30, 0.6 * 2.0**30)
-        readings: list[Reading] = [
-            ("hw.gpu.utilization", np.minimum(kernel * 1.02, 1).round(2), {}),
-            ("hw.gpu.sm.activity", np.clip(0.85 * math + 0.1 * kernel, 0, 1), {}),
-            ("hw.gpu.tensor.activity", np.clip(0.45 * math * clock, 0, 1), {}),
-            ("hw.gpu.memory.usage", held, {}),
-            ("hw.gpu.memory.limit", np.full(len(at), LIMIT), {}),
-            ("hw.power", np.minimum(power, limit).round(1), {}),
-            ("hw.power.limit", np.full(len(at), limit), {}),
-            ("hw.temperature", np.round(temperature), {"hw.sensor": "gpu"}),
-            ("hw.frequency", np.round(frequency / STEP) * STEP, {"domain": "sm"}),
-            ("hw.gpu.throttle", thermal.astype(float), {"reason": "thermal_hw"}),
-            ("hw.gpu.throttle", capped.astype(float), {"reason": "power_cap"}),
-            ("hw.gpu.throttle", idle.astype(float), {"reason": "idle"}),
-        ]
-        for reading in readings:
-            if self._reporting.shows(reading[0]):
-                self._deliver((host, place), reading, at)
+    def _count(self, host: int, at: Array, gone: Array) -> None:
+        """Add how many devices answer; an exporter counts those that are there."""
+        answering = self._cluster.slots - gone
+        states = {"present": answering}
+        if self._reader == "agent":
+            states = {"answering": answering, "failed": gone, "present": answering}
+        elif self._reader == "ascend":
+            states = {"present": np.full(len(at), float(self._cluster.slots)), "failed": gone}
+        if not self._shown("hw.gpu.count"):
+            return
+        for state, value in states.items():
+            named = attributes({"hw.vendor": self._model.vendor, "state": state})
+            resource = of_node(host, self._cluster.name)
+            self._found.append(Series(host, resource, "hw.gpu.count", named, at, value))
 
-    def _deliver(self, place: tuple[int, int], reading: Reading, at: Array) -> None:
+    def _shown(self, metric: str) -> bool:
+        return metric in self._habits.metrics and self._reporting.shows(metric)
+
+    def _device(self, host: int, place: int, history: History) -> Array:
+        """Add the series of a device; return 1 where it does not answer."""
+        slot = device_index(host, place, self._cluster.slots)
+        lost: Flags = history.of("devices", "lost")[:, slot].astype(bool)
+        hung: Flags = history.of("devices", "hung")[:, slot].astype(bool)
+        hung = hung | history.of("nodes", "driver")[:, host].astype(bool)
+        silent = lost | hung
+        seen = self._activity(slot, history, silent)
+        for metric, value, pairs in self._readings.of(host, slot, history, seen):
+            if not self._shown(metric):
+                continue
+            only = self._habits.only.get(metric)
+            if only is not None and not any(value in only for value in pairs.values()):
+                continue
+            step = self._habits.metrics[metric]
+            value = np.round(value / step) * step if step else value
+            every = {"hw.gpu.info": INFO_SECONDS, "hw.gpu.nvlink.errors": ERRORS_SECONDS}
+            thin = max(round(every.get(metric, 0.0) / self._every), 1)
+            keep = ~silent & (np.arange(len(value)) % thin == 0)
+            self._deliver((host, place), metric, pairs, history.at[keep], value[keep])
+        self._state(host, place, history.at, lost, silent)
+        self._faults(host, place, history.at)
+        return silent.astype(float)
+
+    def _state(self, host: int, place: int, at: Array, lost: Flags, silent: Flags) -> None:
+        """Add the device's state: of the agent by its open faults, of an exporter by its own."""
+        if not self._reporting.shows("hw.status"):
+            return
+        if self._reader == "agent":
+            since = self._status.get(device_id(host, place), ())
+            number = np.searchsorted([row[0] for row in since], at, side="right")
+            states = np.array(["ok", *(row[1] for row in since)])[number]
+            shown = np.ones(len(at), dtype=bool)
+        elif self._habits.status:
+            states, shown = np.where(silent, "failed", "ok"), ~lost | (self._reader == "ascend")
+        else:
+            return
+        for state in np.unique(states[shown]).tolist():
+            keep = shown & (states == state)
+            pairs: dict[str, Scalar] = {"hw.state": state}
+            self._deliver((host, place), "hw.status", pairs, at[keep], np.ones(int(keep.sum())))
+
+    def _faults(self, host: int, place: int, at: Array) -> None:
+        """Add the fault codes: counted by our agent, the last one by dcgm-exporter (0: none)."""
+        known = self._codes.get(device_id(host, place), ())
+        times = np.array([moment for moment, _ in known])
+        names = np.array([code for _, code in known])
+        if self._reader == "agent" and self._reporting.shows("hw.gpu.faults"):
+            for code in dict.fromkeys(names.tolist()):
+                count = np.searchsorted(times[names == code], at, side="right").astype(float)
+                keep = count > 0
+                self._deliver((host, place), "hw.gpu.faults", {"code": code}, at[keep], count[keep])
+        if self._reader == "dcgm" and self._reporting.shows("hw.gpu.fault.last"):
+            xids = np.array([0.0, *(float(one) for one in names.tolist() if one.isdecimal())])
+            since = times[[one.isdecimal() for one in names.tolist()]] if len(names) else times
+            last = xids[np.searchsorted(since, at, side="right")]
+            self._deliver((host, place), "hw.gpu.fault.last", {}, at, last)
+
+    def _deliver(
+        self, place: tuple[int, int], metric: str, pairs: dict[str, Scalar], at: Array, value: Array
+    ) -> None:
         """Add a reading under the job and rank on the device at the time, or under the node."""
-        host, (metric, value, pairs) = place[0], reading
-        slot = device_index(*place, self._cluster.slots)
-        who = {"hw.id": device_id(*place), "gpu": str(place[1]), **pairs}
+        host, slot = place[0], device_index(*place, self._cluster.slots)
+        there = ~np.isnan(value)
+        at, value = at[there], value[there]
+        who: dict[str, Scalar] = {
+            "hw.id": device_id(*place), "gpu": place[1], "hw.vendor": self._model.vendor, **pairs,
+        }  # fmt: skip
         free = np.ones(len(at), dtype=bool)
-        if self._reporting.attributed:
+        if self._reporting.attributed and self._reader == "agent":
             for attempt in self._attempts:
                 for rank in np.flatnonzero(attempt.seats.slot == slot).tolist():
                     on = (at >= attempt.born + 2.0) & (at < attempt.died[rank])
                     free &= ~on
                     if on.any():
                         resource = of_job(attempt, host, self._cluster.name)
-                        named = attributes({**who, "rank": rank})
+                        # A process that is none of the job's ranks stays without one.
+                        named = attributes(who if "pid" in pairs else {**who, "rank": rank})
                         self._found.append(Series(host, resource, metric, named, at[on], value[on]))
+        elif "rank" in who:
+            del who["rank"]
         if free.any():
             resource = of_node(host, self._cluster.name)
             self._found.append(
                 Series(host, resource, metric, attributes(who), at[free], value[free])
             )
 
-    def _activity(self, slot: int, at: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the shares of time with a kernel and with arithmetic, and whether a job is on."""
-        every = self._reporting.node
+    def _activity(self, slot: int, history: History, silent: Flags) -> Seen:
+        """Return the shares of time with a kernel and with arithmetic, and who is on the device."""
+        at, states = history.at, history.states
+        every, random = self._every, np.random.default_rng([self._site.seed, 14, slot])
         kernel, math = np.zeros(len(at)), np.zeros(len(at))
-        there = np.zeros(len(at), dtype=bool)
+        processes: list[memory.OnDevice] = []
         for attempt in self._attempts:
             for rank in np.flatnonzero(attempt.seats.slot == slot).tolist():
                 edges = np.array([row[rank] for row in attempt.segments.edge])
@@ -112,7 +179,8 @@ class Devices:
                 ran = np.array([row[rank] for row in rows.kernel])
                 worked = np.array([row[rank] for row in rows.math])
                 on = (at >= attempt.born) & (at < attempt.died[rank])
-                there |= on
+                processes += memory.on_device(attempt, rank, at, states)
                 kernel += on * (used(edges, ran, at) - used(edges, ran, at - every)) / every
                 math += on * (used(edges, worked, at) - used(edges, worked, at - every)) / every
-        return np.clip(kernel, 0, 1), np.clip(math, 0, 1), there
+        kernel = np.where(silent, 0.0, np.clip(kernel, 0, 1))
+        return Seen(at, kernel, np.clip(math, 0, 1), processes, random)

@@ -1,4 +1,4 @@
-"""The series of every host: CPUs, memory, clock, its network port."""
+"""The series of every host: CPUs, memory, pressure, clock, software."""
 
 from collections.abc import Sequence
 
@@ -6,76 +6,121 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....vocabulary.samples import Scalar, attributes
-from ..placement import switch_name
+from .. import memory
 from ..site import Site
 from ..training import Attempt
 from . import Series
-from .readings import ticks, used
+from .readings import used
 from .resources import of_node
 
 Array = NDArray[np.float64]
-MEMORY = 512 * 2.0**30
-LINK = 50e9
-"""Bytes a second of a host's port: 400 Gbit/s."""
+SHM = 256 * 2.0**30
+SOFTWARE_SECONDS = 60.0
+VERSIONS = {
+    "kernel": "5.15.0-105-generic",
+    "nvidia": "550.54.15",
+    "mlx5_core": "24.01-0.3.3",
+    "ib_core": "24.01-0.3.3",
+    "firmware.MT_0000000838": "28.40.1000",
+    "cpu_governor": "performance",
+    "transparent_hugepage": "madvise",
+    "numa_balancing": "0",
+    "cmdline.iommu": "pt",
+}
+"""What the agent reads of a host's software; the same on every host unless something drifted."""
+_DRIVERS = {"amd": ("amdgpu", "6.7.8"), "nvidia": ("nvidia", "550.54.15")}
 
 
 def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
-    """Return the host series of a recording; a lost host speaks no more."""
+    """Return the host series of a recording; a lost host reports no more."""
     found: list[Series] = []
     for host in range(site.cluster.hosts):
-        found += _host(attempts, site, host)
+        if len(site.history(host, site.reporting.node).at):
+            found += _host(attempts, site, host)
+            found += _software(site, host)
     return found
 
 
 def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     cluster, reporting = site.cluster, site.reporting
+    every, history = reporting.node, site.history(host, reporting.node)
     random = np.random.default_rng([site.seed, 13, host])
-    at = ticks(0.0, site.seconds, reporting.node, float(site.phases[host]))
-    every = [site.conditions(float(moment)) for moment in at]
-    at = at[[not state.silent[host] for state in every]]
-    states = [state for state in every if not state.silent[host]]
-    resource = of_node(host, cluster.name, switch_name(cluster, host))
+    at, size = history.at, len(history.at)
+    resource = of_node(host, cluster.name, site.switch(host))
     found: list[Series] = []
 
-    def add(metric: str, value: Array, **pairs: Scalar) -> None:
-        if reporting.shows(metric) and len(at):
-            found.append(Series(host, resource, metric, attributes(pairs), at, value))
+    def add(metric: str, value: Array, where: NDArray[np.bool_] | None = None, **p: Scalar) -> None:
+        if not reporting.shows(metric):
+            return
+        shown = np.ones(size, dtype=bool) if where is None else where
+        if shown.any():
+            named = attributes(p)
+            found.append(Series(host, resource, metric, named, at[shown], value[shown]))
 
-    busy, sent = _work(attempts, host, at, reporting.node)
-    neighbours = np.array([state.neighbours[host] for state in states])
-    steal = np.array([state.steal[host] for state in states])
-    base = busy / cluster.cores + random.uniform(0.01, 0.04, len(at)) + 0.5 * steal
-    add("system.cpu.utilization", np.minimum(np.maximum(base, neighbours), 1.0))
-    add("system.cpu.logical.count", np.full(len(at), float(cluster.cores)))
-    stolen = steal * cluster.cores * 0.5 + random.uniform(0, 0.002, len(at))
-    add("system.cpu.steal", np.cumsum(stolen * reporting.node))
-    swollen = np.array([state.swollen[host] for state in states])
-    held = np.minimum(0.32 + swollen + random.normal(0, 0.003, len(at)), 0.995)
-    add("system.memory.usage", np.round(MEMORY * held))
-    add("system.memory.limit", np.full(len(at), MEMORY))
-    add("system.processes.blocked", random.integers(0, 2, len(at)).astype(float))
-    jitter = random.normal(0, 0.0002, len(at))
-    add("system.clock.offset", np.full(len(at), site.offsets[host]) + jitter)
-    add("system.filesystem.utilization", np.full(len(at), 0.41), mountpoint="/")
-    port: dict[str, Scalar] = {"device": "mlx5_0", "port": "1"}
-    add("hw.network.up", np.ones(len(at)), **port)
-    add("hw.network.bandwidth.limit", np.full(len(at), LINK), **port)
-    for direction in ("receive", "transmit"):
-        add("hw.network.io", np.round(sent), direction=direction, **port)
-    marks = np.array([40.0 if state.congested else 0.02 for state in states]) * reporting.node
-    add(
-        "hw.network.congestion",
-        np.cumsum(random.poisson(marks)).astype(float),
-        kind="ecn",
-        **port,
-    )
-
+    busy = _work(attempts, host, at, every)
+    neighbours: Array = history.one("neighbours")[:, host].astype(float)
+    steal: Array = history.one("steal")[:, host].astype(float)
+    base = busy / cluster.cores + random.uniform(0.01, 0.04, size) + 0.5 * steal
+    usage = np.minimum(np.maximum(base, neighbours), 1.0)
+    add("system.cpu.utilization", usage)
+    add("system.cpu.logical.count", np.full(size, float(cluster.cores)))
+    stolen = steal * cluster.cores * 0.5 + random.uniform(0, 0.002, size)
+    add("system.cpu.steal", np.cumsum(stolen * every))
+    # Tasks wait for a CPU when more want to run than there are.
+    short: Array = 1 - history.one("cpu_share")[:, host].astype(float)
+    short = np.maximum(short, 0.6 * steal) + np.maximum(base + neighbours - 1, 0)
+    queued = np.clip(0.004 * random.random(size) + 0.02 * usage + short, 0, 1)
+    add("system.pressure", np.round(queued, 4), resource="cpu", kind="some")
+    add("system.pressure.time", np.cumsum(queued * every), resource="cpu", kind="some")
+    swollen: Array = history.one("swollen")[:, host].astype(float)
+    swollen = swollen + memory.on_host(attempts, host, at, history.states)
+    held = np.minimum(memory.HOST_HELD + swollen + random.normal(0, 0.003, size), 0.995)
+    add("system.memory.usage", np.round(memory.HOST_MEMORY * held))
+    add("system.memory.limit", np.full(size, memory.HOST_MEMORY))
+    lacking = np.clip((held - 0.87) * 8 + 0.001 * random.random(size), 0, 1)
+    for kind, share in (("some", lacking), ("full", 0.7 * lacking)):
+        add("system.pressure", np.round(share, 4), resource="memory", kind=kind)
+        add("system.pressure.time", np.cumsum(share * every), resource="memory", kind=kind)
+    drift: Array = history.of("nodes", "clock")[:, host].astype(float)
+    known = ~history.of("nodes", "unsynchronised")[:, host].astype(bool)
+    jitter = random.normal(0, 0.0002, size)
+    add("system.clock.offset", site.offsets[host] + drift + jitter, known)
     return found
 
 
-def _work(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> tuple[Array, Array]:
-    """Return the CPUs that the host's ranks keep busy, and the bytes they have sent so far."""
-    busy, sent = np.zeros(len(at)), np.zeros(len(at))
+def _software(site: Site, host: int) -> list[Series]:
+    """Return which versions and settings a host has, and until when."""
+    if not site.reporting.shows("system.software.info"):
+        return []
+    history = site.history(host, SOFTWARE_SECONDS)
+    resource = of_node(host, site.cluster.name, site.switch(host))
+    usual = versions(site.cluster.accelerator)
+    there: dict[tuple[str, str], list[float]] = {}
+    for moment, state in zip(history.at.tolist(), history.states, strict=True):
+        for pair in {**usual, **state.nodes.versions.get(host, {})}.items():
+            there.setdefault(pair, []).append(moment)
+    return [
+        Series(
+            host,
+            resource,
+            "system.software.info",
+            attributes({"name": name, "version": version}),
+            np.array(moments),
+            np.ones(len(moments)),
+        )
+        for (name, version), moments in there.items()
+    ]
+
+
+def versions(accelerator: str) -> dict[str, str]:
+    """Return the usual versions of a host with this accelerator."""
+    rest = {name: version for name, version in VERSIONS.items() if name != "nvidia"}
+    return {**rest, **dict([_DRIVERS[accelerator]] if accelerator in _DRIVERS else [])}
+
+
+def _work(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> Array:
+    """Return the CPUs that the host's ranks keep busy."""
+    busy = np.zeros(len(at))
     for attempt in attempts:
         segments = attempt.segments
         for rank in np.flatnonzero(attempt.seats.host == host).tolist():
@@ -83,6 +128,4 @@ def _work(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> tu
             cpu = np.array([row[rank] for row in segments.cpu])
             inside = at < attempt.died[rank]
             busy += inside * (used(edges, cpu, at) - used(edges, cpu, at - every)) / every
-            ends = np.array([row[rank] for row in attempt.steps.end])
-            sent += 1.5e9 * np.searchsorted(ends, at)
-    return busy, sent
+    return busy

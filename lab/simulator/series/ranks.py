@@ -12,10 +12,14 @@ from ..training import Attempt
 from . import Series
 from .readings import life, ticks, used
 from .resources import of_job
+from .steps import reporters
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-GIB = 2.0**30
+
+
+_KINDS = {"dp": "AllReduce", "tp": "AllReduce", "ep": "AllGather", "other": "AllReduce"}
+"""What a group's operations are, in the names of NCCL RAS (all-to-all counts as point-to-point)."""
 
 
 class Ranks:
@@ -26,18 +30,24 @@ class Ranks:
         self._attempt = attempt
         self._cluster, self._reporting = site.cluster, site.reporting
         self._seconds, self._phases = site.seconds, site.phases
+        self._conditions = site.conditions
         self._random = np.random.default_rng([site.seed, 12, attempt.number])
         self._found: list[Series] = []
         steps = attempt.steps
         world = attempt.seats.world
         self._end = np.stack(steps.end) if steps.end else np.empty((0, world))
         start = list(steps.start)
-        own = [d + c for d, c in zip(steps.data, steps.compute, strict=True)]
+        own = [d + c + g for d, c, g in zip(steps.data, steps.compute, steps.gc, strict=True)]
         limit = [np.ones(world)] * len(start)
         if attempt.unfinished is not None:
             start.append(attempt.unfinished.start)
             own.append(attempt.unfinished.own)
             limit.append(attempt.unfinished.limit)
+        # A device gets no further than the slowest of its model replica, however far its host is.
+        self._reach = np.ones(world)
+        if attempt.unfinished is not None:
+            np.minimum.at(self._reach, attempt.seats.dp, attempt.unfinished.limit)
+        self._reach = self._reach[attempt.seats.dp]
         self._start = np.stack(start) if start else np.empty((0, world))
         self._own = np.stack(own) if own else np.empty((0, world))
         self._limit = np.stack(limit) if limit else np.empty((0, world))
@@ -71,7 +81,7 @@ class Ranks:
 
     def _placement(self, rank: int, host: int, resource: Resource, at: Array) -> None:
         seats, job = self._attempt.seats, self._attempt.job
-        parallel = job.tp * job.pp > 1
+        parallel = job.tp * job.pp * job.ep > 1
         device = device_id(host, int(seats.place[rank])) if self._cluster.gpus else None
         self._add(
             host,
@@ -84,6 +94,7 @@ class Ranks:
             world_size=seats.world,
             pid=int(seats.pid[rank]),
             framework=job.framework,
+            ep=int(seats.ep[rank]) if job.ep > 1 else None,
             dp=int(seats.dp[rank]) if parallel else None,
             tp=int(seats.tp[rank]) if parallel else None,
             pp=int(seats.pp[rank]) if parallel else None,
@@ -93,7 +104,8 @@ class Ranks:
         done = np.searchsorted(ends, at, side="right")
         last = np.where(done > 0, ends[np.maximum(done - 1, 0)] if len(ends) else 0.0, 0.0)
         last = np.where(done > 0, last, self._attempt.born + 1.0)
-        self._add(host, resource, "training.progress.age", at, at - last, rank=rank)
+        if job.reported_by == "probe" and rank in reporters(job, seats.world):
+            self._add(host, resource, "training.progress.age", at, at - last, rank=rank)
 
     def _process(self, rank: int, host: int, resource: Resource, at: Array) -> None:
         seats, random = self._attempt.seats, self._random
@@ -111,18 +123,18 @@ class Ranks:
         share = share * random.uniform(0.98, 1.02, len(at))
         self._add(host, resource, "process.cpu.utilization", at, share, **who)
         self._add(host, resource, "process.cpu.wait", at, wait, **who)
-        held = (6 + 2.5 * random.random()) * GIB * (1 + 0.003 * random.standard_normal(len(at)))
-        self._add(host, resource, "process.memory.usage", at, np.round(held), **who)
-        self._add(host, resource, "process.memory.private", at, np.round(0.7 * held), **who)
-        self._add(host, resource, "process.memory.shared", at, np.round(0.3 * held), **who)
         held_back = used(edges, throttled, at)
         self._add(host, resource, "container.cpu.throttled", at, held_back, rank=rank, pid=pid)
-        for worker in range(self._attempt.job.workers):
+        slot, workers = int(seats.slot[rank]), self._attempt.job.workers
+        # Workers that cannot keep up with their rank are never idle.
+        slow = [workers and self._slow(slot, float(moment)) for moment in at]
+        for worker in range(workers):
             child: dict[str, Scalar] = {"rank": rank, "pid": pid + 1 + worker, "role": "dataloader"}
-            busy = random.uniform(0.1, 0.35, len(at))
+            busy = np.where(slow, 0.97, random.uniform(0.1, 0.35, len(at)))
             self._add(host, resource, "process.cpu.utilization", at, busy, **child)
-            size = np.round(1.5 * GIB * (1 + 0.02 * random.standard_normal(len(at))))
-            self._add(host, resource, "process.memory.usage", at, size, **child)
+
+    def _slow(self, slot: int, at: float) -> bool:
+        return bool(self._conditions(at).training.data_extra[slot] > 0)
 
     def _statistics(self, rank: int, host: int, resource: Resource, at: Array) -> None:
         """Add what a collective library reports per interval: count, median and longest."""
@@ -190,33 +202,81 @@ class Ranks:
             return
         step, part = self._progress(at, group.members)
         # An operation is launched when the rank gets there, and done when all members were there;
-        # the last of a step only when the step's collectives end.
+        # the last of a data-parallel group only when the reduction ends.
         passed = (group.places[None, None, :] <= part[:, :, None]).sum(axis=2)
-        met = (step * number + passed).min(axis=1)
-        sync = np.append(np.array(attempt.steps.sync), np.inf)
-        waiting = (passed.min(axis=1) == number) & (
-            sync[np.minimum(step.min(axis=1), len(sync) - 1)] > at
-        )
-        completed = np.where(waiting, met - 1, met)
+        last = len(attempt.steps.sync)
+        launched = unfinished.launched.get(group.name) if unfinished is not None else None
+        if launched is not None:
+            passed = np.where(step == last, np.minimum(passed, launched), passed)
+        reach = np.where(step == last, np.minimum(part, self._reach[group.members]), part)
+        reached = (group.places[None, None, :] <= reach[:, :, None]).sum(axis=2)
+        reached = np.minimum(passed, reached)
+        met = (step * number + reached).min(axis=1)
+        if group.kind in ("dp", "other"):
+            done = np.array([row[group.members].max() for row in attempt.steps.done])
+            elsewhere = unfinished is not None and unfinished.why == "mismatch"
+            sync = np.append(done, -np.inf if elsewhere else np.inf)
+            waiting = (reached.min(axis=1) == number) & (
+                sync[np.minimum(step.min(axis=1), len(sync) - 1)] > at
+            )
+            met = np.where(waiting, met - 1, met)
+        completed = met
+        if unfinished is not None and group.name in unfinished.completed:
+            most = last * number + unfinished.completed[group.name]
+            completed = np.minimum(completed, most)
         resource = of_job(attempt, host, self._cluster.name)
         for column in columns.tolist():
             rank = int(group.members[column])
             enqueued = step[:, column] * number + passed[:, column]
-            if unfinished is not None and unfinished.limit[rank] >= 1:
+            stood = unfinished if launched is None else None
+            if stood is not None and (stood.limit[rank] >= 1 or stood.stalled[rank]):
                 # The host runs ahead of a device that waits: it launches the rest of the step.
                 ahead = (step[:, column] == len(attempt.steps.sync)) & (part[:, column] > 0.5)
                 enqueued = np.where(ahead, (step[:, column] + 1) * number, enqueued)
             begin, end = life(attempt, rank, self._seconds)
             alive = (at >= begin) & (at < end)
+            own = np.minimum(enqueued, completed)
+            if stood is not None and stood.stalled[rank]:
+                # Its own part of the last operation is among what its device does not finish.
+                stands = (step[:, column] == last) & (own > 0)
+                own = np.where(stands & (at > stood.start[rank]), own - 1, own)
             counted = {
                 "enqueued": enqueued,
                 "started": np.minimum(enqueued, completed + 1),
-                "completed": np.minimum(enqueued, completed),
+                "completed": own,
             }
             for name, value in counted.items():
                 shown = value[alive].astype(float)
                 metric = f"collective.{name}"
                 self._add(host, resource, metric, at[alive], shown, rank=rank, group=group.name)
+            if self._reporting.launch_counts and group.kind != "pp":
+                self._launches(group, rank, host, at[alive], enqueued[alive])
+
+    def _launches(self, group: Group, rank: int, host: int, at: Array, enqueued: Whole) -> None:
+        """Add the library's own counts per kind of operation, as NCCL RAS gives them."""
+        attempt, stood = self._attempt, self._attempt.unfinished
+        op, other = _KINDS.get(group.kind, "AllReduce"), np.zeros(len(at))
+        if stood is not None and stood.why == "mismatch" and rank in stood.culprits:
+            first = len(attempt.steps.sync) * len(group.places) + stood.completed.get(
+                group.name, len(group.places)
+            )
+            other = (enqueued > first).astype(float)
+        counts = {op: enqueued - other}
+        if other.any():
+            counts["Broadcast"] = other
+        resource = of_job(attempt, host, self._cluster.name)
+        for kind, value in counts.items():
+            self._add(
+                host,
+                resource,
+                "collective.launches",
+                at,
+                value.astype(float),
+                rank=rank,
+                group=group.name,
+                op=kind,
+                source="ras",
+            )
 
     def _progress(self, at: Array, members: Whole) -> tuple[Whole, Array]:
         """Return, per moment and member, the finished steps and the part of its own work done."""

@@ -1,9 +1,13 @@
 """The per-step series of every rank: one time stamp a step, its end."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ....vocabulary.samples import attributes
+from ....vocabulary.samples import Scalar, attributes
+from ..shape import Job
 from ..site import Site
 from ..training import Attempt
 from . import Series
@@ -13,65 +17,144 @@ Array = NDArray[np.float64]
 
 
 def series(attempt: Attempt, site: Site) -> list[Series]:
-    """Return the step series of an attempt."""
+    """Return the step series of an attempt, for the ranks and steps that are reported."""
     steps, job, seats = attempt.steps, attempt.job, attempt.seats
     if not steps.index:
         return []
-    random = np.random.default_rng([site.seed, 11, attempt.number])
     end = np.stack(steps.end)
-    values = steps.values
-    norm = np.array([row.grad_norm for row in values])
-    shape = end.shape
-    everywhere: dict[tuple[str, tuple[tuple[str, str], ...]], Array] = {
-        ("training.step", ()): np.broadcast_to(np.array(steps.index, float)[:, None], shape),
-        ("training.step.duration", ()): end - np.stack(steps.start) + _between(attempt),
-        ("training.data.duration", ()): np.stack(steps.data),
-        ("training.compute.duration", (("quality", "exact"),)): np.stack(steps.compute),
-        ("training.comm.duration", (("quality", "exact"),)): np.stack(steps.comm),
-        ("training.optimizer.duration", ()): np.stack(steps.optimizer),
-        ("training.checkpoint.duration", ()): np.stack(steps.checkpoint),
-        ("training.tokens", ()): np.stack([row.tokens for row in values]),
-        ("training.loss", (("scope", job.loss_scope),)): np.stack([row.loss for row in values]),
-        ("training.grad_norm", (("scope", "global"),)): np.broadcast_to(norm[:, None], shape),
-        ("training.learning_rate", ()): np.broadcast_to(
-            np.array([row.learning_rate for row in values])[:, None], shape
-        ),
-        ("training.nonfinite", (("of", "loss"),)): np.stack([row.bad_loss for row in values]),
-        ("training.nonfinite", (("of", "grad_local"),)): np.stack(
-            [row.bad_local for row in values]
-        ),
-        ("training.nonfinite", (("of", "grad_reduced"),)): np.broadcast_to(
-            np.array([row.bad_reduced for row in values])[:, None], shape
-        ),
-    }
-    if job.loss_scale:
-        everywhere["training.loss_scale", ()] = np.broadcast_to(
-            np.array([row.loss_scale for row in values])[:, None], shape
-        )
-    held = 18e9 * (1 + 0.002 * random.standard_normal(shape))
-    everywhere["training.memory.allocated", ()] = np.round(held)
-    everywhere["training.memory.reserved", ()] = np.full(shape, 24 * 2.0**30)
+    by_log = job.reported_by == "log"
     found = []
-    for (metric, pairs), matrix in everywhere.items():
-        if not site.reporting.shows(metric):
+    rows = _logged(attempt, end) if by_log else _probed(attempt, site, end)
+    for row in rows:
+        if not site.reporting.shows(row.metric):
             continue
-        for rank in range(seats.world):
-            host = int(seats.host[rank])
-            pauses = metric == "training.checkpoint.duration"
-            keep = matrix[:, rank] > 0 if pauses else np.ones(len(matrix), dtype=bool)
-            if not keep.any():
+        every = job.report_every * (job.loss_every if row.metric in _NUMBERS else 1)
+        shown = np.array(steps.index) % every == 0
+        for rank in reporters(job, seats.world):
+            kept = shown & (row.value[:, rank] > 0) if row.seldom else shown
+            if not kept.any():
                 continue
+            host = int(seats.host[rank])
+            pairs: dict[str, Scalar] = {"rank": rank, **dict(row.pairs)}
             found.append(
                 Series(
                     host,
                     of_job(attempt, host, site.cluster.name),
-                    metric,
-                    attributes({"rank": rank, **dict(pairs)}),
-                    end[keep, rank],
-                    matrix[keep, rank],
+                    row.metric,
+                    attributes({**pairs, "source": "log"} if by_log else pairs),
+                    end[kept, rank],
+                    row.value[kept, rank],
                 )
             )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One metric of all ranks, [step, rank]; `seldom`: left out where it is 0."""
+
+    metric: str
+    value: Array
+    pairs: tuple[tuple[str, str], ...] = ()
+    seldom: bool = False
+
+
+_NUMBERS = ("training.loss", "training.grad_norm", "training.learning_rate")
+
+
+def reporters(job: Job, world: int) -> Sequence[int]:
+    """Return the ranks that report their steps."""
+    return {"all": range(world), "first": (0,), "last": (world - 1,)}[job.report_from]
+
+
+def _everywhere(values: Iterable[float], world: int) -> Array:
+    """Return what is the same on every rank as [step, rank]."""
+    column = np.array(list(values), dtype=np.float64)[:, None]
+    return np.broadcast_to(column, (len(column), world))
+
+
+def _probed(attempt: Attempt, site: Site, end: Array) -> list[_Row]:
+    """Return what the probe reports of every step."""
+    steps, job, values = attempt.steps, attempt.job, attempt.steps.values
+    world = attempt.seats.world
+    exact = (("quality", "exact"),)
+    rows = [
+        _Row("training.step", _everywhere(steps.index, world)),
+        _Row("training.step.duration", end - np.stack(steps.start) + _between(attempt)),
+        _Row("training.data.duration", np.stack(steps.data)),
+        _Row("training.compute.duration", np.stack(steps.compute), exact),
+        _Row("training.comm.duration", np.stack(steps.comm), exact),
+        _Row("training.optimizer.duration", np.stack(steps.optimizer)),
+        _Row("training.checkpoint.duration", np.stack(steps.checkpoint), seldom=True),
+        _Row("training.gc.duration", np.stack(steps.gc), seldom=True),
+        _Row("training.tokens", np.stack([row.tokens for row in values])),
+        _Row("training.learning_rate", _everywhere((row.learning_rate for row in values), world)),
+        *_numbers(attempt),
+    ]
+    bad = [
+        ("loss", np.stack([row.bad_loss for row in values])),
+        ("grad_local", np.stack([row.bad_local for row in values])),
+        ("grad_reduced", _everywhere((row.bad_reduced for row in values), world)),
+    ]
+    rows += [_Row("training.nonfinite", value, (("of", of),)) for of, value in bad]
+    if job.loss_scale:
+        scale = _everywhere((row.loss_scale for row in values), world)
+        rows.append(_Row("training.loss_scale", scale))
+    if site.cluster.gpus:
+        rows += [
+            _Row("training.memory.allocated", np.stack([row.allocated for row in steps.held])),
+            _Row("training.memory.reserved", np.stack([row.reserved for row in steps.held])),
+            _Row("training.memory.retries", np.stack([row.retries for row in steps.held])),
+        ]
+    return rows
+
+
+def _numbers(attempt: Attempt) -> list[_Row]:
+    """Return losses and norms, as the job reports them."""
+    job, values, world = attempt.job, attempt.steps.values, attempt.seats.world
+    own = np.stack([row.loss for row in values])
+    rows = [
+        _Row(
+            "training.loss", own, (("scope", "global" if job.loss_scope == "global" else "local"),)
+        )
+    ]
+    if job.loss_scope == "both":
+        mean = _everywhere((row.global_loss for row in values), world)
+        rows.append(_Row("training.loss", mean, (("scope", "global"),)))
+    norm = _everywhere((row.grad_norm for row in values), world)
+    rows.append(_Row("training.grad_norm", norm, (("scope", "global"),)))
+    if job.local_norms:
+        norms = np.stack([row.own_norm for row in values])
+        rows.append(_Row("training.grad_norm", norms, (("scope", "local"),)))
+    return rows
+
+
+def _logged(attempt: Attempt, end: Array) -> list[_Row]:
+    """Return what a line of a framework's log holds: durations are means since the last line."""
+    steps, job, values = attempt.steps, attempt.job, attempt.steps.values
+    world, index = attempt.seats.world, np.array(attempt.steps.index)
+    took = end - np.stack(steps.start) + _between(attempt)
+    total = np.cumsum(took, axis=0)
+    marks = np.flatnonzero(index % job.report_every == 0)
+    mean = np.zeros_like(took)
+    before = np.zeros(world)
+    previous = -1
+    for mark in marks.tolist():
+        mean[mark] = (total[mark] - before) / (mark - previous)
+        before, previous = total[mark], mark
+    scale = (
+        [_Row("training.loss_scale", _everywhere((row.loss_scale for row in values), world))]
+        if job.loss_scale
+        else []
+    )
+    return [
+        _Row("training.step", _everywhere(steps.index, world)),
+        _Row("training.step.duration", mean),
+        _Row("training.loss", _everywhere((row.global_loss for row in values), world)),
+        _Row("training.grad_norm", _everywhere((row.grad_norm for row in values), world)),
+        _Row("training.learning_rate", _everywhere((row.learning_rate for row in values), world)),
+        *scale,
+    ]
 
 
 def _between(attempt: Attempt) -> Array:

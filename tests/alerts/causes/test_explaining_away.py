@@ -172,20 +172,25 @@ def test_symptoms_of_unknown_cause_far_apart_are_two_unknowns(roots, slow, wide,
     ]
 
 
-def test_every_symptom_has_a_root(wide, found, slow, contended, hot):
+def test_every_symptom_has_a_root(wide, found, contended, hot):
+    entity_of = {
+        "job": wide.job_entity,
+        "host": wide.host_entity("host-h"),
+        "rank": wide.rank_entity(3),
+        "gpu": wide.gpu_entity(3),
+    }
+    symptoms = [kind for kind in kinds.catalogue().values() if kind.symptom]
     everything = [
-        slow,
-        found("job.stalled", wide.job_entity, 45.0),
-        found("job.crashed", wide.job_entity, 400.0),
-        found("job.nonfinite", wide.job_entity, 800.0),
-        found("host.silent", wide.host_entity("host-h"), 44.0),
+        *(
+            found(kind.kind, entity_of.get(kind.entities[0], wide.job_entity), 40.0 * number)
+            for number, kind in enumerate(symptoms)
+        ),
         *contended("host-b"),
         *hot(9),
     ]
     rows = engine.explanations(everything, wide, observed=EVERYTHING)
     shown = {symptom.kind for row in rows for symptom in row.symptoms}
-    given = {finding.kind for finding in everything}
-    assert {kind for kind in given if kinds.catalogue()[kind].symptom} == shown
+    assert {kind.kind for kind in symptoms} == shown
 
 
 @pytest.mark.parametrize("seed", range(10))

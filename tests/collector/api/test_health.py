@@ -6,6 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rankscope.collector.api.routes import metrics
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.store.errors import UnusableError
+from rankscope.formats.otlp.columns import SeriesTable
 
 
 def _samples(client):
@@ -21,7 +22,7 @@ def _samples(client):
 
 def test_alive_and_ready_are_two_things(client, new_services, store, monkeypatch):
     assert client.get("/healthz").json() == {"status": "ok", "version": "0.1.0"}
-    assert client.get("/readyz").status_code == 200
+    assert client.get("/readyz").json() == {"status": "ok", "version": "0.1.0", "warnings": []}
 
     def fail():
         raise UnusableError("the store does not answer: disk I/O error")
@@ -31,6 +32,14 @@ def test_alive_and_ready_are_two_things(client, new_services, store, monkeypatch
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["detail"] == "the store does not answer: disk I/O error"
+
+
+def test_a_full_series_table_is_a_warning_of_readiness_and_no_failure(client, monkeypatch):
+    monkeypatch.setattr(SeriesTable, "full", property(lambda _table: True))
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    [warning] = answer.json()["warnings"]
+    assert "evaluation.max_series" in warning
 
 
 def test_incidents_and_what_they_took_are_metrics(client, opened, send_steps):

@@ -10,6 +10,7 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay, as_line
 from rankscope.detectors import catalogue
 from rankscope.detectors.contract import Detector
+from rankscope.detectors.selection import Selection
 
 START = 1_772_438_400
 
@@ -39,7 +40,7 @@ def replayed(folder):
 def test_a_replay_of_an_overloaded_run_gives_the_same_bytes(new_live, job):
     live = new_live()
     pipeline = live.stages.read(lambda held: held)
-    pipeline._detectors = (*catalogue.detectors(), Behind(live.clock))
+    pipeline.selection = Selection((*catalogue.detectors(), Behind(live.clock)))
     sent = START
     for _ in range(14):
         # What came in while evaluation was busy with one second.

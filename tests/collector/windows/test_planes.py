@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.collector.windows.planes import FINE_SECONDS, THIN_SECONDS, Plane, PlaneSet
+from rankscope.collector.windows.plane_sets import PlaneSet
+from rankscope.collector.windows.planes import FINE_SECONDS, THIN_SECONDS, Plane
 
 START = 1_700_000_100.0  # the beginning of a quarter of an hour
 ROWS = np.arange(2)
@@ -177,3 +178,33 @@ def test_however_readings_are_batched_they_are_read_back(points, cuts):
         plane.write(np.array(rows), START + 5.0 * np.array(at, float), np.array(value, float))
     for row in range(2):
         assert [(5.0 * at, value) for of, at, value in points if of == row] == held(plane, row)
+
+
+@given(
+    st.lists(
+        st.lists(st.floats(0, 1e9, width=32), min_size=3, max_size=3), min_size=6, max_size=20
+    ),
+    st.lists(st.integers(0, 3), min_size=3, max_size=3),
+    st.booleans(),
+)
+@settings(max_examples=40)
+def test_readings_of_several_times_in_one_batch_are_kept_as_those_of_one(values, late, counter):
+    """A host reads at one time, a proxy sends several: the paths differ, the planes do not."""
+    together = Plane("m", counter=counter, tracked=True)
+    apart = Plane("m", counter=counter, tracked=True)
+    rows = np.arange(3)
+    for plane in (together, apart):
+        plane.fit(3)
+        for number in range(6):
+            write(plane, 5.0 * number, 1, 2, 3, rows=rows)
+    for number, value in enumerate(values, start=6):
+        at = START + 5.0 * number + np.array(late) / 4
+        together.write(rows, at, np.array(value))
+        for row in rows.tolist():
+            apart.write(rows[row : row + 1], at[row : row + 1], np.array(value[row : row + 1]))
+    for row in rows.tolist():
+        assert held(together, row) == held(apart, row)
+    assert together.last_value[rows].tolist() == apart.last_value[rows].tolist()
+    assert together.changed_at is not None
+    assert apart.changed_at is not None
+    assert together.changed_at[rows].tolist() == apart.changed_at[rows].tolist()

@@ -218,7 +218,8 @@ def test_a_phase_that_ended_is_progress(evaluated, event):
         event("training.phase", 130, rank=0, phase="train"),
     )
     assert [] == evaluated(139, events=back)
-    (finding,) = evaluated(150, events=back)
+    assert [] == evaluated(185, events=back)  # somebody may be a minute behind with it
+    (finding,) = evaluated(195, events=back)
     assert START + 130 == finding.onset[0]
 
 
@@ -241,7 +242,8 @@ def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
     events = [event("training.phase", 62, rank=rank, phase="shutdown") for rank in range(4)]
     assert [] == evaluated(200, events=tuple(events))
     partly = (events[0], event("training.phase", 62, rank=1, phase="train"))
-    assert ["job.stalled"] == kinds(evaluated(200, events=partly))
+    stalled, left = evaluated(200, events=partly)
+    assert ("job.stalled", "rank.left_loop", "0") == (stalled.kind, left.kind, left.entity.id)
 
 
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
@@ -308,7 +310,8 @@ def test_two_steps_are_enough_to_know_what_is_usual(steady):
 def test_counters_of_a_group_say_who_is_behind(evaluated, group, enqueued, completed, kind, who):
     findings = evaluated(90, groups=(group(enqueued, completed),))
     assert who == [f.entity.id for f in findings if f.kind == kind]
-    assert {"job.stalled"} | ({kind} if who else set()) == set(kinds(findings))
+    others = set(kinds(findings)) - {"job.stalled", "job.inside"}
+    assert ({kind} if who else set()) == others
 
 
 def test_pipeline_groups_are_left_out(evaluated, group):

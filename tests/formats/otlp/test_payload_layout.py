@@ -1,5 +1,6 @@
 """The layout-remembering path gives what the general path gives, bit for bit."""
 
+import contextlib
 import re
 import struct
 from typing import Any
@@ -17,8 +18,8 @@ from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
 from rankscope.formats.otlp.errors import UndecodableError
-from rankscope.formats.otlp.layout_scan import UnusualError
 from rankscope.formats.otlp.payload_layout import Layouts
+from rankscope.formats.otlp.point_blocks import UnusualError
 from rankscope.formats.otlp.streams import Streams
 from rankscope.vocabulary.samples import Resource, Sample
 
@@ -340,6 +341,38 @@ def test_one_sender_cannot_fill_the_memory_with_layouts_of_one_length():
         samples = [Sample("training.loss", 1.0, 1.79e9, (("seq", 1000 + number),))]
         layouts.learn(encode.metrics_request([(Resource("h"), samples)]))
     assert len(layouts) <= 10
+
+
+def test_of_a_sender_that_never_repeats_itself_few_layouts_are_remembered():
+    """What is remembered costs more than decoding; a sender that turns steady is noticed."""
+    layouts = Layouts(Streams(SeriesTable()))
+    for number in range(200):
+        layouts.learn(encode.metrics_request(groups(points=1 + number, ranks=1)))
+    assert len(layouts) < 50
+    body = encode.metrics_request(groups(points=3, ranks=7))
+    for _ in range(20):
+        if layouts.decode(body) is None:
+            layouts.learn(body)
+    assert layouts.decode(body) is not None
+
+
+@given(USUAL, st.data())
+@settings(max_examples=60)
+def test_an_undecodable_request_leaves_no_trace(parts, data):
+    """Nothing of it is learnt, so that who sends garbage cannot fill what others share."""
+    body = build(parts).SerializeToString()
+    at = data.draw(st.integers(0, len(body) - 1))
+    damaged = body[:at] + bytes((data.draw(st.integers(0, 255)),)) + body[at + 1 :]
+    table = SeriesTable()
+    streams = Streams(table)
+    decoder = MetricsDecoder(table)
+    with contextlib.suppress(UnusualError, UndecodableError):
+        Layouts(streams).learn(damaged)
+    try:
+        decoder.general(damaged)
+    except UndecodableError:
+        assert (streams.size, len(table.resources), table.metrics) == (0, 0, [])
+        assert (len(table), len(table.attributes), table.attributes.pairs) == (0, 0, [])
 
 
 def test_a_request_without_points_or_of_histograms_is_left_to_the_general_path():

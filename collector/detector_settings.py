@@ -1,0 +1,57 @@
+"""Settings of the detectors: which run, with which parameters, for which jobs."""
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from ..detectors import catalogue
+from ..detectors.selection import Rule, Selection, SelectionError, plugins
+from ..settings import Section
+
+
+class RuleSettings(Section):
+    """What is different for some jobs."""
+
+    jobs: str = Field(default="*", description="Pattern of job names, such as llama-*")
+    clusters: str = Field(default="*", description="Pattern of cluster names")
+    disabled: tuple[str, ...] = Field(default=(), description="Detectors that do not run")
+    parameters: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Parameters by detector: {stragglers: {ratio: 1.2}}"
+    )
+
+    def rule(self) -> Rule:
+        """Return it as the selection takes it."""
+        return Rule(self.jobs, self.clusters, self.disabled, self.parameters)
+
+
+class DetectorSettings(Section):
+    """Which detectors evaluate which jobs; `rankscope replay --against` tries a change first."""
+
+    plugins: tuple[str, ...] = Field(
+        default=(),
+        description="Detectors of installed packages to load, by the names of their entry points",
+    )
+    disabled: tuple[str, ...] = Field(default=(), description="Detectors that do not run")
+    parameters: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Parameters by detector: {stragglers: {ratio: 1.2}}"
+    )
+    rules: tuple[RuleSettings, ...] = Field(
+        default=(), description="What is different for some jobs or clusters; later ones win"
+    )
+
+    def selection(self) -> Selection:
+        """Return the detectors by job. Raises SelectionError."""
+        detectors = (*catalogue.detectors(), *plugins(self.plugins))
+        everywhere = Rule(disabled=self.disabled, parameters=self.parameters)
+        rules = [rule.rule() for rule in self.rules]
+        if self.disabled or self.parameters:
+            rules.insert(0, everywhere)
+        return Selection(detectors, rules)
+
+    @model_validator(mode="after")
+    def _selects(self) -> "DetectorSettings":
+        try:
+            self.selection()
+        except SelectionError as error:
+            raise ValueError(str(error)) from None
+        return self

@@ -1,0 +1,70 @@
+"""What series say that carry no reading but facts: where a rank runs, a group's ranks, a NIC."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...vocabulary.ranks import Ranks
+from ...vocabulary.samples import Attributes, Scalar
+from ...vocabulary.topology import UNKNOWN, Nic
+from .attempt import Attempt, GroupInfo
+from .attempts import SAME_START_SECONDS
+from .attributes import whole
+
+_COORDINATES = ("dp", "tp", "pp", "ep")
+
+
+def take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
+    """Take where the rank of a row runs, from the attributes of `training.rank.info`."""
+    placements = attempt.placements
+    pid, hw_id = whole(pairs.get("pid")), pairs.get("hw.id")
+    started = whole(pairs.get("process.start_time"))
+    if started is not None:
+        if attempt.derived and started < attempt.started_at - SAME_START_SECONDS < np.inf:
+            return  # the process that the attempt took the place of, reported once more
+        attempt.started_at = min(attempt.started_at, float(started))
+    elif attempt.derived and 0 <= placements.pids[row] != (pid if pid is not None else -1):
+        attempt.new_pids.setdefault(row, attempt.last_at)
+    placements.local_ranks[row] = _number(pairs.get("local_rank"))
+    placements.pids[row] = UNKNOWN if pid is None else pid
+    placements.started[row] = UNKNOWN if started is None else started
+    if not pairs.keys().isdisjoint(_COORDINATES):
+        for name in _COORDINATES:
+            getattr(placements, name)[row] = _number(pairs.get(name))
+    placements.hw_ids[row] = str(hw_id) if hw_id else None
+    attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
+
+
+def _number(value: Scalar | None) -> int:
+    number = whole(value)
+    return UNKNOWN if number is None else number
+
+
+def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
+    """Take a communication group, from the attributes of `collective.group.info`."""
+    name = pairs.get("group")
+    if not isinstance(name, str):
+        return
+    held = attempt.groups.setdefault(name, GroupInfo(name.partition(":")[0]))
+    held.kind = str(pairs.get("kind", held.kind))
+    held.description = str(pairs.get("desc", ""))
+    ranks: Any = pairs.get("ranks")
+    if ranks is not None:
+        try:
+            held.ranks = Ranks.parse(str(ranks))
+        except ValueError:
+            attempt.malformed_groups += 1
+    attempt.version += 1
+
+
+def take_nic(held: dict[str, Nic], host: str, attributes: Attributes) -> None:
+    """Take a port of a host, from the attributes of `hw.network.info`."""
+    pairs = dict(attributes)
+
+    def text(name: str) -> str | None:
+        return str(pairs[name]) if pairs.get(name) not in (None, "") else None
+
+    nic = Nic(host, str(pairs.get("device", "")), str(pairs.get("port", "")),
+              text("rail"), text("switch"), text("gpu"))  # fmt: skip
+    held[nic.id] = nic

@@ -1,0 +1,133 @@
+"""Jobs whose processes live, or lived, and never reached their first step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import activity
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import stops
+from .stall_signs import AGE
+
+
+class NeverStarted(Detector):
+    """Report an attempt that has lived for far longer than a start takes without one step.
+
+    Only where a source says that steps would be seen: the probe's age of progress, or the phase
+    `init`. Loading a model and compiling it take minutes and use CPUs or devices; a start that does
+    neither waits for somebody. A job that ended before its first step is evidence, not a symptom:
+    its crash is one already.
+
+    Parameters
+    ----------
+    least : seconds without a step, since the processes started, while nothing works.
+    working : the same, while a device or a process of the job does.
+    beyond : factor on these from which on it is certain.
+
+    Examples
+    --------
+    Four processes report for twenty minutes, asleep, and no step ends.
+
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0.0, 1201, 30)
+    >>> window = sketch(np.zeros((4, 0)), now=START + 1200, attempt_started_at=START,
+    ...                 rank_readings={AGE: readings(at, np.zeros((4, 1)))})
+    >>> for finding in NeverStarted().evaluate(window):
+    ...     print(finding.kind, finding.text)
+    job.never_started no step in the 1200 s since the job started
+
+    Cannot see the difference between a compilation of an hour and a start that spins: both burn
+    CPUs. Cannot see a job of which no process was ever reported.
+
+    Fails where a trainer is only watched from step to step and does not report that it started.
+
+    Reference: facts on training signals, rows on start-up failures; NCCL gives up its own bootstrap
+    after minutes, torch's store after 300 to 1,800 s.
+    """
+
+    name = "never_started"
+    kinds = ("job.never_started", "job.no_step", "job.ranks_missing")
+    cadence_seconds = 5.0
+
+    def __init__(
+        self, *, least: float = 900.0, working: float = 3600.0, beyond: float = 2.0
+    ) -> None:
+        self.least = least
+        self.working = working
+        self.beyond = beyond
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return the symptom, or that a job ended without a step."""
+        start = window.attempt_started_at
+        if not np.isfinite(start) or np.isfinite(window.steps.at).any():
+            return []
+        ended = [event for event in stops.exits_of(window) if stops.code_of(event) != 0]
+        if ended:
+            return [self._ended(window, start, ended[0].at)]
+        if not _steps_would_be_seen(window):
+            return []
+        waited = float(np.max(window.last_received, initial=-np.inf)) - start
+        done = activity.since(window, start)
+        works = bool(done.works.any() or done.busy.any())
+        limit = self.working if works else max(self.least, window.collective_timeout_seconds)
+        if waited < limit:
+            return []
+        symptom = report(
+            window,
+            self.name,
+            "job.never_started",
+            window.entity,
+            onset=start,
+            magnitude=waited,
+            score=3.0 if waited >= self.beyond * limit else 2.0,
+            signal=AGE,
+            observed=waited,
+            expected=limit,
+            text=f"no step in the {waited:.0f} s since the job started",
+        )
+        return [symptom, *self._missing(window, start)]
+
+    def _ended(self, window: JobWindow, start: float, at: float) -> Finding:
+        return report(
+            window,
+            self.name,
+            "job.no_step",
+            window.entity,
+            onset=at,
+            seen=(start, at),
+            signal="training.step",
+            observed=0.0,
+            text=f"the job ended {max(at - start, 0.0):.0f} s after its start without one step",
+        )
+
+    def _missing(self, window: JobWindow, start: float) -> list[Finding]:
+        lacking = window.world_size - len(window.ranks)
+        if lacking <= 0:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.ranks_missing",
+                window.entity,
+                onset=start,
+                magnitude=float(lacking),
+                signal="training.rank.info",
+                observed=float(len(window.ranks)),
+                expected=float(window.world_size),
+                text=f"{lacking} of {window.world_size} ranks never reported",
+            )
+        ]
+
+
+def _steps_would_be_seen(window: JobWindow) -> bool:
+    if AGE in window.rank_readings:
+        return True
+    return any(
+        event.name == "training.phase" and event.attributes.get("phase") == "init"
+        for event in window.events
+    )

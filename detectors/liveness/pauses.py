@@ -1,0 +1,44 @@
+"""Pauses of normal life: evaluations and checkpoints, announced or survived before."""
+
+from collections import Counter
+
+from ..window import JobWindow
+
+SURELY_SECONDS = 60.0
+"""What a pause may take that the job has not shown before."""
+
+
+def phase(window: JobWindow) -> str:
+    """Return the phase that matters: shutdown if every rank said so, else any long-lived one."""
+    phases: dict[object, str] = {}
+    for event in window.events:
+        if event.name == "training.phase":
+            phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
+    counts = Counter(phases.values())
+    if counts["shutdown"] and counts["shutdown"] >= len(phases):
+        return "shutdown"
+    for name in ("checkpoint", "eval", "init"):
+        if counts[name]:
+            return name
+    return "train"
+
+
+def longest(window: JobWindow) -> float:
+    """Return the longest gap between steps that the job has survived in this attempt."""
+    return window.baselines.longest_gap
+
+
+def just_announced(window: JobWindow, last: float, usual: float) -> bool:
+    """Tell whether somebody evaluated or wrote a checkpoint just before the stall, or ended it."""
+    since, pausing = last - max(5.0, 3 * usual), set[object]()
+    for event in window.events:
+        if event.name != "training.phase":
+            continue
+        rank, said = event.attributes.get("rank"), event.attributes.get("phase")
+        if said in ("eval", "checkpoint"):
+            pausing.add(rank)
+        if event.at >= since and rank in pausing:
+            return True
+        if said == "train":
+            pausing.discard(rank)
+    return False

@@ -1,0 +1,139 @@
+"""Which detectors evaluate which job, and with which parameters.
+
+Everybody's detectors with their defaults, changed by rules: for every job, or for those whose name
+and cluster match a pattern, some are left out and some get other parameters. A detector of
+somebody else's package comes through the entry point `rankscope.detectors`, if it is asked for.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib import metadata
+from typing import Any
+
+from ..vocabulary import findings
+from . import catalogue
+from .contract import Detector
+
+ENTRY_POINTS = "rankscope.detectors"
+
+
+class SelectionError(ValueError):
+    """A rule that names a detector or a parameter that does not exist, or a value it cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is different for the jobs that match: `*` stands for anything.
+
+    parameters: by detector, by the name of the parameter.
+    """
+
+    jobs: str = "*"
+    clusters: str = "*"
+    disabled: tuple[str, ...] = ()
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def matches(self, job: str, cluster: str | None) -> bool:
+        """Tell whether it holds for a job."""
+        return fnmatchcase(job, self.jobs) and fnmatchcase(cluster or "", self.clusters)
+
+
+class Selection:
+    """Detectors by job. Later rules change what earlier ones left. Raises SelectionError."""
+
+    def __init__(self, detectors: Sequence[Detector], rules: Sequence[Rule] = ()) -> None:
+        self.detectors = tuple(detectors)
+        self.rules = tuple(rules)
+        self._made: dict[tuple[bool, ...], tuple[Detector, ...]] = {}
+        for rule in self.rules:
+            changed(self.detectors, [rule])
+
+    def of(self, job: str, cluster: str | None) -> tuple[Detector, ...]:
+        """Return the detectors of a job."""
+        if not self.rules:
+            return self.detectors
+        key = tuple(rule.matches(job, cluster) for rule in self.rules)
+        if key not in self._made:
+            rules = [rule for rule, holds in zip(self.rules, key, strict=True) if holds]
+            self._made[key] = changed(self.detectors, rules)
+        return self._made[key]
+
+    @property
+    def description(self) -> str:
+        """Return what it selects, in one line: equal for equal selections."""
+        kinds = [f"{type(one).__module__}:{one.name}{vars(one)}" for one in self.detectors]
+        return " ".join([*kinds, *map(repr, self.rules)])
+
+
+def changed(detectors: Iterable[Detector], rules: Sequence[Rule]) -> tuple[Detector, ...]:
+    """Return detectors as rules leave them."""
+    held = {detector.name: detector for detector in detectors}
+    out: set[str] = set()
+    for rule in rules:
+        out |= {_known(name, held) for name in rule.disabled}
+        for name, parameters in rule.parameters.items():
+            held[name] = _with(held[_known(name, held)], parameters)
+    return tuple(detector for name, detector in held.items() if name not in out)
+
+
+def plugins(names: Iterable[str]) -> tuple[Detector, ...]:
+    """Return the detectors of installed packages by the names of their entry points.
+
+    An entry point is a detector class. Kinds of findings that are its own stand in its attribute
+    `finding_kinds`. Raises SelectionError for what is not installed or is no detector.
+    """
+    installed = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
+    made: list[Detector] = []
+    taken = {detector.name for detector in catalogue.detectors()}
+    for name in names:
+        if name not in installed:
+            known = ", ".join(sorted(installed)) or "none"
+            raise SelectionError(
+                f"no installed package offers the detector {name!r} (entry points of "
+                f"{ENTRY_POINTS}: {known})"
+            )
+        try:
+            detector: Detector = installed[name].load()()
+            findings.add(getattr(detector, "finding_kinds", ()))
+            unknown = sorted(set(detector.kinds) - set(findings.catalogue()))
+        except Exception as error:  # the edge of somebody else's code
+            raise SelectionError(
+                f"the detector {name!r} ({installed[name].value}) cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if unknown:
+            raise SelectionError(
+                f"the detector {name!r} reports {', '.join(unknown)}: kinds that nobody describes; "
+                "list them in its finding_kinds"
+            )
+        if detector.name in taken:
+            raise SelectionError(f"the detector {name!r} calls itself {detector.name}: taken")
+        taken.add(detector.name)
+        made.append(detector)
+    return tuple(made)
+
+
+def _known(name: str, held: Mapping[str, Detector]) -> str:
+    if name in held:
+        return name
+    near = difflib.get_close_matches(name, held, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(held))}"
+    raise SelectionError(f"there is no detector {name!r}; {hint}")
+
+
+def _with(detector: Detector, parameters: Mapping[str, Any]) -> Detector:
+    held = dict(vars(detector))
+    for name, value in parameters.items():
+        if name not in held:
+            near = difflib.get_close_matches(name, held, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(held) or 'none'}"
+            raise SelectionError(f"detector {detector.name} has no parameter {name!r}; {hint}")
+        old = held[name]
+        number = isinstance(old, int | float) and not isinstance(old, bool)
+        if number != (isinstance(value, int | float) and not isinstance(value, bool)):
+            expected = "a number" if number else type(old).__name__
+            raise SelectionError(f"{detector.name}.{name} is {expected}")
+        held[name] = float(value) if isinstance(old, float) else value
+    return type(detector)(**held)

@@ -1,0 +1,72 @@
+"""The faults that the laboratory can inject, by contract id: simulated, real, or neither yet."""
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..vocabulary import faults
+from ..vocabulary.ids import Fault
+from .simulator.faults import FAULTS
+
+
+class FaultError(ValueError):
+    """A fault that does not exist or cannot be injected; the text names it and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injectable:
+    """One fault of the contract; `kinds` are the simulator's names for it, none: not simulated."""
+
+    id: str
+    title: str
+    kinds: tuple[str, ...]
+    real: bool
+
+
+def injectable(real: Sequence[str]) -> Iterator[Injectable]:
+    """Return every fault of the contract; `real` are the ids that a real job can have."""
+    for kind in faults.catalogue().values():
+        if kind.id != faults.UNKNOWN:
+            kinds = tuple(name for name, fault in FAULTS.items() if fault.id == kind.id)
+            yield Injectable(kind.id, kind.title, kinds, kind.id in real)
+
+
+def simulated(name: str) -> str:
+    """Return the simulator's kind for a contract id or for a kind's own name.
+
+    Raises FaultError with the nearest name where there is none.
+    """
+    if name in FAULTS:
+        return name
+    kind = next((kind for kind, fault in FAULTS.items() if fault.id == name), None)
+    if kind is None:
+        raise FaultError(missing(name, "simulate", [fault.id for fault in FAULTS.values()]))
+    return kind
+
+
+def missing(name: str, what: str, known: Sequence[str]) -> str:
+    """Return what to say where a fault cannot be injected so: `what` is "simulate" or "inject"."""
+    if Fault(name) in faults.catalogue():
+        return f"this version cannot {what} {name}; `rankscope lab list` shows what it can"
+    near = difflib.get_close_matches(name, [*known, *faults.catalogue()], n=1)
+    hint = f"did you mean {near[0]}?" if near else "`rankscope lab list` shows them"
+    return f"there is no fault {name!r}; {hint}"
+
+
+def show(real: Sequence[str], *, as_json: bool) -> None:
+    """Print the faults, one a line."""
+    for row in injectable(real):
+        if as_json:
+            line = {
+                "type": "fault",
+                "fault": row.id,
+                "title": row.title,
+                "simulated": bool(row.kinds),
+                "kinds": list(row.kinds),
+                "real": row.real,
+            }
+            print(json.dumps(line))
+        else:
+            ways = [*(["simulated"] if row.kinds else []), *(["real"] if row.real else [])]
+            print(f"{row.id:<28} {', '.join(ways) or '-':<16} {row.title}")

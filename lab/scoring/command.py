@@ -1,0 +1,133 @@
+"""`rankscope lab score`: runs a suite and shows, writes or compares its result."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import suites
+from ..suites import Case, SuiteError
+from . import comparing, document, page, report
+from .comparing import CompareError
+from .work import Work
+
+DEFAULT_RESULTS = Path("lab-results")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked on the command line; `jobs` 0 is one for each core."""
+
+    suite: str
+    seed: int | None = None
+    hours: float = 24.0
+    only: tuple[str, ...] = ()
+    jobs: int = 0
+    results: Path = DEFAULT_RESULTS
+    restart: bool = False
+    with_baselines: bool = True
+    as_json: bool = False
+    docs: Path | None = None
+
+
+def score(options: Options) -> int:
+    """Run a suite and print its result; return the exit code (1: a case raised, or no file)."""
+    try:
+        suite = suites.suite(options.suite)
+        cases = _chosen(options, suite)
+    except SuiteError as error:
+        print(error, file=sys.stderr)
+        return 2
+    seed = suite.seed if options.seed is None else options.seed
+    named = options.suite if options.seed is None else f"{options.suite}-{seed}"
+    work = Work(
+        cases,
+        jobs=options.jobs or len(os.sched_getaffinity(0)),
+        file=options.results / f"{named}.jsonl",
+        restart=options.restart,
+        with_baselines=options.with_baselines and options.suite != "quiet",
+    )
+    try:
+        with report.progress(len(cases), sys.stderr) as progress:
+            results = work.run(progress)
+    except KeyboardInterrupt:
+        print(f"stopped; the same command goes on from {work.file}", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"{work.file}: {error.strerror}", file=sys.stderr)
+        return 1
+    made = document.document(suite, results, command=_command(options), seed=seed)
+    if options.docs is not None:
+        try:
+            for path in page.write(made, options.docs):
+                print(f"wrote {path}", file=sys.stderr)
+        except OSError as error:
+            print(f"{options.docs}: {error.strerror}", file=sys.stderr)
+            return 1
+    if options.as_json:
+        print(json.dumps(made, allow_nan=False))
+    else:
+        report.show(made, sys.stdout)
+    return 1 if any(row.failed for row in results) else 0
+
+
+def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
+    """Print how two results differ; return 0 where every share is within so many points."""
+    try:
+        first, second = (comparing.load(path) for path in files)
+    except CompareError as error:
+        print(error, file=sys.stderr)
+        return 1
+    rows = comparing.differences(first, second)
+    beyond = [row for row in rows if not row.within(points)]
+    if as_json:
+        document = {
+            "within_points": points,
+            "beyond": [row.name for row in beyond],
+            "points": {
+                row.name: None if math.isnan(row.points) else round(row.points, 2) for row in rows
+            },
+        }
+        print(json.dumps(document))
+    else:
+        names = tuple(f"{one['suite']} (seed {one['seed']})" for one in (first, second))
+        lines = [
+            (
+                row.name.replace("_", " "),
+                f"{row.first:.3f}",
+                f"{row.second:.3f}",
+                f"{row.points:+.1f}",
+                "" if row.within(points) else f"more than {points:g}",
+            )
+            for row in rows
+        ]
+        report.print_table(("Comparison", ("share", *names, "points", ""), lines), sys.stdout)
+    return 1 if beyond else 0
+
+
+def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
+    if options.suite == "fresh" and options.seed is None:
+        raise SuiteError("suite fresh needs --seed N: its shapes are drawn from that number")
+    if options.seed is not None and options.suite not in ("fresh", "quiet"):
+        raise SuiteError(f"suite {options.suite} has a seed of its own; --seed is for fresh, quiet")
+    cases = suites.draw(suite, seed=options.seed, hours=options.hours)
+    if options.only:
+        known = {str(case.fault) for case in cases} | {str(case.kind) for case in cases}
+        if unknown := [name for name in options.only if name not in known]:
+            raise SuiteError(f"suite {suite.name} has no fault {', '.join(unknown)}")
+        cases = [case for case in cases if {case.fault, case.kind} & set(options.only)]
+    return cases
+
+
+def _command(options: Options) -> str:
+    """Return the command that makes the same result again."""
+    words = ["rankscope lab score --suite", options.suite]
+    if options.seed is not None:
+        words.append(f"--seed {options.seed}")
+    if options.suite == "quiet":
+        words.append(f"--hours {options.hours:g}")
+    words += [f"--only {name}" for name in options.only]
+    return " ".join(words)

@@ -1,0 +1,99 @@
+"""The incidents of one case against its truth: found or missed, false ones, delays.
+
+An incident *matches* where it is above info (info is enough for a fault whose severity is info in
+vocabulary/faults.toml), is about the faulty job, is first reported at such a severity between the
+onset and the end of the fault plus a grace, and opens no earlier than the onset less a tolerance.
+(One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
+The first one to be reported is the answer; further matching ones are duplicates. Every other
+incident above info is false. A case without a fault has no match: all of them are false.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...vocabulary import faults
+from ...vocabulary.ids import Fault
+from . import placing
+from .seen import Seen, Truth
+
+TOLERANCE_SECONDS = 10.0
+TOLERANCE_STEPS = 2.0
+"""How far before the onset an incident may open: onsets are estimates, by whole steps and at the
+clock of a host. The larger of the two counts."""
+
+GRACE_SECONDS = 60.0
+GRACE_STEPS = 3.0
+"""How long after its end a fault may still be found: the last step under it is reported late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one case. Delays in seconds from the onset, None where nothing was found.
+
+    `delay` is to the first report at a severity that counts, `first_report` to the first at all.
+    `wrong_accusations` are incidents above info that accuse a healthy node, matching or not.
+    """
+
+    found: Seen | None
+    duplicates: tuple[Seen, ...]
+    false: tuple[Seen, ...]
+    wrong_accusations: tuple[Seen, ...]
+    exact_entity: bool = False
+    right_entity: bool = False
+    right_cause: bool = False
+    delay: float | None = None
+    first_report: float | None = None
+
+
+def outcome(truth: Truth | None, incidents: Sequence[Seen], *, step_seconds: float) -> Outcome:
+    """Return what the incidents of a case are worth; `step_seconds` is the healthy step."""
+    above = [row for row in incidents if row.above_info_at is not None]
+    accusing = tuple(row for row in above if placing.accuses(row, truth))
+    if truth is None:
+        return Outcome(None, (), tuple(above), accusing)
+    matching = sorted(
+        (row for row in incidents if _matches(row, truth, step_seconds)),
+        key=lambda row: (_counts_at(row, truth), row.id),
+    )
+    matched = {row.id for row in matching}
+    false = tuple(row for row in above if row.id not in matched)
+    if not matching:
+        return Outcome(None, (), false, accusing)
+    found, duplicates = matching[0], tuple(matching[1:])
+    right_entity = placing.right(found, truth)
+    return Outcome(
+        found=found,
+        duplicates=duplicates,
+        false=false,
+        wrong_accusations=accusing,
+        exact_entity=placing.exact(found.entity, truth.entity),
+        right_entity=right_entity,
+        right_cause=right_entity and found.fault == truth.fault,
+        delay=_counts_at(found, truth) - truth.onset,
+        first_report=max(found.detected_at - truth.onset, 0.0),
+    )
+
+
+def info_counts(fault: str) -> bool:
+    """Return whether an incident of severity info is enough for this fault."""
+    kind = faults.catalogue().get(Fault(fault))
+    return kind is not None and kind.severity == "info"
+
+
+def _matches(row: Seen, truth: Truth, step_seconds: float) -> bool:
+    at = _counts_at(row, truth)
+    tolerance = max(TOLERANCE_SECONDS, TOLERANCE_STEPS * step_seconds)
+    grace = max(GRACE_SECONDS, GRACE_STEPS * step_seconds)
+    return (
+        at < float("inf")
+        and truth.job in row.jobs
+        and (row.opened_at >= truth.onset - tolerance or row.detected_at < truth.onset)
+        and truth.onset <= at <= truth.until + grace
+    )
+
+
+def _counts_at(row: Seen, truth: Truth) -> float:
+    """Return when an incident was first reported at a severity that counts, inf for never."""
+    if info_counts(truth.fault):
+        return row.detected_at
+    return float("inf") if row.above_info_at is None else row.above_info_at

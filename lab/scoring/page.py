@@ -1,0 +1,132 @@
+"""The page of results, docs/accuracy.md, with its two pictures: generated, never edited.
+
+It has no date and no duration: the same code and the same suite write the same bytes.
+"""
+
+import textwrap
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+from . import matching, pictures, rows
+from .rows import Document, Table
+
+_INTRODUCTION = """\
+# Accuracy
+
+How well the detectors do on simulated training jobs with one fault each, and on healthy ones, and
+how four simple methods do on the very same telemetry. This page is written by the command below;
+do not edit it. Delays are in seconds of simulated time. Nothing on this page was measured on a real
+cluster: faults act on a model of jobs and machines, which is seeded and can be run again by anybody
+(`rankscope lab list` shows the faults, `rankscope lab run --fault ID` one of them).
+"""
+
+_MEASURES = f"""\
+A case counts as *found* where an incident above info (info, where the fault's own severity is info)
+is about the faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:g} s or
+{matching.TOLERANCE_STEPS:g} steps) and is reported between the onset and the end of the fault (plus
+{matching.GRACE_SECONDS:g} s or {matching.GRACE_STEPS:g} steps). Any other incident above info is
+*false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules are in
+`lab/suites/observable.toml`); they are counted under "not observable".
+
+*Right entity*: among the cases found, those whose first hypothesis names the true entity, or one
+that lies on it or contains it closely (its host, its rank, its device). Naming a neighbour on the
+same host, or the whole job for one rank's fault, is wrong. *Right first cause*: right entity and
+the right fault id.
+
+*Wrong accusations*: incidents above info whose first hypothesis names a healthy host, device, rank,
+port or process, as a share of all incidents above info.
+
+*False per job-day* and *false pages* (severity critical) are counted over the healthy cases.
+
+*Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
+"""
+
+_BASELINES = """\
+The simple methods get the same telemetry on a grid of 5 s and name an entity, never a cause:
+*3 sigma* compares every series with its own past, *fixed thresholds* are common Prometheus rules,
+*loudest metric* takes the entity that is farthest from its peers in any metric, *isolation forest*
+is scikit-learn's over vectors per rank. Their alarms within five minutes are one incident.
+"""
+
+
+def write(document: Document, folder: Path) -> list[Path]:
+    """Write the page and its pictures under a folder of documentation; return the files."""
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    files = {
+        folder / "accuracy.md": text(document),
+        images / "accuracy-confusion.svg": pictures.confusion(document["confusion"]),
+        images / "accuracy-delays.svg": pictures.delays(document["delays"]),
+    }
+    for path, content in files.items():
+        path.write_text(content, encoding="utf-8")
+    return list(files)
+
+
+def text(document: Document) -> str:
+    """Return the page."""
+    versions = ", ".join(f"{name} {value}" for name, value in document["versions"].items())
+    made = (
+        f"Suite `{document['suite']}`, seed {document['seed']}: {document['cases']} cases, "
+        f"{len(document['faults'])} fault ids, {document['healthy']} healthy cases. "
+        f"Made with {versions}.\n"
+    )
+    parts = [
+        _INTRODUCTION,
+        f"```\n{document['command']}\n```\n",
+        made,
+        "## The figures\n",
+        _markdown(rows.methods(document)),
+        _BASELINES,
+        "## What the columns say\n",
+        "\n".join(map(_item, _MEASURES.split("\n\n"))) + "\n",
+        _others(),
+        "## Where it does well, and where not\n",
+        "![Confusion matrix of first causes](images/accuracy-confusion.svg)\n",
+        "![Delay from onset to incident by fault](images/accuracy-delays.svg)\n",
+        *(
+            f"### {title}\n\n{_markdown((title, columns, lines))}"
+            for title, columns, lines in (rows.breakdown(document, name) for name in rows.TITLES)
+        ),
+        "## Every mistake\n",
+        *(
+            f"### {title}\n\n{_markdown((title, columns, lines))}"
+            for title, columns, lines in rows.problems(document)
+        ),
+    ]
+    if document["errors"]:
+        names = ", ".join(f"`{row['case']}`" for row in document["errors"])
+        parts.append(f"### Errors\n\nThese cases raised an exception: {names}.\n")
+    return "\n".join(parts)
+
+
+def _others() -> str:
+    text = resources.files(__package__ or "").joinpath("others.toml").read_text("utf-8")
+    lines = [
+        (str(row["name"]), str(row["figures"]), str(row["setting"]))
+        for row in tomllib.loads(text)["system"]
+    ]
+    table = _markdown(("", ("system", "published", "how the setting differs"), lines))
+    return f"## Beside what others have published\n\n{table}"
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        100,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
+
+
+def _markdown(table: Table) -> str:
+    _, columns, lines = table
+    rule = "|".join("---" for _ in columns)
+    shown = [f"| {' | '.join(map(_cell, line))} |" for line in lines]
+    return "\n".join([f"| {' | '.join(columns)} |", f"|{rule}|", *shown]) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,89 @@
+"""The result of one case, and the file of JSON lines in which results are kept between runs."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .seen import Seen, Truth, seen, truth
+
+PIPELINE = "rankscope"
+"""The name of the detectors' own row beside the baselines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of running one case.
+
+    `case` is what was drawn, `seconds` the length of the recording, `step_seconds` the healthy
+    step, `devices` how many accelerators the cluster has. `found` are the incidents by method:
+    "rankscope" and each baseline. `cpu` are CPU seconds by part. `error` is the traceback of what
+    was raised ("": nothing), `detector_failures` counts exceptions inside detectors by name.
+    """
+
+    key: str
+    case: Mapping[str, Any]
+    seconds: float
+    step_seconds: float
+    ranks: int
+    devices: int
+    samples: int
+    truth: Truth | None
+    found: Mapping[str, tuple[Seen, ...]]
+    cpu: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+    detector_failures: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Return whether anything raised."""
+        return bool(self.error or self.detector_failures)
+
+    def document(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "key": self.key,
+            "case": dict(self.case),
+            "seconds": self.seconds,
+            "step_seconds": self.step_seconds,
+            "ranks": self.ranks,
+            "devices": self.devices,
+            "samples": self.samples,
+            "truth": None if self.truth is None else self.truth.document(),
+            "found": {name: [row.document() for row in rows] for name, rows in self.found.items()},
+            "cpu": {name: round(value, 4) for name, value in self.cpu.items()},
+            "error": self.error,
+            "detector_failures": dict(self.detector_failures),
+        }
+
+
+def result(row: Mapping[str, Any]) -> Result:
+    """Return the result of a document."""
+    rest: dict[str, Any] = {**row, "truth": truth(row["truth"])}
+    rest["found"] = {name: tuple(map(seen, rows)) for name, rows in row["found"].items()}
+    return Result(**rest)
+
+
+def read(path: Path) -> dict[str, Result]:
+    """Return the results of a file by key; a torn last line and foreign lines are left out."""
+    found: dict[str, Result] = {}
+    if not path.exists():
+        return found
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row = result(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            continue
+        found[row.key] = row
+    return found
+
+
+def append(path: Path, rows: Iterable[Result]) -> None:
+    """Append results to a file; its folder is made where there is none. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n" if torn else "")
+        for row in rows:
+            file.write(json.dumps(row.document(), allow_nan=False) + "\n")

@@ -1,0 +1,103 @@
+"""The tables of a result as rows of text: one home for the terminal and the page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Document = Mapping[str, Any]
+Table = tuple[str, Sequence[str], Sequence[tuple[str, ...]]]
+"""Title, column names, rows."""
+
+METHOD_COLUMNS = (
+    "method", "precision", "recall", "F1", "right entity", "right first cause",
+    "wrong accusations", "false / job-day", "false pages / 1,000 GPU-days",
+    "delay p50 / p90 / p99", "in steps",
+)  # fmt: skip
+GROUP_COLUMNS = (
+    "cases", "found", "recall", "false", "right entity", "right first cause", "delay p50 / p90",
+    "not observable",
+)  # fmt: skip
+TITLES = {
+    "fault": "By fault",
+    "strength": "By strength",
+    "missing": "By missing source",
+    "shape": "By cluster shape",
+    "habit": "By reporting habit",
+    "benign": "By what healthy jobs do beside",
+}
+
+
+def methods(document: Document) -> Table:
+    """Return the table of the methods."""
+    rows = [
+        (
+            name,
+            share(row["precision"]),
+            share(row["recall"]),
+            share(row["f1"]),
+            share(row["right_entity"]),
+            share(row["right_cause"]),
+            share(row["wrong_accusations"]),
+            number(row["false_per_job_day"]),
+            number(row["false_pages_per_1000_gpu_days"]),
+            " / ".join(number(row["delay_seconds"][part]) for part in ("p50", "p90", "p99")) + " s",
+            " / ".join(number(row["delay_steps"][part]) for part in ("p50", "p90", "p99")),
+        )
+        for name, row in document["methods"].items()
+    ]
+    return "Methods", METHOD_COLUMNS, rows
+
+
+def breakdown(document: Document, name: str) -> Table:
+    """Return the table of a breakdown of our own figures."""
+    rows = [
+        (
+            group,
+            str(row["cases"]),
+            f"{row['found']} of {row['observable']}",
+            share(row["recall"]),
+            str(row["false_incidents"]),
+            share(row["right_entity"]),
+            share(row["right_cause"]),
+            " / ".join(number(row["delay_seconds"][part]) for part in ("p50", "p90")) + " s",
+            _hidden(row),
+        )
+        for group, row in document["breakdowns"][name].items()
+    ]
+    return TITLES[name], (name, *GROUP_COLUMNS), rows
+
+
+def problems(document: Document) -> Sequence[Table]:
+    """Return the tables of what was missed, misplaced and wrongly reported; empty ones left out."""
+    where = ("name", "shape", "habit", "missing", "benign")
+    tables: list[Table] = [
+        _listed("Missed", document["missed"], ("fault", "strength", *where)),
+        _listed("Found at the wrong entity", document["wrong_entity"],
+                (*where, "true", "named", "cause")),
+        _listed("False incidents above info", document["false"], (*where, "severity", "summary")),
+        _listed("Wrong accusations of a healthy node", document["wrong_accusations"],
+                (*where, "severity", "cause", "entity")),
+    ]  # fmt: skip
+    return [table for table in tables if table[2]]
+
+
+def share(value: float | None) -> str:
+    """Return a share as a number of three digits, "-" where there is none."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def number(value: float | None) -> str:
+    """Return a number a person can read, "-" where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 1 or not value \
+        else f"{value:.2f}"  # fmt: skip
+
+
+def _hidden(row: Document) -> str:
+    if not row["unobservable"]:
+        return ""
+    return f"{row['unobservable']}, {row['unobservable_found']} found"
+
+
+def _listed(title: str, rows: Sequence[Document], columns: tuple[str, ...]) -> Table:
+    return title, columns, [tuple(str(row[column]) for column in columns) for row in rows]

@@ -1,0 +1,146 @@
+"""One case through the real pipeline, as a replay of its recording would do it."""
+
+import hashlib
+import time
+import traceback
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...collector.evaluation.schedule import Hooks, Schedule
+from ...collector.intake.payloads import Decoded
+from ...collector.pipeline import Pipeline
+from ...formats.otlp.columns import Columns, MetricsBatch
+from ...vocabulary.incidents import Incident
+from ...vocabulary.samples import Event
+from ..simulator import recording
+from ..simulator.shape import EPOCH, Scenario
+from ..suites.cases import Case
+from . import baselines
+from .results import PIPELINE, Result
+from .seen import Seen, Truth, of_incident
+
+RUN_ON_SECONDS = 30.0
+"""Time runs on for so long after the last delivery, as at the end of a recording."""
+
+_PACKAGES = ("alerts", "collector", "detectors", "formats", "vocabulary", "lab/simulator")
+_OWN = ("lab/scoring/running.py", "lab/scoring/seen.py", "lab/scoring/baselines")
+
+
+class Run:
+    """One recording driven through a pipeline; keeps every incident and what was delivered."""
+
+    def __init__(self) -> None:
+        self.pipeline = Pipeline()
+        self.incidents: dict[str, Incident] = {}
+        self.seen: dict[str, Seen] = {}
+        self.delivered: list[tuple[float, Columns]] = []
+        self.events: list[tuple[float, Event]] = []
+
+    def play(self, made: recording.Recording) -> None:
+        """Deliver a recording. Raises what the pipeline raised."""
+        evaluation = Schedule(self.pipeline, Hooks(changed=self._changed, failed=_raise))
+        now = 0.0
+        for at, what in made.batches(self.pipeline.table):
+            now = max(now, at)
+            if isinstance(what, MetricsBatch):
+                self.delivered.append((now, what.columns))
+                evaluation.apply(Decoded(metrics=what), now)
+            else:
+                self.events += [(now, event) for event in what]
+                evaluation.apply(Decoded(events=what), now)
+        evaluation.until(now + RUN_ON_SECONDS)
+
+    def _changed(self, changes: Sequence[Any], now: float) -> None:
+        for change in changes:
+            incident = change.incident
+            self.incidents[incident.id] = incident
+            self.seen[incident.id] = of_incident(incident, now, self.seen.get(incident.id))
+
+
+def truth_of(made: recording.Recording) -> Truth | None:
+    """Return what went wrong in a recording."""
+    if made.truth is None:
+        return None
+    true, until = made.truth, float((made.scenario.fault or {}).get("until", "inf"))
+    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until)
+
+
+def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
+    """Return the result of a case; an exception of any part becomes its `error`."""
+    cpu: dict[str, float] = {}
+    found: dict[str, tuple[Seen, ...]] = {}
+    error, truth, samples, failures = "", None, 0, dict[str, int]()
+    began = time.process_time()
+    try:
+        made = recording.simulate(case.scenario, case.seed)
+        truth, samples = truth_of(made), made.samples
+        cpu["simulation"], began = _lap(began)
+        played = Run()
+        played.play(made)
+        cpu[PIPELINE], began = _lap(began)
+        found[PIPELINE] = in_order(played.seen.values())
+        failures = dict(played.pipeline.detector_failures)
+        if with_baselines:
+            job = case.scenario.jobs[0].name
+            found |= baselines.found(played.pipeline.table, played.delivered, played.events, job)
+            cpu["baselines"], began = _lap(began)
+    except Exception:  # noqa: BLE001  the edge of one case: it is kept, and the others go on
+        error = traceback.format_exc()
+    cluster = case.scenario.cluster
+    return Result(
+        key=key,
+        case=case.document(),
+        seconds=case.scenario.seconds,
+        step_seconds=case.scenario.jobs[0].step_seconds,
+        ranks=cluster.hosts * cluster.slots,
+        devices=cluster.hosts * cluster.slots if cluster.gpus else 0,
+        samples=samples,
+        truth=truth,
+        found=found,
+        cpu=cpu,
+        error=error,
+        detector_failures=failures,
+    )
+
+
+def in_order(rows: Any) -> tuple[Seen, ...]:
+    """Return incidents by when they opened."""
+    return tuple(sorted(rows, key=lambda row: (row.opened_at, row.id)))
+
+
+def key(case: Case, *, with_baselines: bool) -> str:
+    """Return what a result is kept under: it changes with the case and with any code behind it."""
+    text = f"{code_version()} {case.suite} {with_baselines} {case.seed} {_text(case.scenario)}"
+    return f"{case.name} {hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+
+@cache
+def code_version() -> str:
+    """Return a hash over the code and tables that decide what a case gives."""
+    root = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for part in (*_PACKAGES, *_OWN):
+        at = root / part
+        files = [at] if at.is_file() else sorted(at.rglob("*"))
+        for file in files:
+            if file.suffix in (".py", ".toml"):
+                digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _text(scenario: Scenario) -> str:
+    """Return a scenario as text: its settings are plain values, in the order of their fields."""
+    fault = sorted((scenario.fault or {}).items())
+    parts = (scenario.seconds, scenario.cluster, scenario.jobs, scenario.reporting, fault)
+    return repr(parts)
+
+
+def _lap(began: float) -> tuple[float, float]:
+    now = time.process_time()
+    return now - began, now
+
+
+def _raise(_stage: str, error: Exception) -> None:
+    raise error

@@ -1,0 +1,140 @@
+"""What happened in a case and what was reported of it, as values that survive a JSON file."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
+from ...vocabulary.incidents import Incident
+from ...vocabulary.ranks import Ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What went wrong: the contract's fault id, the entity, the job; times in epoch seconds.
+
+    `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
+    are placed on it.
+    """
+
+    fault: str
+    entity: Entity
+    job: str
+    onset: float
+    until: float = float("inf")
+
+    def document(self) -> dict[str, Any]:
+        """Return it ready for JSON; `until` is None where the fault lasts."""
+        return {
+            "fault": self.fault,
+            "entity": self.entity.document(),
+            "job": self.job,
+            "onset": self.onset,
+            "until": self.until if self.until != float("inf") else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One incident as a suite keeps it. Times in epoch seconds.
+
+    `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
+    `detected_at` when it was first reported at all, `above_info_at` when first above info (None:
+    never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
+    the ranks that its symptoms name.
+    """
+
+    id: str
+    jobs: tuple[str, ...]
+    severity: Severity
+    opened_at: float
+    detected_at: float
+    above_info_at: float | None
+    fault: str
+    entity: Entity | None
+    standing_out: Ranks
+    symptoms: tuple[str, ...]
+    summary: str
+
+    def document(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "id": self.id,
+            "jobs": list(self.jobs),
+            "severity": self.severity,
+            "opened_at": self.opened_at,
+            "detected_at": self.detected_at,
+            "above_info_at": self.above_info_at,
+            "fault": self.fault,
+            "entity": None if self.entity is None else self.entity.document(),
+            "standing_out": self.standing_out.document(),
+            "symptoms": list(self.symptoms),
+            "summary": self.summary,
+        }
+
+
+def of_incident(incident: Incident, now: float, before: Seen | None = None) -> Seen:
+    """Return what is kept of an incident, changed at `now`; `before` is what was kept of it."""
+    hypotheses = incident.root_cause.hypotheses
+    first = hypotheses[0] if hypotheses else None
+    severity, above = incident.severity, now if incident.severity != "info" else None
+    if before is not None:
+        severity = worst([severity, before.severity])
+        above = above if before.above_info_at is None else before.above_info_at
+    return Seen(
+        id=incident.id,
+        jobs=incident.jobs,
+        severity=severity,
+        opened_at=incident.opened_at,
+        detected_at=incident.detected_at,
+        above_info_at=above,
+        fault=first.fault if first else UNKNOWN,
+        entity=first.entity if first else None,
+        standing_out=_standing_out(incident),
+        symptoms=tuple(sorted({row.kind for row in incident.symptoms})),
+        summary=incident.summary,
+    )
+
+
+def worst(severities: Collection[Severity]) -> Severity:
+    """Return the worst of these severities, of which there is at least one."""
+    return next(severity for severity in SEVERITIES if severity in severities)
+
+
+def truth(row: Mapping[str, Any] | None) -> Truth | None:
+    """Return the truth of a document, None where nothing went wrong."""
+    if row is None:
+        return None
+    until = float("inf") if row["until"] is None else float(row["until"])
+    return Truth(row["fault"], entity(row["entity"]), row["job"], float(row["onset"]), until)
+
+
+def seen(row: Mapping[str, Any]) -> Seen:
+    """Return what a document says of an incident."""
+    rest: dict[str, Any] = dict(row)
+    rest["jobs"] = tuple(row["jobs"])
+    rest["entity"] = None if row["entity"] is None else entity(row["entity"])
+    rest["standing_out"] = _ranks(row["standing_out"])
+    rest["symptoms"] = tuple(row["symptoms"])
+    return Seen(**rest)
+
+
+def entity(row: Mapping[str, Any]) -> Entity:
+    """Return the entity of a document."""
+    return Entity(row["type"], row["id"], row["host"], _ranks(row["ranks"]))
+
+
+def _ranks(listed: Iterable[int | str]) -> Ranks:
+    text = ",".join(map(str, listed))
+    return Ranks.parse(text) if text else Ranks()
+
+
+def _standing_out(incident: Incident) -> Ranks:
+    """Return the ranks that stand out in a symptom, or that one is about."""
+    found: set[int] = set()
+    for row in incident.symptoms:
+        found |= row.ranks.members
+        if row.entity.type == "rank":
+            found |= row.entity.ranks.members
+    return Ranks(found)

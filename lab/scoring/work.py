@@ -1,0 +1,150 @@
+"""Runs the cases of a suite on all cores; every result is kept at once, so a run can be resumed.
+
+Results are appended to a file of JSON lines, under a key that changes with the case and with the
+code behind it: what is there already is not run again. Ctrl-C loses at most the cases that are
+being run. A worker process that dies is a result with an error like any other.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..suites.cases import Case
+from . import results, running
+from .results import Result
+
+Report = Callable[[int, int, Result], None]
+"""Called with how many are done, how many there are in all, and the result that came in."""
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_DIED = "the worker process ended while it ran this case (killed, or out of memory)"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to do: the cases, with how many processes, and the file that keeps results."""
+
+    cases: Sequence[Case]
+    jobs: int
+    file: Path
+    restart: bool = False
+    with_baselines: bool = True
+
+    def run(self, report: Report) -> list[Result]:
+        """Return a result for every case, in their order. Raises OSError, KeyboardInterrupt."""
+        if self.restart:
+            self.file.unlink(missing_ok=True)
+        keys = [running.key(case, with_baselines=self.with_baselines) for case in self.cases]
+        kept = results.read(self.file)
+        done = {key: kept[key] for key in keys if key in kept and not kept[key].error}
+        left = [(key, case) for key, case in zip(keys, self.cases, strict=True) if key not in done]
+        total = len(set(keys))
+        for row in self._results(left):
+            results.append(self.file, [row])
+            done[row.key] = row
+            report(len(done), total, row)
+        return [done[key] for key in keys]
+
+    def _results(self, left: Sequence[tuple[str, Case]]) -> Iterator[Result]:
+        """Return results as they come; in this process with one job, as debugging wants it."""
+        work = partial(running.run, with_baselines=self.with_baselines)
+        if self.jobs == 1:
+            yield from (work(case, key=key) for key, case in left)
+            return
+        yield from parallel(work, left, jobs=self.jobs)
+
+
+def parallel(
+    work: Callable[..., Result], left: Sequence[tuple[str, Case]], *, jobs: int
+) -> Iterator[Result]:
+    """Return the results of `work(case, key=key)` from so many processes, as they come.
+
+    A process that dies takes the cases in flight with it: each is run again alone, and is an error
+    when that process dies as well.
+    """
+    waiting, alone = list(reversed(left)), list[tuple[str, Case]]()
+    with _pool(jobs) as pool:
+        flying: dict[Future[Result], tuple[str, Case]] = {}
+        while waiting or flying:
+            try:
+                while waiting and len(flying) < 2 * jobs:
+                    key, case = waiting[-1]
+                    flying[pool.submit(work, case, key=key)] = waiting.pop()
+                ready, _ = wait(flying, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    row = future.result()
+                    del flying[future]
+                    yield row
+            except BrokenProcessPool:
+                alone = [*flying.values(), *reversed(waiting)]
+                break
+    # One process a case from the first death on for those that were in flight, then all again.
+    suspects, rest = alone[: 2 * jobs], alone[2 * jobs :]
+    for key, case in suspects:
+        yield _alone(work, key, case)
+    if rest:
+        yield from parallel(work, rest, jobs=jobs)
+
+
+def _alone(work: Callable[..., Result], key: str, case: Case) -> Result:
+    with _pool(1) as pool:
+        try:
+            return pool.submit(work, case, key=key).result()
+        except BrokenProcessPool:
+            return failed(case, key, _DIED)
+
+
+def failed(case: Case, key: str, error: str) -> Result:
+    """Return the result of a case that could not be run."""
+    cluster = case.scenario.cluster
+    return Result(
+        key=key,
+        case=case.document(),
+        seconds=case.scenario.seconds,
+        step_seconds=case.scenario.jobs[0].step_seconds,
+        ranks=cluster.hosts * cluster.slots,
+        devices=cluster.hosts * cluster.slots if cluster.gpus else 0,
+        samples=0,
+        truth=None,
+        found={},
+        error=error,
+    )
+
+
+@contextmanager
+def _pool(jobs: int) -> Generator[ProcessPoolExecutor, None, None]:
+    """Return a pool that ends at once, its work dropped, when the block is left by an exception."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_to_parent
+    )
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  no public way
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_to_parent() -> None:
+    """Let Ctrl-C go to the parent alone, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+__all__ = ["Report", "Work", "failed", "parallel"]

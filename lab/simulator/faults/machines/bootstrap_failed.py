@@ -1,0 +1,60 @@
+"""network.bootstrap_failed: peers cannot reach a host when a job starts; no step ever ends."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapFailed:
+    """All ranks wait for it until the time-out of the start (Job.start_timeout)."""
+
+    id: ClassVar[str] = "network.bootstrap_failed"
+    onset: float
+    host: int
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; half of the time it is a requeue that fails."""
+        effects.between_hosts(scenario)
+        job = scenario.jobs[0]
+        moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
+        job = replace(
+            job,
+            restarts=(moment,) if random.random() < 0.5 else (),
+            restarts_after_crash=False,
+            start_timeout=min(
+                job.start_timeout, float(random.uniform(0.1, 0.6) * scenario.seconds)
+            ),
+        )
+        return replace(scenario, jobs=(job, *scenario.jobs[1:]))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return when: with the start of an attempt."""
+        job = scenario.jobs[0]
+        return {"onset": job.restarts[-1] if job.restarts else job.starts_after + 1.0}
+
+    @property
+    def seen_from(self) -> float:
+        """Return from when on the ranks are where it strikes: the last attempt."""
+        return float("inf")
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Cut the host off from those who want to connect."""
+        if at < self.onset:
+            return
+        state.nodes.unreachable[self.host] = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)

@@ -1,0 +1,65 @@
+"""network.cable_errors: a bad cable or module: symbols are lost, packets sent again."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class CableErrors:
+    """`symbols` and `packets` a second are bad; `factor` is how much longer transfers take."""
+
+    id: ClassVar[str] = "network.cable_errors"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    symbols: float = 60.0
+    packets: float = 15.0
+    factor: float = 2.0
+    trains: float = 0.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it needs two hosts."""
+        return effects.between_hosts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how bad the cable is."""
+        weak = strength == "weak"
+        return {
+            "symbols": float(random.uniform(0.3, 2) if weak else random.uniform(5, 300)),
+            "packets": float(random.uniform(0, 0.2) if weak else random.uniform(0.5, 40)),
+            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
+            "trains": 0.0 if weak else float(random.choice([0.0, 0.02, 0.2])),
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Lose symbols."""
+        if at < self.onset:
+            return
+        ports, port = state.ports, effects.port(state, self.place, self.slots)
+        begun = min(at, self.until) - self.onset
+        ports.recoveries[self.host, port] += int(begun * self.trains)
+        if at >= self.until:
+            return
+        ports.symbol[self.host, port] += self.symbols
+        ports.receive[self.host, port] += self.packets
+        ports.timeouts[self.host, port] += 0.02 * self.packets
+        ports.bandwidth[self.host, port] /= self.factor
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the port."""
+        return effects.nic(cluster, seats, self.host, self.place)

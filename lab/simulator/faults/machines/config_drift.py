@@ -1,0 +1,83 @@
+"""host.config_drift: a host's driver, firmware or setting is not its peers', and costs time."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDrift:
+    """what: "driver" and "firmware" were there before the job; "governor" changes under it.
+
+    `factor` is how much longer its devices (driver), transfers (firmware) or launches take.
+    """
+
+    id: ClassVar[str] = "host.config_drift"
+    onset: float
+    host: int
+    slots: int
+    what: Literal["driver", "firmware", "governor"] = "driver"
+    factor: float = 1.2
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it needs two hosts."""
+        return effects.between_hosts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return what drifted, and what it costs."""
+        job, what = scenario.jobs[0], str(random.choice(["firmware", "governor", "driver"]))
+        if what == "driver" and scenario.cluster.accelerator != "nvidia":
+            what = "governor"
+        factor = effects.slower(random, strength, 1.5)
+        if what == "firmware":
+            factor = effects.of_step(job.collective, random, strength)
+        elif what == "governor":
+            factor /= min(job.cpu_bound if scenario.cluster.gpus else 1.0, 1.0)
+        found: dict[str, Any] = {"what": what, "factor": factor}
+        if what != "governor":
+            found["onset"] = job.starts_after + 1.0
+        return found
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Make the host other than its peers."""
+        if self.what != "governor" or at >= self.onset:
+            state.nodes.versions[self.host] = dict([_VERSIONS[self.what]])
+        if at < self.onset:
+            return
+        if self.what == "driver":
+            begin = self.host * self.slots
+            state.drag[begin : begin + self.slots] *= self.factor
+        elif self.what == "firmware":
+            state.ports.transport[self.host] *= self.factor
+        else:
+            state.cpu_share[self.host] /= self.factor
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return the change of a setting, as the agent sees it a minute later at most."""
+        if self.what != "governor":
+            return []
+        text = "cpu_governor is powersave, it was performance"
+        return [records.changed(self.onset + 30.0, self.host, "config", text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)
+
+
+_VERSIONS = {
+    "driver": ("nvidia", "535.129.03"),
+    "firmware": ("firmware.MT_0000000838", "28.36.1010"),
+    "governor": ("cpu_governor", "powersave"),
+}

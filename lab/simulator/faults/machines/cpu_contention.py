@@ -1,0 +1,66 @@
+"""host.cpu_contention: other work, a quota or the hypervisor takes the CPU time of one host."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class CpuContention:
+    """`severity` is the share of the CPU time the ranks ask for that they do not get.
+
+    by: "neighbours" (busy processes: the host's CPUs fill up, runnable ranks wait), "quota" (the
+    ranks' own cgroup limit: they wait, the host looks idle) or "steal" (the hypervisor: only its
+    own counter reports). `places` limits a quota to some slots. `ramp` seconds to full force.
+    """
+
+    id: ClassVar[str] = "host.cpu_contention"
+    onset: float
+    host: int
+    slots: int
+    until: float = float("inf")
+    severity: float = 0.6
+    by: Literal["neighbours", "quota", "steal"] = "neighbours"
+    places: tuple[int, ...] = ()
+    ramp: float = 1.0
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return who takes how much; devices hide what their CPUs have to spare."""
+        needed = scenario.jobs[0].cpu_bound if scenario.cluster.gpus else 1.0
+        share = min(needed, 1.0) / effects.slower(random, strength, 2.5)
+        return {
+            "severity": 1 - share,
+            "by": str(random.choice(["neighbours", "neighbours", "quota", "steal"])),
+            "ramp": float(random.uniform(1, 20)),
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Take CPU time away."""
+        if not self.onset <= at < self.until:
+            return
+        force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
+        taken = self.severity * force
+        if self.by == "neighbours":
+            state.cpu_share[self.host] *= 1 - taken
+            state.neighbours[self.host] = 0.98 * force
+        elif self.by == "steal":
+            state.steal[self.host] = taken
+        else:
+            for place in self.places or range(self.slots):
+                slot = device_index(self.host, place, self.slots)
+                state.quota_share[slot] *= 1 - taken
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -1,0 +1,58 @@
+"""host.disk_full: a file system of a host fills up; then a rank fails to write, or not yet."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFull:
+    """It takes `ramp` seconds to `most`, a share in use. `kills`: a rank dies when it is full."""
+
+    id: ClassVar[str] = "host.disk_full"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    ramp: float = 90.0
+    most: float = 1.0
+    kills: bool = True
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast it fills, and whether a rank dies of it."""
+        weak = strength == "weak"
+        return {
+            "ramp": float(random.uniform(0.05, 0.2) * scenario.seconds),
+            "most": float(random.uniform(0.965, 0.99)) if weak else 1.0,
+            "kills": not weak and bool(random.random() < 0.7),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Fill the file system."""
+        if at < self.onset:
+            return
+        full = float(state.nodes.full[self.host])
+        share = effects.force(at, self.onset, self.ramp)
+        state.nodes.full[self.host] = full + (self.most - full) * share
+        if self.kills and share >= 1:
+            state.deaths[device_index(self.host, self.place, self.slots)] = Death(
+                self.onset + self.ramp,
+                exit_code=1,
+                signature="python.OSError",
+                text="OSError: [Errno 28] No space left on device: '/scratch/checkpoint.tmp'",
+                role="root",
+            )
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)

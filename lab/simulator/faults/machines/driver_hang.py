@@ -1,0 +1,69 @@
+"""host.driver_hang: calls into the device driver do not return on one host."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class DriverHang:
+    """`stops`: the ranks there stand still in the kernel; else they get `share` of their CPU time.
+
+    `logged`: the kernel writes of tasks that wait for two minutes.
+    """
+
+    id: ClassVar[str] = "host.driver_hang"
+    onset: float
+    host: int
+    slots: int
+    until: float = float("inf")
+    stops: bool = True
+    share: float = 0.9
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether the ranks stand still."""
+        if strength == "plain":
+            return {"stops": True, "logged": bool(random.random() < 0.7)}
+        needed = scenario.jobs[0].cpu_bound
+        return {"stops": False, "share": needed / float(random.uniform(1.05, 1.1)), "logged": False}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let calls into the driver hang."""
+        if not self.onset <= at < self.until:
+            return
+        state.nodes.driver[self.host] = True
+        state.nodes.blocked[self.host] = 2.0
+        if not self.stops:
+            state.cpu_share[self.host] *= min(self.share, 1.0)
+            return
+        for place in range(self.slots):
+            state.stopped[device_index(self.host, place, self.slots)] = 0.5
+        state.released = self.until
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the kernel writes."""
+        if not (self.logged and self.stops):
+            return []
+        text = "INFO: task python3:2001 blocked for more than 122 seconds."
+        return [records.kernel(self.onset + 122.0, self.host, "task.hung", "cascade", text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)

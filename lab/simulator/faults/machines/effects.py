@@ -1,0 +1,95 @@
+"""What the faults of machines share: what is at fault, how strong, what the cluster must have."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .....vocabulary import entities
+from .....vocabulary.ranks import Ranks
+from ...conditions import Conditions
+from ...devices import under_limit
+from ...fabric import nic_id, port_of
+from ...placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
+from ...shape import Cluster, Scenario, ScenarioError, Strength
+
+
+def gpu(seats: Seats, host: int, place: int) -> entities.Entity:
+    """Return a device as what is at fault."""
+    rank = rank_of(seats, host, place)
+    return entities.gpu(device_id(host, place), host_name(host), (rank,))
+
+
+def host(seats: Seats, number: int) -> entities.Entity:
+    """Return a host as what is at fault."""
+    return entities.host(host_name(number), ranks_of_host(seats, number))
+
+
+def nic(cluster: Cluster, seats: Seats, number: int, place: int) -> entities.Entity:
+    """Return the network port that serves a device as what is at fault."""
+    port, name = port_of(cluster, place), host_name(number)
+    served = [
+        rank
+        for rank in ranks_of_host(seats, number)
+        if port_of(cluster, int(seats.place[rank])) == port
+    ]
+    return entities.Entity("nic", nic_id(name, port), name, Ranks(served))
+
+
+def port(state: Conditions, place: int, slots: int) -> int:
+    """Return the index of the port that serves a device's place."""
+    return int(place * state.ports.up.shape[1] // slots)
+
+
+def slots_of(number: int, place: int, slots: int, *, whole_host: bool) -> list[int]:
+    """Return the slots of the cluster that a fault of one device, or of all of a host, is about."""
+    return [device_index(number, one, slots) for one in (range(slots) if whole_host else (place,))]
+
+
+def free_clock(state: Conditions, slot: int) -> float:
+    """Return the clock ratio that a device reaches under its power limit."""
+    return under_limit(float(state.devices.limit[slot]))
+
+
+def force(at: float, onset: float, ramp: float) -> float:
+    """Return how far a fault has built up, from 0 to 1."""
+    return min(1.0, max(0.0, at - onset) / ramp) if ramp else 1.0
+
+
+def slower(random: np.random.Generator, strength: Strength, most: float = 2.0) -> float:
+    """Return a factor on time: 5-10 % when weak, else from 15 % up."""
+    low, high = (1.05, 1.1) if strength == "weak" else (1.15, most)
+    return float(random.uniform(low, high))
+
+
+def of_step(share: float, random: np.random.Generator, strength: Strength) -> float:
+    """Return the factor on a part of the step that makes the whole step 5-10 %, or 15-90 %, longer.
+
+    `share` is that part's share of the step.
+    """
+    return 1 + (slower(random, strength, 1.9) - 1) / max(share, 0.01)
+
+
+def lasting(random: np.random.Generator, seconds: float) -> dict[str, float]:
+    """Return for how long a fault lasts: mostly to the end, sometimes it passes."""
+    if random.random() < 0.7:
+        return {}
+    return {"lasts": float(random.uniform(0.15, 0.3) * seconds)}
+
+
+def with_devices(scenario: Scenario) -> Scenario:
+    """Return the scenario with devices in its hosts."""
+    return replace(scenario, cluster=replace(scenario.cluster, gpus=True))
+
+
+def between_hosts(scenario: Scenario, *, least: int = 2) -> Scenario:
+    """Return the scenario; raises ScenarioError where its first job is on too few hosts."""
+    if len(scenario.jobs[0].hosts or range(scenario.cluster.hosts)) < least:
+        raise ScenarioError(f"{scenario.name}: its first job needs {least} hosts for this fault")
+    return scenario
+
+
+def several_devices(scenario: Scenario) -> Scenario:
+    """Return the scenario with devices; raises ScenarioError where a host of the job has one."""
+    if len(scenario.jobs[0].slots or range(scenario.cluster.slots)) < 2:
+        raise ScenarioError(f"{scenario.name}: its first job needs two devices a host")
+    return with_devices(scenario)

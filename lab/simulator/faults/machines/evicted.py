@@ -1,0 +1,69 @@
+"""host.evicted: the scheduler takes a host away from a running job."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """Its ranks end by SIGTERM `grace` seconds later. `logged`: the reason is reported."""
+
+    id: ClassVar[str] = "host.evicted"
+    onset: float
+    host: int
+    slots: int
+    grace: float = 2.0
+    reason: str = "Evicted"
+    logged: bool = True
+    killed: bool = False
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return why, and whether anybody reports it."""
+        return {
+            "grace": float(random.uniform(0.5, 8.0)),
+            "reason": str(
+                random.choice(["Evicted", "Preempted", "NodeNotReady", "TaintManagerEviction"])
+            ),
+            "logged": strength == "plain",
+            "killed": bool(random.random() < 0.3),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """End the host's ranks."""
+        if at < self.onset:
+            return
+        for place in range(self.slots):
+            slot = device_index(self.host, place, self.slots)
+            moment = self.onset + self.grace + 0.1 * place / self.slots
+            state.deaths[slot] = Death(moment, signal=9 if self.killed else 15)
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the scheduler says."""
+        if not self.logged:
+            return []
+        text = _TEXTS.get(self.reason, "the pod was evicted from the node")
+        return [records.scheduled(self.onset, self.host, self.reason, text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)
+
+
+_TEXTS = {
+    "Evicted": "The node was low on resource: ephemeral-storage.",
+    "Preempted": "Preempted by a pod of higher priority",
+    "NodeNotReady": "Node is not ready; the pod is deleted",
+    "TaintManagerEviction": "Marking for deletion: the node has a taint NoExecute",
+}

@@ -1,0 +1,59 @@
+"""gpu.firmware_hang: a device's system processor answers nobody; its kernels never end."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareHang:
+    """`logged`: the driver writes XID 119, six seconds after the first call without an answer."""
+
+    id: ClassVar[str] = "gpu.firmware_hang"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether the driver writes of it."""
+        return {"logged": strength == "plain"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let nothing come back from the device."""
+        if at < self.onset:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.hung[slot] = True
+        state.devices.stalled[slot] = True
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the driver writes."""
+        if not self.logged:
+            return []
+        text = "Timeout after 6s of waiting for RPC response from GPU GSP!"
+        return [
+            records.xid(self.onset + 6.0 + 6.0 * number, self.host, self.place, 119, text)
+            for number in range(3)
+        ]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

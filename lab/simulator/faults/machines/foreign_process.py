@@ -1,0 +1,55 @@
+"""gpu.foreign_process: a process of nobody's job computes on a device of one."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignProcess:
+    """`share` is the part of the device's time it takes, `gibibytes` the memory it holds."""
+
+    id: ClassVar[str] = "gpu.foreign_process"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    share: float = 0.3
+    gibibytes: float = 6.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return what it takes."""
+        low, high = (0.05, 0.09) if strength == "weak" else (0.15, 0.6)
+        return {
+            "share": float(random.uniform(low, high)),
+            "gibibytes": float(random.uniform(0.8, 12.0)),
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Share the device."""
+        if not self.onset <= at < self.until:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.foreign[slot] = self.share
+        state.devices.foreign_bytes[slot] = self.gibibytes * 2.0**30
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

@@ -1,0 +1,73 @@
+"""gpu.lost: a device falls off the bus; what runs on it dies or stands still."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLost:
+    """The driver sees it gone at `onset`; the process fails `after` seconds, or hangs when None.
+
+    `logged`: the driver writes XID 79.
+    """
+
+    id: ClassVar[str] = "gpu.lost"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    after: float | None = 1.0
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether the process dies of it, and whether the driver writes of it."""
+        dies = random.random() < 0.7
+        return {
+            "after": float(random.uniform(0.3, 5.0)) if dies else None,
+            "logged": strength == "plain",
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Take the device away."""
+        if at < self.onset:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.lost[slot] = True
+        state.devices.stalled[slot] = True
+        if self.after is not None:
+            text = "RuntimeError: CUDA error: unspecified launch failure"
+            state.deaths[slot] = Death(
+                self.onset + self.after,
+                exit_code=1,
+                signature="python.RuntimeError",
+                text=text,
+                role="root",
+            )
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the driver writes."""
+        if not self.logged:
+            return []
+        text = "GPU has fallen off the bus."
+        return [records.xid(self.onset + 0.2, self.host, self.place, 79, text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

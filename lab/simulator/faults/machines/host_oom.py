@@ -1,0 +1,47 @@
+"""memory.host_oom: the memory of a host fills up until the kernel kills a rank."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class HostOom:
+    """The kill comes at `onset`, after memory rose for `ramp` seconds."""
+
+    id: ClassVar[str] = "memory.host_oom"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    ramp: float = 60.0
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast the memory fills."""
+        low, high = (8, 20) if strength == "weak" else (30, 150)
+        return {"ramp": float(random.uniform(low, high))}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Fill the memory, then kill."""
+        begun = at - (self.onset - self.ramp)
+        if begun <= 0:
+            return
+        state.swollen[self.host] = 0.62 * min(1.0, begun / self.ramp)
+        if at >= self.onset:
+            slot = device_index(self.host, self.place, self.slots)
+            state.deaths[slot] = Death(self.onset, signal=9, oom=True)
+            state.swollen[self.host] = 0.1
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)

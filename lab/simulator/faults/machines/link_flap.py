@@ -1,0 +1,84 @@
+"""network.link_flap: a port loses its link for moments, again and again."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...fabric import device_name, port_of
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFlap:
+    """It is down for `down` seconds in every `every`; transfers stand still meanwhile."""
+
+    id: ClassVar[str] = "network.link_flap"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    every: float = 30.0
+    down: float = 3.0
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it needs two hosts."""
+        return effects.between_hosts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how often it is down, and for how long."""
+        if strength == "weak":
+            return {"every": float(random.uniform(45, 90)), "down": 1.5, "logged": False}
+        return {
+            "every": float(random.uniform(12, 45)),
+            "down": float(random.uniform(2, 6)),
+            "logged": bool(random.random() < 0.7),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the link come and go."""
+        if at < self.onset:
+            return
+        port = effects.port(state, self.place, self.slots)
+        begun = min(at, self.until) - self.onset
+        number = int(begun // self.every)
+        state.ports.downs[self.host, port] += number + 1
+        state.ports.recoveries[self.host, port] += 2 * (number + 1)
+        if at >= self.until or begun - number * self.every >= self.down:
+            return
+        state.ports.up[self.host, port] = False
+        state.ports.severed[self.host, port] = True
+        state.ports.discards[self.host, port] = 20.0
+        state.released = self.onset + number * self.every + self.down
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the kernel writes."""
+        if not self.logged:
+            return []
+        text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"
+        return [
+            records.kernel(
+                self.onset + self.every * number + 0.1,
+                self.host,
+                "nic.link_down",
+                "confirmation",
+                text,
+            )
+            for number in range(20)
+            if self.onset + self.every * number < self.until
+        ]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the port."""
+        return effects.nic(cluster, seats, self.host, self.place)

@@ -1,0 +1,87 @@
+"""gpu.memory_uncorrectable: a memory error that ECC cannot correct."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUncorrectable:
+    """`kills`: the process had its data there. `contained`: XID 94, else 48 and 95.
+
+    The row waits to be replaced (`pending`). `logged`: the driver writes of it; the counter counts
+    in any case.
+    """
+
+    id: ClassVar[str] = "gpu.memory_uncorrectable"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    kills: bool = True
+    contained: bool = True
+    logged: bool = True
+    count: int = 1
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether it kills, whether it was contained, and who writes of it."""
+        weak = strength == "weak"
+        return {
+            "kills": not weak and bool(random.random() < 0.85),
+            "contained": bool(random.random() < 0.6),
+            "logged": not weak,
+            "count": int(random.integers(1, 4)),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Count the error; kill."""
+        if at < self.onset:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.uncorrected[slot] += self.count
+        state.devices.pending[slot] = at >= self.onset + 2.0
+        state.devices.remapped[slot] += 1.0 if at >= self.onset + 2.0 else 0.0
+        if self.kills:
+            text = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+            state.deaths[slot] = Death(
+                self.onset + 0.4,
+                exit_code=1,
+                signature="python.RuntimeError",
+                text=text,
+                role="root",
+            )
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the driver writes."""
+        if not self.logged:
+            return []
+        codes = {94: "Contained memory error"} if self.contained else _UNCONTAINED
+        found = [
+            records.xid(self.onset + 0.1 * number, self.host, self.place, code, text)
+            for number, (code, text) in enumerate(codes.items())
+        ]
+        text = "Row remapping event: remap pending"
+        return [*found, records.xid(self.onset + 2.0, self.host, self.place, 63, text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)
+
+
+_UNCONTAINED = {48: "Double Bit ECC Error", 95: "Uncontained memory error"}

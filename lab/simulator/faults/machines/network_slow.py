@@ -1,0 +1,58 @@
+"""network.congestion: collectives between hosts take longer for everybody; no rank is late."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSlow:
+    """`factor` is how much longer the collectives take; ports mark packets and wait for credits.
+
+    With `every` it comes and goes: on for half of so many seconds.
+    """
+
+    id: ClassVar[str] = "network.congestion"
+    onset: float
+    until: float = float("inf")
+    factor: float = 3.0
+    every: float = 0.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it needs two hosts."""
+        return effects.between_hosts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how slow it gets, and whether it comes and goes."""
+        waves = random.random() < 0.3
+        return {
+            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
+            "every": float(random.uniform(40, 120)) if waves else 0.0,
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Slow the network down."""
+        if not self.onset <= at < self.until:
+            return
+        if self.every and (at - self.onset) % self.every > 0.5 * self.every:
+            return
+        state.network = self.factor
+        state.congested = True
+        state.ports.marks[:] = 15.0 * self.factor
+        state.ports.waits[:] *= 30 * self.factor
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return entities.job(job, tuple(range(seats.world)))

@@ -1,0 +1,93 @@
+"""network.nic_down: a network port loses its link."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...fabric import device_name, port_of
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class NicDown:
+    """Without `failover` transfers hang, and after `gives_up` seconds the library ends its ranks.
+
+    With it the neighbouring port carries both streams: `left` is the bandwidth of each.
+    """
+
+    id: ClassVar[str] = "network.nic_down"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    failover: bool = False
+    left: float = 0.5
+    gives_up: float = 25.0
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it needs two hosts."""
+        return effects.between_hosts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether another port stands in, and who writes of it."""
+        weak = strength == "weak"
+        found: dict[str, Any] = {"logged": not weak}
+        if scenario.cluster.nics > 1 and (weak or random.random() < 0.5):
+            factor = effects.of_step(scenario.jobs[0].collective, random, strength)
+            return {**found, "failover": True, "left": 1 / factor}
+        return {**found, "gives_up": float(random.uniform(8, 60))}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Take the link down."""
+        if at < self.onset:
+            return
+        ports, port = state.ports, effects.port(state, self.place, self.slots)
+        ports.downs[self.host, port] += 1
+        if at >= self.until:
+            return
+        ports.up[self.host, port] = False
+        ports.marks[self.host, port] = ports.waits[self.host, port] = 0.0
+        if self.failover:
+            beside = (port + 1) % ports.up.shape[1]
+            ports.bandwidth[self.host, [port, beside]] = self.left
+            return
+        ports.severed[self.host, port] = True
+        if self.until < float("inf"):
+            state.released = self.until
+            return
+        for place in range(self.slots):
+            if effects.port(state, place, self.slots) == port:
+                state.deaths[device_index(self.host, place, self.slots)] = _death(
+                    self.onset + self.gives_up, port
+                )
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the kernel writes."""
+        if not self.logged:
+            return []
+        text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"
+        return [records.kernel(self.onset + 0.1, self.host, "nic.link_down", "confirmation", text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the port."""
+        return effects.nic(cluster, seats, self.host, self.place)
+
+
+def _death(at: float, port: int) -> Death:
+    text = (
+        "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
+        f"with status=IBV_WC_RETRY_EXC_ERR(12) vendor_err=129 hca {device_name(port)}"
+    )
+    return Death(at, exit_code=1, signature="python.DistBackendError", text=text, role="root")

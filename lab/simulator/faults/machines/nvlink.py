@@ -1,0 +1,71 @@
+"""gpu.nvlink: a link between devices of a host fails, or sends everything twice."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class NvLink:
+    """`down` links are gone, the others carry their traffic; `errors` a second on one link.
+
+    `width` is the bandwidth that is left to the device, as a ratio. `logged`: XID 74.
+    """
+
+    id: ClassVar[str] = "gpu.nvlink"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    down: int = 1
+    errors: float = 2.0
+    width: float = 0.5
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices; it needs two on a host."""
+        return effects.several_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how many links fail, and what is left."""
+        factor = effects.of_step(scenario.jobs[0].collective, random, strength)
+        weak = strength == "weak"
+        return {
+            "down": 0 if weak else int(random.integers(0, 4)),
+            "errors": float(random.uniform(0.5, 3) if weak else random.uniform(2, 200)),
+            "width": 1 / factor,
+            "logged": not weak and bool(random.random() < 0.7),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Break the link."""
+        if not self.onset <= at < self.until:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.links_down[slot] = self.down
+        state.devices.link_errors[slot] = self.errors
+        state.devices.link_width[slot] = self.width
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the driver writes."""
+        if not self.logged:
+            return []
+        text = "NVLink: fatal error detected on link 0"
+        return [records.xid(self.onset + 0.3, self.host, self.place, 74, text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

@@ -1,0 +1,91 @@
+"""gpu.pcie_degraded: a device's PCIe link trains narrower or slower; copies and network wait."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class PcieDegraded:
+    """`lanes` is the width that is left as a ratio, `generations` how far its speed fell.
+
+    `replays` packets a second are sent again. `logged`: corrected errors of the bus in the log.
+    """
+
+    id: ClassVar[str] = "gpu.pcie_degraded"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    lanes: float = 0.25
+    generations: int = 0
+    replays: float = 0.2
+    logged: bool = False
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how narrow or slow the link gets."""
+        if strength == "weak":
+            lanes, generations = (0.5, 0) if random.random() < 0.5 else (1.0, 1)
+        else:
+            lanes, generations = [(0.25, 0), (0.0625, 0), (0.5, 1), (1.0, 2)][
+                int(random.integers(4))
+            ]
+        return {
+            "lanes": lanes,
+            "generations": generations,
+            "replays": float(random.uniform(0, 0.1 if strength == "weak" else 5.0)),
+            "logged": bool(random.random() < 0.4) and strength == "plain",
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Narrow the link."""
+        if not self.onset <= at < self.until:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        devices = state.devices
+        devices.lanes[slot] = self.lanes
+        devices.generation[slot] = self.generations
+        devices.replays[slot] = self.replays
+        # Copies between host and device are a small part of a step's work.
+        bus = self.lanes * 0.5**self.generations
+        state.drag[slot] *= 1 + 0.03 * (1 / bus - 1)
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the bus reports."""
+        if not self.logged:
+            return []
+        device = f"0000:{0x18 + 8 * self.place:02x}:00.0"
+        text = f"pcieport 0000:15:01.0: AER: Corrected error received from {device}"
+        return [
+            records.kernel(
+                self.onset + 7.0 * number,
+                self.host,
+                "pcie.aer_corrected",
+                "confirmation",
+                text,
+                device,
+            )
+            for number in range(4)
+        ]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

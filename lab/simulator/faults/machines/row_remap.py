@@ -1,0 +1,59 @@
+"""gpu.row_remap: a memory row waits to be replaced, or could not be; the job goes on."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from .. import records
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class RowRemap:
+    """`failed`: no spare row was left. `logged`: the driver writes XID 63 or 64."""
+
+    id: ClassVar[str] = "gpu.row_remap"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    failed: bool = False
+    logged: bool = True
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether the remapping failed, and whether the driver writes of it."""
+        failed = strength == "plain" and random.random() < 0.5
+        return {"failed": bool(failed), "logged": strength == "plain"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Ask for the remapping."""
+        if at < self.onset:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.devices.pending[slot] = not self.failed
+        state.devices.failed[slot] = self.failed
+        state.devices.remapped[slot] += 0 if self.failed else 1
+
+    def records(self, cluster: Cluster) -> list[records.Record]:
+        """Return what the driver writes."""
+        if not self.logged:
+            return []
+        code, text = (64, "Row remapping failure") if self.failed else (63, "Row remapping pending")
+        return [records.xid(self.onset + 0.1, self.host, self.place, code, text)]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

@@ -1,0 +1,49 @@
+"""gpu.silent_corruption: a device computes wrong, finite values, and reports nothing."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class SilentCorruption:
+    """`error` is the relative error of its rank's own loss and gradient."""
+
+    id: ClassVar[str] = "gpu.silent_corruption"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    error: float = 0.2
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with ranks that report their own loss."""
+        jobs = (replace(scenario.jobs[0], loss_scope="local"), *scenario.jobs[1:])
+        return effects.with_devices(replace(scenario, jobs=jobs))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how wrong it computes."""
+        low, high = (0.05, 0.1) if strength == "weak" else (0.12, 0.6)
+        return {"error": float(random.uniform(low, high)) * float(random.choice([-1, 1]))}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Spoil what the device computes."""
+        if not self.onset <= at < self.until:
+            return
+        state.corrupted[device_index(self.host, self.place, self.slots)] = self.error
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device."""
+        return effects.gpu(seats, self.host, self.place)

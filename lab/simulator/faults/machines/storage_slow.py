@@ -1,0 +1,60 @@
+"""host.storage_slow: reads and writes of the job's data take longer, on one host or on all."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from .....vocabulary.ranks import Ranks
+from ...conditions import Conditions
+from ...nodes import LOCAL_MOUNT, SHARED_MOUNT
+from ...placement import Seats, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSlow:
+    """`factor` is how much longer they take. `shared`: the server of a mount that all hosts have.
+
+    Of a local disk its own counters tell; of a server only that tasks wait.
+    """
+
+    id: ClassVar[str] = "host.storage_slow"
+    onset: float
+    host: int
+    until: float = float("inf")
+    factor: float = 20.0
+    shared: bool = False
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how slow it gets, and for whom."""
+        return {
+            "factor": effects.of_step(scenario.jobs[0].data, random, strength),
+            "shared": bool(random.random() < 0.4),
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Slow the storage down."""
+        if not self.onset <= at < self.until:
+            return
+        nodes, hit = state.nodes, slice(None) if self.shared else slice(self.host, self.host + 1)
+        strain = min(1.0, (self.factor - 1) / 15)
+        nodes.storage[hit] *= self.factor
+        nodes.waiting[hit] += 0.1 + 0.35 * strain
+        nodes.blocked[hit] += 1.0 + 3 * strain
+        if not self.shared:
+            nodes.disk[hit] += 0.6 + 0.38 * strain
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the mount, of all or of the host."""
+        if self.shared:
+            return entities.Entity("storage", SHARED_MOUNT, None, Ranks(range(seats.world)))
+        name = host_name(self.host)
+        ranks = Ranks(ranks_of_host(seats, self.host))
+        return entities.Entity("storage", f"{name}:{LOCAL_MOUNT}", name, ranks)

@@ -1,0 +1,106 @@
+"""network.switch: a leaf switch fails or drops packets; every port on it suffers."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from .....vocabulary.ranks import Ranks
+from ...conditions import Conditions, Death
+from ...fabric import port_of
+from ...placement import Seats, device_index, ports_on, rail_switch
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """`down`: its ports lose their link, transfers hang, and after `gives_up` seconds ranks end.
+
+    Else it drops packets, and transfers take `factor` times as long. It is the switch of the port
+    that serves the place.
+    """
+
+    id: ClassVar[str] = "network.switch"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    down: bool = False
+    factor: float = 2.0
+    gives_up: float = 30.0
+    per_switch: int = 2
+    rails: bool = False
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with half of its hosts on each of two leaf switches, or more."""
+        effects.between_hosts(scenario, least=4)
+        cluster = scenario.cluster
+        most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
+        return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how the switch fails."""
+        return {
+            "down": strength == "plain" and bool(random.random() < 0.4),
+            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
+            "gives_up": float(random.uniform(10, 50)),
+            "per_switch": scenario.cluster.hosts_per_switch,
+            "rails": scenario.cluster.rails,
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let all ports of the switch suffer."""
+        if at < self.onset:
+            return
+        ports, mine = state.ports, effects.port(state, self.place, self.slots)
+        first, on = self.host // self.per_switch * self.per_switch, at < self.until
+        hosts = slice(first, first + self.per_switch)
+        hit = (hosts, slice(mine, mine + 1)) if self.rails else (hosts, slice(None))
+        if self.down:
+            ports.downs[hit] += 1
+            ports.up[hit] = not on
+            ports.severed[hit] = on
+            state.released = self.until if on else state.released
+            self._end(state, first, mine)
+        elif on:
+            ports.bandwidth[hit] /= self.factor
+            ports.discards[hit] += 30.0
+            ports.timeouts[hit] += 0.8
+            ports.waits[hit] *= 20
+
+    def _end(self, state: Conditions, first: int, port: int) -> None:
+        """Let the library end the ranks behind a switch that stays away."""
+        if self.until < float("inf"):
+            return
+        for host in range(first, min(first + self.per_switch, len(state.ports.up))):
+            for place in range(self.slots):
+                if not self.rails or effects.port(state, place, self.slots) == port:
+                    slot = device_index(host, place, self.slots)
+                    state.deaths[slot] = _death(self.onset + self.gives_up + 0.1 * host)
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the switch."""
+        name = rail_switch(cluster, self.host, port_of(cluster, self.place))
+        ports = set(ports_on(cluster, name))
+        ranks = [
+            rank
+            for rank in range(seats.world)
+            if (int(seats.host[rank]), port_of(cluster, int(seats.place[rank]))) in ports
+        ]
+        return entities.Entity("switch", name, None, Ranks(ranks))
+
+
+def _death(at: float) -> Death:
+    text = (
+        "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
+        "with status=IBV_WC_RETRY_EXC_ERR(12)"
+    )
+    return Death(at, exit_code=1, signature="python.DistBackendError", text=text, role="root")

@@ -1,0 +1,66 @@
+"""gpu.thermal_throttle: heat holds the clocks of a device down, or of all devices of a host."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...devices import cooling_for
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class ThermalThrottle:
+    """Cooling fails, so that the device settles at `clock`, a ratio to what it reached before.
+
+    It takes `ramp` seconds to get so far; `whole_host`: all its devices (a wall of fans).
+    """
+
+    id: ClassVar[str] = "gpu.thermal_throttle"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    clock: float = 0.6
+    ramp: float = 20.0
+    whole_host: bool = False
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with devices."""
+        return effects.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how far the clocks sink, how fast, and whether all devices suffer."""
+        low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
+        return {
+            "clock": float(random.uniform(low, high)),
+            "ramp": float(random.uniform(10, 60)),
+            "whole_host": bool(random.random() < 0.3),
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the cooling fail."""
+        if not self.onset <= at < self.until:
+            return
+        force = effects.force(at, self.onset, self.ramp)
+        for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):
+            sound = float(state.devices.cooling[slot])
+            target = self.clock * effects.free_clock(state, slot)
+            worst = cooling_for(target, float(state.devices.inlet[slot]))
+            state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device, or the host when all its devices are."""
+        if self.whole_host:
+            return effects.host(seats, self.host)
+        return effects.gpu(seats, self.host, self.place)

@@ -1,0 +1,63 @@
+"""network.transport_fallback: a host's ranks fall back from RDMA to sockets at their start."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class TransportFallback:
+    """`factor` is how much longer transfers take that cross this host's border.
+
+    From the start of an attempt on: the transport is chosen once.
+    """
+
+    id: ClassVar[str] = "network.transport_fallback"
+    onset: float
+    host: int
+    until: float = float("inf")
+    factor: float = 4.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; half of the time the job is requeued before it happens."""
+        effects.between_hosts(scenario)
+        if random.random() < 0.5 or scenario.jobs[0].restarts:
+            return scenario
+        moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
+        jobs = (replace(scenario.jobs[0], restarts=(moment,)), *scenario.jobs[1:])
+        return replace(scenario, jobs=jobs)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how slow the sockets are; it begins with an attempt."""
+        job = scenario.jobs[0]
+        return {
+            "factor": effects.of_step(job.collective, random, strength),
+            "onset": job.restarts[-1] if job.restarts else job.starts_after + 1.0,
+        }
+
+    @property
+    def seen_from(self) -> float:
+        """Return from when on the ranks are where it strikes: the last attempt."""
+        return float("inf")
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Send by sockets."""
+        if not self.onset <= at < self.until:
+            return
+        state.ports.transport[self.host] = self.factor
+        state.ports.sockets[self.host] = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return effects.host(seats, self.host)

@@ -1,0 +1,49 @@
+"""numerics.bad_resume: the job comes back from a restart worse than it went."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class BadResume:
+    """`lost` is the share of the training forgotten; `wrong_data` a lasting rise of the loss."""
+
+    id: ClassVar[str] = "numerics.bad_resume"
+    resumes: ClassVar[bool] = True
+    onset: float
+    lost: float = 0.0
+    wrong_data: float = 0.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with a restart."""
+        return preparing.with_restart(scenario, random, restarts_after_crash=False)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return what was lost."""
+        found: dict[str, Any] = {"onset": preparing.first(scenario).restarts[-1]}
+        if strength == "plain" and preparing.flip(random):
+            return found | {"lost": float(random.uniform(0.85, 0.98))}
+        wrong = preparing.drawn(random, strength, plain=(0.15, 0.5), weak=(0.06, 0.1))
+        return found | {"wrong_data": wrong}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Resume badly."""
+        if at >= self.onset:
+            state.training.numerics.lost = self.lost
+            state.training.numerics.wrong_data = self.wrong_data
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,49 @@
+"""software.checkpoint_stall: saving takes much longer than it did."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStall:
+    """`factor` on the time of a checkpoint."""
+
+    id: ClassVar[str] = "software.checkpoint_stall"
+    onset: float
+    factor: float = 6.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with several checkpoints in it."""
+        job = preparing.first(scenario)
+        every = max(int(scenario.seconds / random.uniform(8, 14) / job.step_seconds), 2)
+        by = "all" if job.checkpoint_by == "async" else job.checkpoint_by
+        seconds = max(0.04 * every * job.step_seconds, 2.0)
+        return preparing.changed(
+            scenario, checkpoint_every=every, checkpoint_seconds=seconds, checkpoint_by=by
+        )
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how much longer."""
+        factor = preparing.drawn(random, strength, plain=(4.0, 10.0), weak=(1.6, 2.2))
+        return {"factor": factor}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Slow saving down."""
+        if at >= self.onset:
+            state.training.checkpoint = self.factor
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,68 @@
+"""software.collective_mismatch: a rank launches another collective than its peers at one point."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+_TEXT = (
+    "RuntimeError: Detected mismatch between collectives on ranks. This rank is running "
+    "collective: CollectiveFingerPrint(SequenceNumber=1204, OpType=BROADCAST), but "
+    "others are running OpType=ALLREDUCE."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveMismatch:
+    """The group stops at one number.
+
+    how: the "kind" of operation differs (the library's own counts show it), or in "detail" mode the
+    process itself finds out and ends with an error.
+    """
+
+    id: ClassVar[str] = "software.collective_mismatch"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    how: Literal["kind", "detail"] = "kind"
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with the library's counts, and peers."""
+        if preparing.first(scenario).buckets < 2:
+            scenario = preparing.changed(scenario, buckets=4)
+        reporting = dataclasses.replace(scenario.reporting, launch_counts=True)
+        scenario = dataclasses.replace(scenario, reporting=reporting)
+        return preparing.with_replicas(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how it shows."""
+        detail = strength == "plain" and preparing.flip(random, 0.4)
+        return {"how": "detail" if detail else "kind"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Launch something else."""
+        slot = device_index(self.host, self.place, self.slots)
+        if at < self.onset:
+            return
+        if self.how == "detail":
+            state.deaths[slot] = Death(
+                self.onset, exit_code=1, signature="python.RuntimeError", text=_TEXT, role="root"
+            )
+        else:
+            state.training.mismatch[slot] = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return preparing.the_rank(seats, self.host, self.place)

@@ -1,0 +1,54 @@
+"""memory.copy_on_read: reading objects inherited through fork copies their pages."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import GIB
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOnRead:
+    """Reference counts are written on every read: in `seconds` all inherited pages are private.
+
+    Resident memory stays as it is, private memory grows, shared memory falls by as much, and the
+    memory of the host fills; it ends when everything is copied.
+    """
+
+    id: ClassVar[str] = "memory.copy_on_read"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    seconds: float = 150.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with workers that inherit gigabytes."""
+        inherited = float(random.uniform(2.0, 3.2)) * GIB
+        workers = max(preparing.first(scenario).workers, 4)
+        return preparing.changed(scenario, workers=workers, inherited=inherited)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how long until all is copied."""
+        seconds = preparing.drawn(random, strength, plain=(60.0, 200.0), weak=(250.0, 500.0))
+        return {"seconds": seconds}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Copy pages."""
+        if at >= self.onset:
+            slot = device_index(self.host, self.place, self.slots)
+            state.training.copied[slot] = min(1.0, (at - self.onset) / self.seconds)
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the first of the workers."""
+        return preparing.the_process(seats, self.host, self.place, worker=0)

@@ -1,0 +1,60 @@
+"""software.crash: one rank's process ends by itself; its peers die of it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions, Death
+from ...placement import Seats, device_index, host_name, rank_of
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """`how`: an "exception" (exit code 1, a traceback), a "segfault", or "killed" by signal 9."""
+
+    id: ClassVar[str] = "software.crash"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    how: Literal["exception", "segfault", "killed"] = "exception"
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how; killed, and nobody says why, is the hardest to see."""
+        if strength == "weak":
+            return {"how": "killed"}
+        return {"how": "exception" if preparing.flip(random) else "segfault"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """End the process."""
+        if at < self.onset:
+            return
+        deaths = {
+            "exception": Death(
+                self.onset,
+                exit_code=1,
+                signature="python.exception",
+                text="Traceback (most recent call last): ... IndexError: index 7 is out of range",
+                role="root",
+            ),
+            "segfault": Death(
+                self.onset,
+                signal=11,
+                signature="python.segfault",
+                text="Fatal Python error: Segmentation fault",
+                role="root",
+            ),
+            "killed": Death(self.onset, signal=9),
+        }
+        state.deaths[device_index(self.host, self.place, self.slots)] = deaths[self.how]
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

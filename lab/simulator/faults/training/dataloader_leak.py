@@ -1,0 +1,53 @@
+"""memory.dataloader_leak: a rank's data loader workers keep memory of their own."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import HOST_MEMORY
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class DataloaderLeak:
+    """`rate` is the share of the host's memory per minute, of all workers of the rank together.
+
+    Their private memory grows and what they share with the trainer stays.
+    """
+
+    id: ClassVar[str] = "memory.dataloader_leak"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    workers: int = 2
+    rate: float = 0.02
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with data loader workers."""
+        return preparing.with_workers(scenario, random)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.01, 0.03), weak=(0.002, 0.004))
+        return {"rate": rate, "workers": preparing.first(scenario).workers or 2}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Keep more and more in each worker."""
+        if at >= self.onset:
+            slot = device_index(self.host, self.place, self.slots)
+            held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
+            state.training.worker_held[slot] = held / self.workers
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the first of the workers."""
+        return preparing.the_process(seats, self.host, self.place, worker=0)

@@ -1,0 +1,60 @@
+"""software.dataloader_slow: batches come late on a rank, a host or the whole job."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class DataloaderSlow:
+    """`seconds` of extra wait a step, where `scope` says; the workers are busy all the time."""
+
+    id: ClassVar[str] = "software.dataloader_slow"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    scope: Literal["rank", "host", "job"] = "rank"
+    seconds: float = 0.5
+    until: float = float("inf")
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with data loader workers."""
+        return preparing.with_workers(scenario, random)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how late, and where."""
+        share = preparing.drawn(random, strength, plain=(0.25, 1.2), weak=(0.06, 0.1))
+        scope = str(random.choice(["rank", "host", "job"]))
+        return {"seconds": share * preparing.first(scenario).step_seconds, "scope": scope}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Hold batches up."""
+        if not self.onset <= at < self.until:
+            return
+        extra = state.training.data_extra
+        if self.scope == "job":
+            extra[:] = self.seconds
+        elif self.scope == "host":
+            extra[self.host * self.slots : (self.host + 1) * self.slots] = self.seconds
+        else:
+            extra[device_index(self.host, self.place, self.slots)] = self.seconds
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank, host or job."""
+        if self.scope == "job":
+            return preparing.the_job(job, seats)
+        if self.scope == "host":
+            return entities.host(host_name(self.host), ranks_of_host(seats, self.host))
+        return preparing.the_rank(seats, self.host, self.place)

@@ -1,0 +1,41 @@
+"""software.deadlock: ranks wait for each other in two groups, each side in the other's way."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlock:
+    """Half of the ranks wait in their data-parallel group, the rest in the group of the metrics."""
+
+    id: ClassVar[str] = "software.deadlock"
+    onset: float
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with a second group of all ranks."""
+        return preparing.with_replicas(preparing.changed(scenario, second_group=True))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return nothing: there is nothing to choose."""
+        return {}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Tangle the groups."""
+        if at >= self.onset:
+            state.training.deadlock = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,38 @@
+"""numerics.divergence: the loss rises steadily and does not come back."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """`rate` is the growth per step, as a share of the loss."""
+
+    id: ClassVar[str] = "numerics.divergence"
+    onset: float
+    rate: float = 0.02
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.01, 0.04), weak=(0.003, 0.006))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Drive the model off."""
+        if at >= self.onset:
+            state.training.numerics.divergence = self.rate
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

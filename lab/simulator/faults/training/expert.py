@@ -1,0 +1,51 @@
+"""balance.expert: the router sends most tokens to the experts of one rank."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from .....vocabulary.ranks import Ranks
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Expert:
+    """`member` of the expert-parallel `group` gets `factor` times its share, within `ramp` s."""
+
+    id: ClassVar[str] = "balance.expert"
+    onset: float
+    group: int = 0
+    member: int = 0
+    factor: float = 1.8
+    ramp: float = 20.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with expert parallelism."""
+        return preparing.with_experts(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return which expert gets how much."""
+        factor = preparing.drawn(random, strength, plain=(1.6, 2.2), weak=(1.2, 1.3))
+        member = int(random.integers(preparing.first(scenario).ep))
+        return {"factor": factor, "member": member, "ramp": float(random.uniform(5, 60))}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Send it the tokens."""
+        if at >= self.onset:
+            force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
+            factor = 1 + (self.factor - 1) * force
+            state.training.hot = (self.group, self.member, factor)
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the expert-parallel group."""
+        found = [g for g in seats.groups if g.kind == "ep"][self.group]
+        return entities.Entity("group", found.name, None, Ranks(found.members.tolist()))

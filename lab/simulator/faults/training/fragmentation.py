@@ -1,0 +1,50 @@
+"""memory.fragmentation: the allocator holds memory in pieces that fit no request."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Fragmentation:
+    """`rate` is the share of the device's memory per minute that becomes useless.
+
+    Reserved memory leaves the allocated behind; at the end the allocator gives back and retries.
+    """
+
+    id: ClassVar[str] = "memory.fragmentation"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    rate: float = 0.05
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it must have devices."""
+        return preparing.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.04, 0.12), weak=(0.015, 0.03))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Cut memory into useless pieces."""
+        if at >= self.onset:
+            slot = device_index(self.host, self.place, self.slots)
+            state.training.unusable[slot] = self.rate / 60 * (at - self.onset)
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return preparing.the_rank(seats, self.host, self.place)

@@ -1,0 +1,46 @@
+"""software.gc_pause: the garbage collector halts one rank after the other."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class GcPause:
+    """A rank pauses for `seconds` with this `chance` a step: the slow rank changes all the time."""
+
+    id: ClassVar[str] = "software.gc_pause"
+    onset: float
+    seconds: float = 0.3
+    chance: float = 0.1
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario, in which pauses are measured or not."""
+        reported = preparing.flip(random, 0.6)
+        return preparing.with_peers(preparing.changed(scenario, gc_reported=reported), 4)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how long, and how often."""
+        share = preparing.drawn(random, strength, plain=(0.2, 0.5), weak=(0.08, 0.12))
+        chance = min(float(random.uniform(1.0, 2.0)) / preparing.ranks(scenario), 0.9)
+        return {"seconds": share * preparing.first(scenario).step_seconds, "chance": chance}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let ranks pause."""
+        if at >= self.onset:
+            state.training.pauses = (self.chance, self.seconds)
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

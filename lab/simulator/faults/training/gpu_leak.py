@@ -1,0 +1,54 @@
+"""memory.gpu_leak: tensors that nobody needs stay on the device, more with every step."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLeak:
+    """`rate` is the share of the device's memory per minute; `whole_job`: on every rank alike."""
+
+    id: ClassVar[str] = "memory.gpu_leak"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    rate: float = 0.03
+    whole_job: bool = False
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it must have devices."""
+        return preparing.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast, and where."""
+        rate = preparing.drawn(random, strength, plain=(0.02, 0.06), weak=(0.007, 0.012))
+        return {"rate": rate, "whole_job": preparing.flip(random)}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Keep what is not needed."""
+        if at < self.onset:
+            return
+        held = self.rate / 60 * (at - self.onset)
+        if self.whole_job:
+            state.training.device_held[:] = held
+        else:
+            state.training.device_held[device_index(self.host, self.place, self.slots)] = held
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank, or the job."""
+        if self.whole_job:
+            return preparing.the_job(job, seats)
+        return preparing.the_rank(seats, self.host, self.place)

@@ -1,0 +1,51 @@
+"""memory.gpu_oom: a rank needs more device memory for a step than its device has."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class GpuOom:
+    """`ramp` seconds until its activations are six times as large, by longer sequences.
+
+    How soon it ends follows from what the device has left.
+    """
+
+    id: ClassVar[str] = "memory.gpu_oom"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    ramp: float = 0.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it must have devices."""
+        return preparing.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast it grows: at once, or over minutes."""
+        ramp = preparing.drawn(random, strength, plain=(0.0, 20.0), weak=(60.0, 180.0))
+        return {"ramp": ramp}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Make its activations grow."""
+        if at >= self.onset:
+            force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
+            slot = device_index(self.host, self.place, self.slots)
+            state.training.activations[slot] = 1 + 5 * force
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return preparing.the_rank(seats, self.host, self.place)

@@ -1,0 +1,38 @@
+"""numerics.gradient_explosion: the norm of the gradients grows exponentially."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class GradientExplosion:
+    """`rate` is the growth per step; clipping holds the loss for a while."""
+
+    id: ClassVar[str] = "numerics.gradient_explosion"
+    onset: float
+    rate: float = 0.1
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.08, 0.4), weak=(0.03, 0.06))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the gradients grow."""
+        if at >= self.onset:
+            state.training.numerics.explosion = self.rate
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,38 @@
+"""numerics.gradient_vanishing: the norm of the gradients falls towards nothing."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class GradientVanishing:
+    """`rate` is the decay per step (in natural logarithm); the loss stops falling."""
+
+    id: ClassVar[str] = "numerics.gradient_vanishing"
+    onset: float
+    rate: float = 0.2
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.15, 1.5), weak=(0.06, 0.1))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the gradients vanish."""
+        if at >= self.onset:
+            state.training.numerics.vanishing = self.rate
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,44 @@
+"""memory.host_leak: a trainer's process keeps host memory that it does not need."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import HOST_MEMORY
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class HostLeak:
+    """`rate` is the share of the host's memory per minute."""
+
+    id: ClassVar[str] = "memory.host_leak"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    rate: float = 0.02
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        rate = preparing.drawn(random, strength, plain=(0.012, 0.04), weak=(0.003, 0.006))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Keep more and more."""
+        if at >= self.onset:
+            slot = device_index(self.host, self.place, self.slots)
+            held = self.rate / 60 * HOST_MEMORY * (at - self.onset)
+            state.training.trainer_held[slot] = held
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the trainer's process."""
+        return preparing.the_process(seats, self.host, self.place)

@@ -1,0 +1,49 @@
+"""memory.host_oom: the trainers of a host grow until the kernel kills one of them."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import HOST_MEMORY
+from ...placement import Seats, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class HostOomGrowth:
+    """Memory is full about `seconds` after the onset; `reports`: the kernel's message is read.
+
+    Other than host_oom, whose onset is the kill: here the onset is that of the growth.
+    """
+
+    id: ClassVar[str] = "memory.host_oom"
+    onset: float
+    host: int
+    slots: int
+    seconds: float = 90.0
+    reports: bool = True
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast, and whether the kernel's message is read."""
+        seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 120.0))
+        return {"seconds": seconds, "reports": strength == "plain"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Fill the memory."""
+        if at < self.onset:
+            return
+        held = 0.66 * HOST_MEMORY * (at - self.onset) / self.seconds
+        begin = self.host * self.slots
+        state.training.trainer_held[begin : begin + self.slots] = held / self.slots
+        state.training.kernel_reports = self.reports
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -1,0 +1,51 @@
+"""software.init_failed: the job starts and never reaches its first step."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class InitFailed:
+    """how: it "waits" for members that never come, until `timeout`, or "fails" while it sets up."""
+
+    id: ClassVar[str] = "software.init_failed"
+    onset: float
+    how: Literal["waits", "fails"] = "waits"
+    timeout: float = 120.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with a job that starts after a while."""
+        start = float(random.uniform(0.1, 0.3)) * scenario.seconds
+        again = preparing.flip(random)
+        return preparing.changed(
+            scenario, starts_after=start, restarts=(), restarts_after_crash=again, ends_after=0.0
+        )
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how, and after what time it gives up; it begins when the job starts."""
+        fails = strength == "plain" and preparing.flip(random)
+        timeout = float(random.uniform(60, 120)) if strength == "plain" else 1800.0
+        start = preparing.first(scenario).starts_after
+        return {"how": "fails" if fails else "waits", "timeout": timeout, "onset": start}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Keep it from starting."""
+        if at >= self.onset:
+            state.training.init = self.how
+            state.training.init_timeout = self.timeout
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,41 @@
+"""numerics.loss_spike: the loss jumps up within a step, and comes back or does not."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class LossSpike:
+    """`height` as a share of the loss; `steps` until two thirds of it are gone (inf: never)."""
+
+    id: ClassVar[str] = "numerics.loss_spike"
+    onset: float
+    height: float = 0.8
+    steps: float = 15.0
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how high, and whether it comes back."""
+        height = preparing.drawn(random, strength, plain=(0.4, 1.5), weak=(0.12, 0.25))
+        steps = float("inf") if preparing.flip(random, 0.4) else float(random.uniform(6, 40))
+        return {"height": height, "steps": steps}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Throw the model off."""
+        if at >= self.onset:
+            state.training.numerics.spike = self.height
+            state.training.numerics.spike_steps = self.steps
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

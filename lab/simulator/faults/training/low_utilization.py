@@ -1,0 +1,43 @@
+"""efficiency.low_utilization: the devices wait for their host most of the time, from the start."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class LowUtilization:
+    """Small kernels: the CPU takes `launch` times as long to launch as the device to run them."""
+
+    id: ClassVar[str] = "efficiency.low_utilization"
+    onset: float
+    launch: float = 3.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it must have devices."""
+        return preparing.with_devices(preparing.changed(scenario, spins=False))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how much longer."""
+        launch = preparing.drawn(random, strength, plain=(3.0, 6.0), weak=(1.8, 2.4))
+        return {"launch": launch, "onset": 0.0}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Make launching slow."""
+        if at >= self.onset:
+            state.training.launch = self.launch
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

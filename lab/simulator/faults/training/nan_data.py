@@ -1,0 +1,40 @@
+"""numerics.nan_data: a bad shard of data reaches several ranks in the same step."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import POISONS_LOSS, Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class NanData:
+    """Every `each`-th slot of the cluster reads the bad shard; `once`: in a single step."""
+
+    id: ClassVar[str] = "numerics.nan_data"
+    onset: float
+    each: int = 2
+    once: bool = True
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return which ranks read the shard."""
+        each = int(random.choice([1, 2, 3]))
+        return {"each": min(each, max(preparing.ranks(scenario) // 2, 1))}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Spoil the values of those ranks."""
+        if at >= self.onset:
+            state.poison[:: self.each] = POISONS_LOSS
+            state.poison_once = self.once
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return entities.job(job, tuple(range(seats.world)))

@@ -1,0 +1,44 @@
+"""numerics.nan_precision: half precision overflows at every loss scale, down to none."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class NanPrecision:
+    """The scale halves at each step; when nothing is left to halve the values become NaN."""
+
+    id: ClassVar[str] = "numerics.nan_precision"
+    onset: float
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with dynamic loss scaling."""
+        scale = float(random.choice([2.0**12, 2.0**16, 2.0**20]))
+        return preparing.changed(
+            scenario, loss_scale=scale, loss_scale_fits=scale, guards_numerics=True
+        )
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return nothing: there is nothing to choose."""
+        return {}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Overflow."""
+        if at >= self.onset:
+            state.training.numerics.overflows = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,47 @@
+"""balance.pipeline_stage: one pipeline stage has more to do than the others."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStage:
+    """Stage `stage` takes `factor` times as long; the others have bubbles."""
+
+    id: ClassVar[str] = "balance.pipeline_stage"
+    onset: float
+    stage: int = 0
+    factor: float = 1.3
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with pipeline stages of equal load."""
+        return preparing.with_stages(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return which stage, how much more, and whether from the first step."""
+        factor = preparing.drawn(random, strength, plain=(1.2, 1.6), weak=(1.07, 1.12))
+        stages = preparing.first(scenario).pp
+        # Head and loss make the last stage the usual one.
+        stage = stages - 1 if preparing.flip(random, 0.6) else int(random.integers(stages))
+        return {"factor": factor, "stage": stage, **preparing.steady(random, 0.7)}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Load the stage."""
+        if at >= self.onset:
+            state.training.stages[self.stage] = self.factor
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the data-parallel group of the stage, with all ranks of the stage."""
+        return preparing.the_stage(seats, self.stage)

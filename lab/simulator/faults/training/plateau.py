@@ -1,0 +1,48 @@
+"""numerics.plateau: the loss was falling and stops, though the gradients are there."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """The "schedule" sets the learning rate to almost nothing, or updates are "frozen" unseen."""
+
+    id: ClassVar[str] = "numerics.plateau"
+    onset: float
+    how: Literal["schedule", "frozen"] = "schedule"
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with a loss that falls all the time."""
+        job = preparing.first(scenario)
+        steps = scenario.seconds / job.step_seconds
+        return preparing.changed(scenario, loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return whether the learning rate shows it."""
+        frozen = strength == "weak" or preparing.flip(random)
+        return {"how": "frozen" if frozen else "schedule"}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Stop training."""
+        if at >= self.onset:
+            if self.how == "schedule":
+                state.training.numerics.rate = 1e-3
+            else:
+                state.training.numerics.frozen = True
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,57 @@
+"""memory.rank0_contexts: other ranks' processes hold memory on the first device of a host."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import GIB
+from ...placement import Seats, device_id, host_name
+from ...shape import Cluster, Scenario, ScenarioError, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Rank0Contexts:
+    """`held` bytes each, of all local ranks or only the first `ranks` of them.
+
+    A process that sets no device, or loads a checkpoint to where it was saved, does this.
+    """
+
+    id: ClassVar[str] = "memory.rank0_contexts"
+    onset: float
+    host: int
+    slots: int
+    held: float = 0.6 * GIB
+    ranks: int = 0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; it must have two devices a host."""
+        if len(preparing.first(scenario).slots or range(scenario.cluster.slots)) < 2:
+            raise ScenarioError(f"scenario {scenario.name}: a host needs two ranks")
+        return preparing.with_devices(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how much, and of how many processes."""
+        held = preparing.drawn(random, strength, plain=(0.45, 1.5), weak=(0.3, 0.5)) * GIB
+        return {"held": held, "ranks": 1 if strength == "weak" else 0}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the other processes open the first device."""
+        if at < self.onset:
+            return
+        begin = self.host * self.slots
+        last = begin + (1 + self.ranks if self.ranks else self.slots)
+        state.training.contexts[begin + 1 : min(last, begin + self.slots)] = self.held
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the device that they hold memory on."""
+        rank = int(np.flatnonzero((seats.host == self.host) & (seats.local == 0))[0])
+        place = int(seats.place[rank])
+        return entities.gpu(device_id(self.host, place), host_name(self.host), (rank,))

@@ -1,0 +1,51 @@
+"""balance.rank0_gather: rank 0 gathers, logs or writes for all outside of its training step."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import GIB
+from ...placement import Seats, host_name
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Rank0Gather:
+    """`seconds` of extra work a step, and `held` bytes gathered on its device."""
+
+    id: ClassVar[str] = "balance.rank0_gather"
+    onset: float
+    seconds: float = 0.3
+    held: float = 4 * GIB
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario; rank 0 needs peers."""
+        return preparing.with_peers(scenario)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how much work, from the first step or later."""
+        share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
+        seconds = share * preparing.first(scenario).step_seconds
+        return {
+            "seconds": seconds,
+            "held": float(random.choice([0.0, 2.0, 6.0])) * GIB,
+            **preparing.steady(random),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Give rank 0 extra work."""
+        if at >= self.onset:
+            state.training.first_other = self.seconds
+            state.training.first_held = self.held
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return rank 0."""
+        return entities.rank(0, host_name(int(seats.host[0])))

@@ -1,0 +1,79 @@
+"""software.regression: a new version of code, configuration or driver is slower everywhere."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from .....vocabulary import entities
+from .....vocabulary.ranks import Ranks
+from ...conditions import Conditions
+from ...placement import Seats
+from ...progress import Attempt
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """`factor` on everybody's compute. `announced`: a change event, of `what`, says so."""
+
+    id: ClassVar[str] = "software.regression"
+    onset: float
+    factor: float = 1.2
+    announced: bool = True
+    what: Literal["code", "config", "driver", "image"] = "code"
+    restarted: bool = False
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario, mostly with a restart that brings the new version."""
+        if preparing.flip(random, 0.3):
+            return preparing.changed(scenario, restarts=())
+        return preparing.with_restart(scenario, random, restarts_after_crash=False)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how much slower, with a restart or a change while it runs."""
+        factor = preparing.drawn(random, strength, plain=(1.12, 1.4), weak=(1.05, 1.1))
+        found: dict[str, Any] = {
+            "factor": factor,
+            "what": str(random.choice(["code", "config", "driver", "image"])),
+        }
+        job = preparing.first(scenario)
+        if job.restarts:
+            # The new version comes with the restart, announced or not.
+            found |= {
+                "onset": job.restarts[-1],
+                "restarted": True,
+                "announced": preparing.flip(random),
+            }
+        return found
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Slow everybody down."""
+        if at >= self.onset:
+            state.training.work *= self.factor
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job's code."""
+        return entities.Entity("code", job, None, Ranks(range(seats.world)))
+
+    @property
+    def resumes(self) -> bool:
+        """Tell whether a restart brings it."""
+        return self.restarted
+
+    def said(self, attempt: Attempt) -> list[tuple[float, str, dict[str, Any]]]:
+        """Return the deployment as a change event."""
+        if not self.announced:
+            return []
+        texts = {
+            "code": "deployed revision 4f2c91 of the trainer",
+            "config": "activation recomputation switched on",
+            "driver": "driver 580.65.06 -> 580.82.07",
+            "image": "image train:2026-02-27 -> train:2026-03-01",
+        }
+        return [(self.onset, "change", {"kind": self.what, "text": texts[self.what]})]

@@ -1,0 +1,53 @@
+"""numerics.replica_divergence: one data-parallel replica trains on with other weights."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDivergence:
+    """`rate` is the growth per step of its own loss against its peers', as a share."""
+
+    id: ClassVar[str] = "numerics.replica_divergence"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    rate: float = 0.005
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with one rank a replica and losses of their own."""
+        scope = "both" if preparing.flip(random) else "local"
+        scenario = preparing.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
+        scenario = preparing.changed(
+            scenario, local_norms=preparing.flip(random), report_from="all"
+        )
+        return preparing.with_peers(scenario, 3)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast it drifts off."""
+        rate = preparing.drawn(random, strength, plain=(0.004, 0.02), weak=(0.001, 0.002))
+        return {"rate": rate}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let it drift off."""
+        if at >= self.onset:
+            drift = np.zeros(len(state.drag))
+            drift[device_index(self.host, self.place, self.slots)] = self.rate
+            state.training.numerics.drift = drift
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return preparing.the_rank(seats, self.host, self.place)

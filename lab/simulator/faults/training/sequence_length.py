@@ -1,0 +1,45 @@
+"""balance.sequence_length: the tokens of a batch are spread unevenly over the ranks."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceLength:
+    """`spread` of the tokens per rank and step: whoever has the most is last, another each step."""
+
+    id: ClassVar[str] = "balance.sequence_length"
+    onset: float
+    spread: float = 0.5
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with even tokens otherwise."""
+        return preparing.with_peers(
+            preparing.changed(scenario, variable_length=0.0, attention=0.3), 4
+        )
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how uneven, from the first step or later."""
+        spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
+        return {"spread": spread, **preparing.steady(random)}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Spread the tokens."""
+        if at >= self.onset:
+            state.training.lengths = self.spread
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the job."""
+        return preparing.the_job(job, seats)

@@ -1,0 +1,45 @@
+"""memory.shm_exhausted: /dev/shm of a host fills up until a data loader dies of it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...memory import SHM_LIMIT
+from ...placement import Seats, host_name, ranks_of_host
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class ShmExhausted:
+    """It is full about `seconds` after the onset; the next batch then is a bus error."""
+
+    id: ClassVar[str] = "memory.shm_exhausted"
+    onset: float
+    host: int
+    seconds: float = 90.0
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with data loader workers."""
+        return preparing.with_workers(scenario, random)
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how fast."""
+        seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 150.0))
+        return {"seconds": seconds}
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Fill it."""
+        if at >= self.onset:
+            state.training.shm_held[self.host] = SHM_LIMIT * (at - self.onset) / self.seconds
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the host."""
+        return entities.host(host_name(self.host), ranks_of_host(seats, self.host))

@@ -1,0 +1,59 @@
+"""software.stuck_process: one rank's main thread stops before a collective; its peers wait."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...placement import Seats, device_index, host_name, rank_of
+from ...shape import Cluster, Scenario, Strength
+from . import preparing
+
+
+@dataclass(frozen=True, slots=True)
+class StuckProcess:
+    """`point` is where in its own work of the step it stops (1 = end of backward).
+
+    `busy` reports whether it burns its CPU (an endless loop) or sleeps (a lock). With `until` it
+    goes on at that time, with `seconds` after so long.
+    """
+
+    id: ClassVar[str] = "software.stuck_process"
+    onset: float
+    host: int
+    place: int
+    slots: int
+    until: float = float("inf")
+    point: float = 0.6
+    busy: bool = False
+    seconds: float = float("inf")
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return where it stops; a weak one goes on after a while."""
+        seconds = float("inf")
+        if strength == "weak":
+            seconds = max(30.0, 12 * preparing.first(scenario).step_seconds)
+        return {
+            "point": float(random.uniform(0.1, 0.95)),
+            "busy": preparing.flip(random, 0.3),
+            "seconds": seconds,
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Stop the rank."""
+        until = min(self.until, self.onset + self.seconds)
+        if not self.onset <= at < until:
+            return
+        slot = device_index(self.host, self.place, self.slots)
+        state.stopped[slot] = self.point
+        state.busy_stop[slot] = self.busy
+        state.released = until
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the rank."""
+        return entities.rank(rank_of(seats, self.host, self.place), host_name(self.host))

@@ -1,0 +1,76 @@
+"""The series of every host's storage: disks, file systems, how long tasks wait for them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....vocabulary.samples import Scalar, attributes
+from ..nodes import LOCAL_MOUNT, SHARED_MOUNT
+from ..site import Site
+from ..training import Attempt
+from . import Series
+from .resources import of_node
+
+Array = NDArray[np.float64]
+DISK_BYTES = 2.5e9
+"""Bytes a second of a local disk when it is busy all the time."""
+
+
+def series(attempts: Sequence[Attempt], site: Site) -> list[Series]:
+    """Return the storage series of all hosts."""
+    found: list[Series] = []
+    for host in range(site.cluster.hosts):
+        if len(site.history(host, site.reporting.node).at):
+            found += _host(attempts, site, host)
+    return found
+
+
+def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
+    history, every = site.history(host, site.reporting.node), site.reporting.node
+    at, random = history.at, np.random.default_rng([site.seed, 24, host])
+    resource = of_node(host, site.cluster.name, site.switch(host))
+    found: list[Series] = []
+
+    def add(metric: str, value: Array, **pairs: Scalar) -> None:
+        if site.reporting.shows(metric):
+            found.append(Series(host, resource, metric, attributes(pairs), at, value))
+
+    def of(name: str) -> Array:
+        values: Array = history.of("nodes", name)[:, host].astype(float)
+        return values
+
+    saving = _saving(attempts, host, at, every)
+    busy = np.clip(0.01 + 0.02 * random.random(len(at)) + 0.35 * saving + of("disk"), 0, 1)
+    moved = np.cumsum(busy * every) * DISK_BYTES
+    add("system.disk.io_time", np.cumsum(busy * every), device="nvme0n1")
+    add("system.disk.io", np.round(0.6 * moved), device="nvme0n1", direction="read")
+    add("system.disk.io", np.round(0.4 * moved), device="nvme0n1", direction="write")
+    root = 0.41 + 0.0002 * np.arange(len(at)) * every / 3600
+    add("system.filesystem.utilization", root, mountpoint="/")
+    add("system.filesystem.utilization", np.minimum(of("full"), 1.0), mountpoint=LOCAL_MOUNT)
+    add("system.filesystem.utilization", np.full(len(at), 0.63), mountpoint=SHARED_MOUNT)
+    for mount in ("/", LOCAL_MOUNT, SHARED_MOUNT):
+        add("system.filesystem.read_only", np.zeros(len(at)), mountpoint=mount)
+    waiting = np.clip(0.004 * random.random(len(at)) + 0.08 * saving + of("waiting"), 0, 1)
+    for kind, share in (("some", waiting), ("full", 0.6 * waiting)):
+        add("system.pressure", np.round(share, 4), resource="io", kind=kind)
+        add("system.pressure.time", np.cumsum(share * every), resource="io", kind=kind)
+    blocked = random.poisson(0.15 + 2 * saving + of("blocked")).astype(float)
+    add("system.processes.blocked", blocked)
+    return found
+
+
+def _saving(attempts: Sequence[Attempt], host: int, at: Array, every: float) -> Array:
+    """Return the share of the time before each moment in which a rank of the host saved."""
+    share = np.zeros(len(at))
+    for attempt in attempts:
+        ranks = np.flatnonzero(attempt.seats.host == host)
+        if not len(ranks) or not attempt.steps.index:
+            continue
+        saved = np.array([float(row[ranks].max()) for row in attempt.steps.checkpoint])
+        ends = np.array([float(row[ranks].max()) for row in attempt.steps.start])
+        for seconds, end in zip(saved[saved > 0.5], ends[saved > 0.5], strict=True):
+            begin = end - seconds
+            share += np.clip(np.minimum(at, end) - np.maximum(at - every, begin), 0, None) / every
+    return np.minimum(share, 1.0)

@@ -1,0 +1,13 @@
+"""Suites of simulated test runs: what is simulated to measure the detectors, drawn from a seed.
+
+suites.toml holds the tables (shapes, reporting habits, missing sources, benign variety, suites),
+observable.toml what of the telemetry can show a fault. A case is one simulated recording: shape x
+fault or none x strength x missing source x reporting habit x seed. The same suite gives the same
+cases, whatever faults are added to the simulator beside those it has.
+"""
+
+from .cases import Case
+from .drawing import draw
+from .tables import SUITES, Suite, SuiteError, suite
+
+__all__ = ["SUITES", "Case", "Suite", "SuiteError", "draw", "suite"]

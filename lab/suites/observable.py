@@ -1,0 +1,69 @@
+"""Whether the telemetry of a case can show its fault at all, by the rules of observable.toml.
+
+A fault whose every sign is hidden cannot be found by anybody: it is marked by its case and counted
+apart, so that recall is about what can be seen. The rules name signs that are enough to find the
+fault, not to name its cause.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from ..simulator.shape import Reporting
+
+DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.frequency")
+"""Beginnings of the names that only a cluster with accelerators reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What shows a fault: alternatives, each a set of names; `after` in seconds.
+
+    `gpus` and `hosts` are what a cluster needs to have the fault.
+    """
+
+    alternatives: tuple[tuple[str, ...], ...]
+    after: float
+    gpus: bool = False
+    hosts: int = 1
+
+
+@cache
+def signs() -> Mapping[str, Signs]:
+    """Return the signs of every fault, by contract id."""
+    text = resources.files(__package__ or "").joinpath("observable.toml").read_text("utf-8")
+    return {
+        row["id"]: Signs(
+            alternatives=tuple(tuple(term.split(" + ")) for term in row["any"]),
+            after=float(row["after"]),
+            gpus=bool(row.get("gpus", False)),
+            hosts=int(row.get("hosts", 1)),
+        )
+        for row in tomllib.loads(text)["fault"]
+    }
+
+
+def signs_of(fault: str) -> Signs:
+    """Return the signs of a fault; without a rule it is taken to be visible."""
+    return signs().get(fault, Signs(alternatives=((),), after=180.0))
+
+
+def observable(fault: str, reporting: Reporting, *, gpus: bool) -> bool:
+    """Return whether at least one alternative of the fault's signs is reported in full."""
+    return any(
+        all(_reported(name, reporting, gpus=gpus) for name in names)
+        for names in signs_of(fault).alternatives
+    )
+
+
+def _reported(name: str, reporting: Reporting, *, gpus: bool) -> bool:
+    if not gpus and name.startswith(DEVICE_METRICS):
+        return False
+    if not name.endswith("*"):
+        return reporting.shows(name)
+    # A family is reported unless a pattern hides the whole of it.
+    return not any(
+        pattern.endswith("*") and name[:-1].startswith(pattern[:-1]) for pattern in reporting.hidden
+    )

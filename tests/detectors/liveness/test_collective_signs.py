@@ -1,0 +1,94 @@
+"""What counters of communication groups say while a job stands still."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.liveness import collective_signs
+from rankscope.detectors.liveness.stall_signs import Stall
+from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.window import Group
+
+
+def group(rows, enqueued, completed, *, kind="dp", name="", launches=None, at=90.0):
+    """Return a group of some rows by their counters, reported 30 s after the last step."""
+    size = len(rows)
+    return Group(
+        name=name or f"{kind}:{'-'.join(map(str, rows))}",
+        kind=kind,
+        rows=np.array(rows),
+        enqueued=np.array(enqueued, float),
+        completed=np.array(completed, float),
+        at=np.full(size, START + at),
+        changed_at=np.full(size, START + 60),
+        launches={op: np.array(counts, float) for op, counts in (launches or {}).items()},
+    )
+
+
+@pytest.fixture
+def stalled(steady):
+    """Return a function that makes the stall of a job of four ranks with these groups."""
+    return lambda *groups: Stall(sketch(steady(), now=START + 90, groups=groups), START + 60, 1.0)
+
+
+def test_ranks_that_wait_for_each_other_in_two_groups_are_in_a_circle(stalled):
+    """Ranks 0 and 1 entered the two groups in different orders; ranks 2 and 3 follow them."""
+    first = group([0, 1, 2], [10, 9, 10], [9, 9, 9])
+    second = group([0, 1, 3], [19, 20, 20], [19, 19, 19], kind="tp")
+    (found,) = collective_signs.circle(stalled(first, second))
+    assert ("job.waits_in_circle", [0, 1]) == (found.kind, list(found.ranks))
+    assert "ranks 0, 1 wait for each other in different groups" == found.text
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pytest.param([([0, 1, 2], [10, 9, 10], [9, 9, 9])], id="one rank is behind"),
+        pytest.param([([0, 1], [10, 9], [9, 9]), ([1, 2], [20, 19], [19, 19])], id="a chain"),
+        pytest.param([([0, 1], [10, 10], [9, 9]), ([2, 3], [7, 7], [6, 6])], id="nobody is absent"),
+        pytest.param([([0, 1, 2], [101, 100, 99], [99, 98, 99])], id="a device stopped"),
+    ],
+)
+def test_who_waits_for_somebody_free_is_in_no_circle(stalled, groups):
+    made = (group(*numbers, name=f"dp:{n}") for n, numbers in enumerate(groups))
+    assert [] == collective_signs.circle(stalled(*made))
+
+
+def test_the_one_that_launched_another_kind_is_named_with_both_kinds(stalled):
+    launches = {"all_reduce": [50, 50, 49, 50], "all_gather": [7, 7, 8, 7]}
+    (found,) = collective_signs.unlike(
+        stalled(group(range(4), [57] * 4, [56] * 4, launches=launches))
+    )
+    assert ("2", "all_gather", "all_reduce") == (found.entity.id, found.observed, found.expected)
+
+
+@pytest.mark.parametrize(
+    "launches",
+    [
+        pytest.param(
+            {"all_reduce": [50, 50, 49, 50], "all_gather": [7, 7, 7, 7]}, id="only behind"
+        ),
+        pytest.param({"all_reduce": [50, 50, 49, 49], "all_gather": [7, 7, 8, 8]}, id="two halves"),
+        pytest.param({"all_reduce": [50, 50, 50, 50]}, id="one kind"),
+        pytest.param({}, id="no counts by kind"),
+    ],
+)
+def test_counts_that_single_nobody_out_accuse_nobody(stalled, launches):
+    assert [] == collective_signs.unlike(
+        stalled(group(range(4), [57] * 4, [56] * 4, launches=launches))
+    )
+
+
+def test_a_group_that_is_wholly_inside_one_collective_is_reported_and_accuses_nobody(stalled):
+    (found,) = collective_signs.inside(stalled(group(range(4), [57] * 4, [56] * 4)))
+    assert ("job.inside", "job") == (found.kind, found.entity.type)
+    assert [] == collective_signs.inside(stalled(group(range(4), [57, 57, 56, 57], [56] * 4)))
+
+
+def test_numbers_from_before_the_stall_say_nothing(stalled):
+    old = group(range(4), [57] * 4, [56] * 4, at=60.5)
+    stall = stalled(old)
+    assert [] == [
+        *collective_signs.inside(stall),
+        *collective_signs.behind(stall),
+        *collective_signs.circle(stall),
+    ]

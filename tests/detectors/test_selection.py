@@ -1,0 +1,148 @@
+"""Which detectors evaluate which job, and those of other people's packages."""
+
+from importlib import metadata
+
+import pytest
+
+from rankscope.detectors import catalogue, selection
+from rankscope.detectors.contract import Detector
+from rankscope.detectors.selection import Rule, Selection, SelectionError
+from rankscope.vocabulary import findings
+from rankscope.vocabulary.findings import FindingKind
+
+
+def by_name(detectors):
+    return {detector.name: detector for detector in detectors}
+
+
+@pytest.fixture
+def selected():
+    """Return a function: the detectors of a job by name, under some rules."""
+
+    def detectors_of(*rules, job="llama-8b", cluster="eu-1"):
+        return by_name(Selection(catalogue.detectors(), rules).of(job, cluster))
+
+    return detectors_of
+
+
+def test_without_a_rule_everything_runs_with_its_defaults(selected):
+    assert by_name(catalogue.detectors()).keys() == selected().keys()
+
+
+def test_a_rule_changes_only_the_jobs_that_match(selected):
+    rule = Rule(jobs="llama-*", parameters={"stragglers": {"least": 0.2}}, disabled=("cpu_time",))
+    assert 0.2 == selected(rule)["stragglers"].least
+    assert "cpu_time" not in selected(rule)
+    other = selected(rule, job="vit")
+    assert 0.2 != other["stragglers"].least
+    assert "cpu_time" in other
+
+
+@pytest.mark.parametrize(("cluster", "runs"), [("eu-1", False), ("us-1", True), (None, True)])
+def test_a_rule_may_be_for_a_cluster(selected, cluster, runs):
+    rule = Rule(clusters="eu-*", disabled=("stalls",))
+    assert runs == ("stalls" in selected(rule, cluster=cluster))
+
+
+def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay(selected):
+    made = selected(
+        Rule(parameters={"stragglers": {"least": 0.2, "fewest": 7}}),
+        Rule(jobs="llama-8b", parameters={"stragglers": {"least": 0.3}}),
+    )["stragglers"]
+    assert (0.3, 7) == (made.least, made.fewest)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Rule(disabled=("stal",)), "there is no detector 'stal'; did you mean stalls?"),
+        (Rule(parameters={"stalls": {"lest": 1}}), "no parameter 'lest'; did you mean least?"),
+        (Rule(parameters={"stalls": {"least": "soon"}}), "stalls.least is a number"),
+    ],
+)
+def test_a_mistake_is_named_when_the_selection_is_made(rule, words):
+    with pytest.raises(SelectionError, match=words.replace("?", r"\?")):
+        Selection(catalogue.detectors(), [rule])
+
+
+def test_equal_selections_have_one_description_and_others_another():
+    rules = [Rule(disabled=("stalls",))]
+    one, same, other = (
+        Selection(catalogue.detectors(), chosen).description for chosen in (rules, rules, [])
+    )
+    assert one == same != other
+
+
+OWN = FindingKind("job.of_mine", "mine", False, ("job",), ("training.loss",), "Something of mine")
+
+
+class Mine(Detector):
+    """A detector as somebody else would write it."""
+
+    name = "mine"
+    kinds = ("job.of_mine",)
+    finding_kinds: tuple[FindingKind, ...] = (OWN,)
+
+    def evaluate(self, window):
+        return []
+
+
+class Undescribed(Mine):
+    kinds = ("job.of_nobody",)
+    finding_kinds = ()
+
+
+class Taken(Mine):
+    name = "stalls"
+
+
+class Broken(Mine):
+    def __init__(self):
+        raise ZeroDivisionError("mine")
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Return a function that makes a class of this file an entry point of an installed package."""
+
+    def install(kind):
+        point = metadata.EntryPoint("mine", f"{__name__}:{kind.__name__}", selection.ENTRY_POINTS)
+        monkeypatch.setattr(metadata.EntryPoint, "load", lambda _: kind)
+        monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
+
+    return install
+
+
+@pytest.fixture
+def own_kinds_forgotten():
+    """Leave the catalogue of findings as it was."""
+    yield
+    findings._kinds().pop(OWN.kind, None)
+
+
+@pytest.mark.usefixtures("own_kinds_forgotten")
+def test_an_installed_detector_comes_with_its_own_kinds_of_findings(installed):
+    installed(Mine)
+    (made,) = selection.plugins(["mine"])
+    assert "mine" == made.name
+    assert OWN == findings.catalogue()["job.of_mine"]
+
+
+@pytest.mark.usefixtures("own_kinds_forgotten")
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Undescribed, "job.of_nobody: kinds that nobody describes"),
+        (Taken, "calls itself stalls: taken"),
+        (Broken, "cannot be loaded: ZeroDivisionError: mine"),
+    ],
+)
+def test_what_is_wrong_with_an_installed_detector_is_said_before_the_start(installed, kind, words):
+    installed(kind)
+    with pytest.raises(SelectionError, match=words):
+        selection.plugins(["mine"])
+
+
+def test_nothing_is_loaded_that_nobody_asked_for(installed):
+    installed(Broken)
+    assert () == selection.plugins([])

@@ -1,0 +1,91 @@
+"""Which incident answers a fault, and which are false."""
+
+import pytest
+
+from rankscope.lab.scoring import matching
+from rankscope.lab.scoring.matching import outcome
+from rankscope.vocabulary import entities
+
+GPU = entities.gpu("GPU-3", "gpu-00", (3,))
+ONSET = 1000.0
+
+
+def test_the_first_incident_after_the_onset_is_the_answer_and_others_are_duplicates(
+    incident, truth
+):
+    first, second = incident(5.0, GPU), incident(9.0, GPU)
+    made = outcome(truth(), [second, first], step_seconds=1.0)
+    assert (first, (second,), ()) == (made.found, made.duplicates, made.false)
+    assert (5.0, 5.0) == (made.delay, made.first_report)
+    assert made.exact_entity
+    assert made.right_entity
+    assert made.right_cause
+
+
+def test_an_incident_that_was_reported_before_the_onset_is_false(incident, truth):
+    made = outcome(truth(), [incident(-1.0, GPU)], step_seconds=1.0)
+    assert made.found is None
+    assert 1 == len(made.false)
+
+
+def test_info_from_before_the_onset_that_rises_after_it_has_taken_the_fault_in(incident, truth):
+    made = outcome(truth(), [incident(-90.0, GPU, above_info_at=ONSET + 12)], step_seconds=1.0)
+    assert (12.0, 0.0) == (made.delay, made.first_report)
+    assert () == made.false
+
+
+@pytest.mark.parametrize(("early", "step", "found"), [(9.0, 1.0, True), (11.0, 1.0, False),
+                                                      (11.0, 6.0, True)])  # fmt: skip
+def test_an_incident_may_open_a_little_early(incident, truth, early, step, found):
+    """10 s or two steps, whichever is longer: onsets are estimates."""
+    made = outcome(truth(), [incident(3.0, GPU, opened_at=ONSET - early)], step_seconds=step)
+    assert found == (made.found is not None)
+
+
+@pytest.mark.parametrize(("at", "step", "found"), [(159.0, 1.0, True), (161.0, 1.0, False),
+                                                   (161.0, 30.0, True)])  # fmt: skip
+def test_a_fault_that_ended_may_be_found_a_little_late(incident, truth, at, step, found):
+    """A minute or three steps, whichever is longer."""
+    made = outcome(truth(until=100.0), [incident(at, GPU)], step_seconds=step)
+    assert found == (made.found is not None)
+
+
+def test_an_incident_of_another_job_is_false(incident, truth):
+    made = outcome(truth(), [incident(5.0, GPU, jobs=("other",))], step_seconds=1.0)
+    assert made.found is None
+    assert 1 == len(made.false)
+
+
+def test_info_is_not_enough_and_not_false_either(incident, truth):
+    made = outcome(truth(), [incident(5.0, GPU, severity="info")], step_seconds=1.0)
+    assert (None, ()) == (made.found, made.false)
+
+
+def test_info_is_enough_for_a_fault_whose_severity_is_info(incident, truth):
+    assert matching.info_counts("host.clock_skew")
+    clock = truth("host.clock_skew", entities.host("gpu-00"))
+    told = incident(5.0, entities.host("gpu-00"), severity="info", fault="host.clock_skew")
+    made = outcome(clock, [told], step_seconds=1.0)
+    assert told is made.found
+    assert made.right_cause
+
+
+def test_the_delay_counts_until_it_is_above_info(incident, truth):
+    raised = incident(5.0, GPU, severity="critical", above_info_at=ONSET + 20)
+    made = outcome(truth(), [raised], step_seconds=1.0)
+    assert (20.0, 5.0) == (made.delay, made.first_report)
+
+
+def test_the_right_cause_at_the_wrong_entity_is_not_right(incident, truth):
+    other = entities.gpu("GPU-4", "gpu-00", (4,))
+    made = outcome(truth(), [incident(5.0, other)], step_seconds=1.0)
+    assert made.found is not None
+    assert not made.right_cause
+    assert 1 == len(made.wrong_accusations)
+
+
+def test_everything_above_info_in_a_healthy_case_is_false(incident):
+    noise = [incident(5.0, GPU), incident(6.0, severity="info"), incident(7.0)]
+    made = outcome(None, noise, step_seconds=1.0)
+    assert [noise[0], noise[2]] == list(made.false)
+    assert (noise[0],) == made.wrong_accusations

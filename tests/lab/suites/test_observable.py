@@ -1,0 +1,54 @@
+"""Whether telemetry can show a fault: by rules, for every fault of the contract."""
+
+from rankscope.lab.simulator.shape import Reporting
+from rankscope.lab.suites import observable
+from rankscope.vocabulary import events, faults, metrics
+
+
+def test_there_is_a_rule_for_every_fault_of_the_contract():
+    assert set(faults.catalogue()) - {faults.UNKNOWN} == set(observable.signs())
+
+
+def test_rules_name_metrics_and_events_of_the_contract():
+    known = {*metrics.catalogue(), *events.catalogue()}
+    named = {
+        name
+        for signs in observable.signs().values()
+        for names in signs.alternatives
+        for name in names
+    }
+    unknown = {
+        name
+        for name in named
+        if name not in known
+        and not (name.endswith("*") and any(k.startswith(name[:-1]) for k in known))
+    }
+    assert set() == unknown
+
+
+def test_a_fault_is_visible_by_any_of_its_signs():
+    thermal = "gpu.thermal_throttle"
+    assert observable.observable(thermal, Reporting(), gpus=True)
+    assert observable.observable(thermal, Reporting(hidden=("hw.*",)), gpus=True)
+    everything = ("hw.*", "training.compute.duration", "training.step.duration")
+    assert not observable.observable(thermal, Reporting(hidden=everything), gpus=True)
+
+
+def test_a_sign_of_two_names_needs_both():
+    hidden = ("training.memory.retries", "training.memory.allocated")
+    assert not observable.observable("memory.fragmentation", Reporting(hidden=hidden), gpus=True)
+
+
+def test_a_family_is_visible_unless_the_whole_of_it_is_hidden():
+    rest = ("log.fault", "training.progress.age")
+    mismatch = "software.collective_mismatch"
+    one = Reporting(hidden=(*rest, "collective.enqueued"))
+    assert observable.observable(mismatch, one, gpus=True)
+    every = Reporting(hidden=(*rest, "collective.*"))
+    assert not observable.observable(mismatch, every, gpus=True)
+
+
+def test_without_accelerators_their_metrics_show_nothing():
+    row_remap = Reporting(hidden=("gpu.fault",))
+    assert observable.observable("gpu.row_remap", row_remap, gpus=True)
+    assert not observable.observable("gpu.row_remap", row_remap, gpus=False)
