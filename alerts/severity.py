@@ -17,7 +17,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over. What only slows the job, or will harm it later, pages nobody while its
-    detector scores it below 1.
+    detector scores it below 1. What costs the job nothing and is barely worth reporting (a row
+    remap that waits for a reset) is info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
@@ -30,6 +31,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     if max(symptom.score for symptom in symptoms) < 1:
         return "info"
     if not named and lasted < UNNAMED_SECONDS:
+        return "info"
+    if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
         return "info"
     return first.severity
 

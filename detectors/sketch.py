@@ -17,7 +17,7 @@ def sketch(
     own: Floats,
     *,
     hosts: int = 2,
-    exchange: float = 0.2,
+    exchange: float | Floats = 0.2,
     gaps: Mapping[int, float] | None = None,
     planes: Mapping[str, Floats] | None = None,
     now: float | None = None,
@@ -27,10 +27,10 @@ def sketch(
     """Return a synchronous job: a step ends everywhere when the slowest rank's work is exchanged.
 
     own: [ranks, steps], seconds of each rank's own work; the ranks fill the hosts in order.
-    exchange: seconds of communication that no rank can hide. gaps: seconds that pass before a step
-    begins (a checkpoint, an evaluation), by column. first: the first step's index. planes
-    are added to the usual three. Without
-    `now` it is the end of the last step; everybody is received at `now`. `fields` are JobWindow's.
+    exchange: seconds of communication that no rank can hide, a number or [steps]. gaps: seconds
+    that pass before a step begins (a checkpoint, an evaluation), by column. first: the first step's
+    index. planes are added to the usual three. Without `now` it is the end of the last step;
+    everybody is received at `now`. `fields` are JobWindow's.
     """
     ranks, count = own.shape
     slowest = np.max(own, axis=0, initial=0.0, where=np.isfinite(own))

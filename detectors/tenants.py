@@ -24,12 +24,14 @@ def own_events(window: JobWindow) -> Iterator[Event]:
     first_step = np.inf
     if window.steps.at.size and np.isfinite(window.steps.at).any():
         first_step = float(np.nanmin(window.steps.at))
-    pids = {int(pid) for pid in window.pids if pid > 0}
+    pids: set[int] | None = None
     for event in window.events:
         if event.name in _OF_NODES and event.resource.job == window.job:
             if event.at < window.attempt_started_at - _START_SECONDS:
                 continue
         elif event.name in _OF_NODES:
+            if pids is None:
+                pids = {int(held) for held in window.pids if held > 0}
             pid = event.attributes.get("pid")
             foreign = isinstance(pid, int) and pid > 0 and bool(pids) and pid not in pids
             if event.at < window.attempt_started_at or (foreign and event.at < first_step):

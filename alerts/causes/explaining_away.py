@@ -54,7 +54,12 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         held = {symptom.kind for symptom in explained}
         found.append((root, Root(ranked.only(held), explained)))
         taken = {id(symptom) for symptom in explained}
-        shared += [s for s in explained if s in open_symptoms and _effect(s) == "slows"]
+        # Several roots may make steps longer; what one entity shows has one root.
+        shared += [
+            s
+            for s in explained
+            if s in open_symptoms and _effect(s) == "slows" and s.entity.type == "job"
+        ]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
         index = _without(root, index, gone, _bearing(held, knowledge), view.topology)

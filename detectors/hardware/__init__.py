@@ -1,11 +1,57 @@
 """What devices, hosts and links report about themselves."""
 
 from ..contract import Detector
+from .bootstraps import Bootstraps
+from .clock_offsets import ClockOffsets
+from .clocks import LowClock
+from .config_drift import ConfigDrift
+from .congestion import Congestion
 from .cpu_time import CpuTime
-from .device_faults import DeviceFaults
+from .down_ports import DownPorts
+from .evictions import Evictions
+from .fault_codes import FaultCodes
+from .foreign_processes import ForeignProcesses
+from .full_disks import FullDisks
+from .link_flaps import LinkFlaps
+from .lost_devices import LostDevices
+from .memory_errors import MemoryErrors
+from .nvlinks import NvLinks
+from .pcie import PcieLinks
+from .port_errors import PortErrors
+from .power_limits import PowerLimits
+from .row_remaps import RowRemaps
+from .slow_collectives import SlowCollectives
+from .slow_storage import SlowStorage
+from .stuck_drivers import StuckDrivers
+from .switches import Switches
+from .throttling import Throttling
+from .transports import Transports
 
 DETECTORS: tuple[Detector, ...] = (
     CpuTime(),
-    DeviceFaults(),
+    FaultCodes(),
+    LostDevices(),
+    Throttling(),
+    LowClock(),
+    PowerLimits(),
+    MemoryErrors(),
+    RowRemaps(),
+    NvLinks(),
+    PcieLinks(),
+    ForeignProcesses(),
+    DownPorts(),
+    LinkFlaps(),
+    PortErrors(),
+    Switches(),
+    SlowCollectives(),
+    Congestion(),
+    Transports(),
+    Bootstraps(),
+    ClockOffsets(),
+    FullDisks(),
+    SlowStorage(),
+    StuckDrivers(),
+    Evictions(),
+    ConfigDrift(),
 )
 """Every detector of this family, with its default parameters: one line each."""

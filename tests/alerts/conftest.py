@@ -42,6 +42,31 @@ def lay_out() -> Callable[..., Topology]:
 
 
 @pytest.fixture
+def entity_of(topology: Topology) -> Callable[[str, int], Entity]:
+    """Return a function that returns an entity that a kind of finding is about, by a number."""
+
+    def entity(kind: str, number: int) -> Entity:
+        host = topology.hosts[number % 2]
+        device = topology.gpu_entity(number)
+        assert device is not None
+        ranks = topology.job_entity.ranks
+        return {
+            "job": topology.job_entity,
+            "host": topology.host_entity(host),
+            "rank": topology.rank_entity(number),
+            "gpu": device,
+            "nic": Entity("nic", f"{host}/mlx5_0:1", host, topology.ranks_of_host(host)),
+            "switch": Entity("switch", "leaf-1", None, ranks),
+            "storage": Entity("storage", "/data", None, ranks),
+            "process": Entity("process", f"{host}:{1000 + number}", host, Ranks((number,))),
+            "group": Entity("group", "dp:1", None, ranks),
+            "code": Entity("code", topology.job, None, ranks),
+        }[kinds.catalogue()[kind].entities[0]]
+
+    return entity
+
+
+@pytest.fixture
 def found() -> Callable[..., Finding]:
     """Return a function that makes a finding; times are seconds after START."""
 

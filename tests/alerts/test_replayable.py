@@ -8,9 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankscope.alerts.tracker import IncidentTracker
-from rankscope.vocabulary import entities
 from rankscope.vocabulary import findings as kinds
-from rankscope.vocabulary.ranks import Ranks
 
 KINDS = sorted(kinds.catalogue())
 row = st.tuples(
@@ -28,18 +26,11 @@ def documents(tracker):
 )
 @given(course=seconds, seed=st.integers())
 def test_order_within_a_second_and_a_snapshot_between_seconds_change_no_byte(
-    course, seed, evaluated, topology, found
+    course, seed, evaluated, entity_of, found
 ):
     def make(drawn):
         kind, number, at, score = drawn
-        where = {
-            "job": topology.job_entity,
-            "host": topology.host_entity(topology.hosts[number % 2]),
-            "rank": topology.rank_entity(number),
-            "gpu": topology.gpu_entity(number),
-            "process": entities.process(topology.hosts[number % 2], 1000 + number, (number,)),
-            "group": entities.Entity("group", "ep:0", None, Ranks((0, 1))),
-        }[kinds.catalogue()[kind].entities[0]]
+        where = entity_of(kind, number)
         return found(kind, where, at, score=score, text=f"{kind} {where} {at} {score}")
 
     rng = random.Random(seed)

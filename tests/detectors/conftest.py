@@ -1,5 +1,6 @@
 """What detector tests are drawn with: steady work, events, readings, and real data where it is."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Floats, JobWindow, Processes
+from rankscope.detectors.window import Floats, JobWindow, Processes, Readings
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.ranks import Ranks
@@ -90,6 +91,35 @@ def real_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def levels() -> Callable[..., Readings]:
+    """Return a function that draws readings of rows, every 5 s: usual, and odd on some rows.
+
+    `odd` on the rows `which` from `since` seconds after START on, until `until`; with `counter` as
+    what grows in each 5 s.
+    """
+
+    def draw(
+        rows: int,
+        usual: float,
+        odd: float | None = None,
+        which: object = (),
+        *,
+        since: float = 0.0,
+        until: float = math.inf,
+        seconds: float = 60.0,
+        counter: bool = False,
+    ) -> Readings:
+        at = START + np.arange(0.0, seconds + 1, 5)
+        value = np.full((rows, len(at)), float(usual))
+        if odd is not None:
+            some = (at >= START + since) & (at < START + until)
+            value[np.ix_(np.atleast_1d(np.asarray(which, np.int64)), some)] = odd
+        return readings(at, np.cumsum(value, axis=1) if counter else value)
+
+    return draw
 
 
 @pytest.fixture

@@ -12,14 +12,82 @@ from hypothesis import strategies as st
 
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group, JobWindow, Readings, Steps
+from rankscope.detectors.window import Group, JobWindow, Processes, Readings, Steps, no_processes
 from rankscope.vocabulary import findings as vocabulary
+from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.topology import Placement, Topology
 
 EVERY = pytest.mark.parametrize("detector", detectors(), ids=lambda detector: detector.name)
 SEEDS = st.integers(0, 2**32 - 1)
-DURATIONS = ("slow_steps", "stragglers", "data_wait", "extra_work")
+DURATIONS = ("slow_collectives", "slow_steps", "stragglers", "data_wait", "extra_work")
 """Detectors that look at durations alone, whose unit must not matter to them."""
+
+
+def hardware(at, stopped):
+    """Return readings (by rank, by host) in which something of each kind of hardware is wrong."""
+
+    def levels(rows, usual, odd, which, since=0.0):
+        value = np.full((rows, len(at)), float(usual))
+        value[np.ix_(np.atleast_1d(which), at >= START + since)] = odd
+        return readings(at, value)
+
+    def counts(rows, usual, odd, which, since=0.0):
+        rate = np.full((rows, len(at)), float(usual))
+        rate[np.ix_(np.atleast_1d(which), at >= START + since)] = odd
+        return readings(at, np.cumsum(rate, axis=1))
+
+    power = levels(8, 500.0, 500.0, 0)
+    busy = levels(8, 0.9, 0.9, 0)
+    for held in (power, busy):
+        held.at[6, at > stopped] = held.value[6, at > stopped] = np.nan
+    differing = np.full((4, len(at)), np.nan)
+    differing[3] = 1.0
+    same = np.where(np.isnan(differing), 1.0, np.nan)
+    by_rank = {
+        "hw.power": power,
+        "hw.power.limit": levels(8, 700.0, 500.0, 7),
+        "hw.gpu.utilization": busy,
+        "hw.gpu.throttle|thermal_hw": levels(8, 0, 1, 2, 40),
+        "hw.errors|uncorrected|hbm": counts(8, 0, 1, 1, 50),
+        "hw.gpu.row_remap|pending": levels(8, 0, 1, 4),
+        "hw.gpu.nvlink.up|3": levels(8, 1, 0, 5, 40),
+        "hw.gpu.pcie.width": levels(8, 16, 8, 6),
+        "hw.gpu.pcie.width.max": levels(8, 16, 16, 6),
+    }
+    by_host = {
+        "hw.network.up|mlx5_0|1": levels(4, 1, 0, [2, 3], 60),
+        "hw.network.errors|mlx5_0|link_downed|1": counts(4, 0, 1, 2, 60),
+        "hw.network.errors|mlx5_0|symbol_error|1": counts(4, 0, 50, 3, 40),
+        "hw.network.congestion|mlx5_0|ecn|1": counts(4, 100, 2000, [0, 1, 2, 3], 50),
+        "hw.network.io|mlx5_0|transmit|1": counts(4, 5e10, 0, 1),
+        "system.network.io|eth0|transmit": counts(4, 1e6, 5e9, 1),
+        "system.clock.offset": levels(4, 0, 2.5, 3),
+        "system.filesystem.utilization|/scratch": levels(4, 0.5, 1.0, 0, 60),
+        "system.pressure|some|io": levels(4, 0.01, 0.9, 1, 60),
+        "system.software.info|nvidia|550": readings(at, differing),
+        "system.software.info|nvidia|570": readings(at, same),
+    }
+    return by_rank, by_host
+
+
+def laid_out(ranks) -> Topology:
+    """Return eight ranks on four hosts behind two leaf switches, in some order of the rows."""
+    hosts = [f"host-{number}" for number in range(4)]
+    return Topology(
+        Job("example"),
+        hosts=hosts,
+        placements=[
+            Placement(int(r), hosts[r // 2], pid=1000 + int(r), hw_id=f"GPU-{r}") for r in ranks
+        ],
+        switches={host: f"leaf-{number // 2}" for number, host in enumerate(hosts)},
+    )
+
+
+def unstarted() -> JobWindow:
+    """Return the same job before any of its steps has ended."""
+    window = troubled()
+    return replace(window, steps=Steps(window.steps.index[:0], window.steps.at[:, :0], {}))
 
 
 def never_started() -> JobWindow:
@@ -43,11 +111,15 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     written[0, [12, 32, 52]], written[0, 72] = 0.2, 30.0
     loss = rng.normal(2.0, 0.1, own.shape)
     loss[5, 60] = loss[:, 61:] = np.inf
-    bare = sketch(own, hosts=4)
+    exchange = np.where(np.arange(80) >= 50, 0.35, 0.2)
+    bare = sketch(own, hosts=4, exchange=exchange)
     now = bare.now + stalled
     at = np.arange(START, now + 1, 5)
     wait = np.cumsum(np.full((8, len(at)), 0.05), axis=1)
     wait[2:4] += np.cumsum(np.where(at > bare.steps.at[0, 50], 3.0, 0.0))
+    by_rank, by_host = hardware(at, bare.now)
+    held = {"hw.gpu.process.memory": readings(at, np.full((1, 1), 2e10))}
+    stranger = Processes(np.array([1]), np.array([77]), np.array([-1]), ("GPU-2",), held)
     clock = np.full((8, 1), 1.755e9)
     clock[3] = 1.1e9
     busy = np.full((8, 1), 0.9)
@@ -63,6 +135,9 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     return sketch(
         own,
         hosts=4,
+        exchange=exchange,
+        placed=laid_out(range(8)),
+        processes=stranger,
         planes={
             "training.compute.duration": compute,
             "training.data.duration": data,
@@ -75,12 +150,13 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
         last_received=np.where(np.arange(8) == 6, now - 20, now),
         host_last_received=now - np.array([0.0, 0.0, 40.0, 0.0]),
         rank_readings={
+            **by_rank,
             "process.cpu.wait": readings(at, wait),
             "process.cpu.utilization": readings(at, busy),
             "hw.frequency|sm": readings(at, clock),
             "training.progress.age": readings(at, np.zeros((8, 1))),
         },
-        host_readings={"system.cpu.utilization": readings(at, np.full((4, 1), 0.4))},
+        host_readings={**by_host, "system.cpu.utilization": readings(at, np.full((4, 1), 0.4))},
         groups=(
             Group("dp:1", "dp", np.arange(8), counters, np.full(8, 79.0),
                   np.full(8, now), np.full(8, bare.now)),
@@ -92,6 +168,9 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
             event("log.fault", 61, rank=1, role="root", signature="cuda_oom", text="out of memory"),
             event("host.oom_kill", 61, rank=1, pid=1001),
             event("process.exit", 62, rank=1, exit_code=1),
+            event("log.fault", 63, rank=5, role="cascade", signature="task.hung", text="blocked"),
+            event("log.fault", 64, rank=4, role="cascade", signature="nccl.bootstrap"),
+            event("scheduler.event", 65, reason="Evicted", text="host-3 is low on memory"),
             *(
                 event("process.stack", 110, rank=rank, text="sleep" if rank == 6 else "all_reduce")
                 for rank in range(8)
@@ -122,6 +201,7 @@ def turned(window: JobWindow, order: np.ndarray) -> JobWindow:
         ),
         rank_readings={name: table(held) for name, held in window.rank_readings.items()},
         groups=tuple(replace(group, rows=place[group.rows]) for group in window.groups),
+        placed=laid_out(window.ranks[order]),
     )
 
 
@@ -146,7 +226,7 @@ def accused(findings) -> set[tuple[str, str]]:
 @EVERY
 def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
     """The other tests of this file would prove nothing without it."""
-    windows = (troubled(), troubled(stalled=40.0), never_started())
+    windows = (troubled(), troubled(stalled=40.0), unstarted(), never_started())
     assert any(
         detector.evaluate(window) for window in (*windows, *long_jobs().values(), *diverging)
     )
@@ -177,7 +257,8 @@ def test_the_window_is_left_as_it_was(detector, stalled):
     for matrix in (window.steps.at, *window.steps.planes.values()):
         matrix.setflags(write=False)
     detector.evaluate(replace(window, rank_readings=MappingProxyType(dict(window.rank_readings))))
-    assert str(before) == str(window)
+    # A topology is immutable and does not write itself out.
+    assert str(replace(before, placed=None)) == str(replace(window, placed=None))
 
 
 @EVERY
@@ -238,6 +319,7 @@ def test_matrices_without_a_single_value_are_no_finding(detector):
         },
         groups=(),
         events=(),
+        processes=no_processes(),
         last_received=np.full(8, -np.inf),
         host_last_received=np.full(4, -np.inf),
         host_interval=np.full(4, np.nan),
@@ -267,7 +349,8 @@ def test_any_metric_may_be_missing(detector, stalled):
         assert detector.next_due(without_it) > without_it.now
     bare = replace(
         window, steps=replace(steps, planes={}), rank_readings={}, host_readings={}, groups=(),
-        events=(), last_received=np.full(8, window.now), host_last_received=np.full(4, window.now),
+        events=(), processes=no_processes(),
+        last_received=np.full(8, window.now), host_last_received=np.full(4, window.now),
     )  # fmt: skip
     assert {"job.slow"} >= {finding.kind for finding in detector.evaluate(bare)}
 
@@ -336,14 +419,18 @@ def test_absurd_values_are_judged_without_complaint(detector, seed):
              "training.data.duration", "training.tokens", "training.loss_scale",
              "training.grad_norm")  # fmt: skip
     sensors = ("process.cpu.wait", "hw.frequency|sm", "hw.gpu.throttle|thermal_hw",
-               "hw.gpu.utilization", "training.progress.age")  # fmt: skip
+               "hw.gpu.utilization", "training.progress.age",
+               *hardware(START + np.zeros(1), 0)[0])  # fmt: skip
     at = START + 46 + np.arange(14.0)
     window = sketch(
         np.ones((3, 14)),
         now=START + 60,
         planes={name: matrix() for name in steps},
         rank_readings={name: readings(at, matrix()) for name in sensors},
-        host_readings={"system.cpu.utilization": readings(at, matrix()[:2])},
+        host_readings={
+            name: readings(at, matrix()[:2])
+            for name in ("system.cpu.utilization", *hardware(START + np.zeros(1), 0)[1])
+        },
     )
     sound(detector, detector.evaluate(window))
 

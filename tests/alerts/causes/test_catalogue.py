@@ -56,6 +56,9 @@ def test_its_entities_can_be_reached_from_what_it_predicts(cause):
         "job": {"job", "code"},
         "process": {"process", "host", "rank", "gpu", "job"},
         "group": {"group"},
+        "nic": {"nic", "host", "switch", "job"},
+        "switch": {"switch", "job"},
+        "storage": {"storage", "host", "job"},
     }
     allowed = set(faults.catalogue()[cause.fault].entities)
     seen = {e for p in cause.predicts for e in kinds.catalogue()[p.finding].entities}

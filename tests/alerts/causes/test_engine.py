@@ -12,7 +12,6 @@ from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import catalogue, parse
 from rankscope.vocabulary import entities, faults
 from rankscope.vocabulary import findings as kinds
-from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import Placement, Topology
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
@@ -50,19 +49,12 @@ def wholes(draw):
 
 
 @pytest.fixture
-def somewhere(topology, found):
+def somewhere(entity_of, found):
     """Return a function that turns a drawn row into a finding of the job of four ranks."""
 
     def make(row):
         kind, number, at, score = row
-        where = {
-            "job": topology.job_entity,
-            "host": topology.host_entity(topology.hosts[number % 2]),
-            "rank": topology.rank_entity(number),
-            "gpu": topology.gpu_entity(number),
-            "process": entities.process(topology.hosts[number % 2], 1000 + number, (number,)),
-            "group": entities.Entity("group", "ep:0", None, Ranks((0, 1))),
-        }[kinds.catalogue()[kind].entities[0]]
+        where = entity_of(kind, number)
         return found(kind, where, at, score=score, text=f"{kind} {where} {at} {score}")
 
     return make

@@ -1,0 +1,120 @@
+"""Hosts whose ranks could not reach the others while the job was starting."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import JobWindow
+
+SIGNATURE = re.compile(
+    r"bootstrap|rendezvous|(?:tcp)?store.*(?:time|connect|refused)|connect(?:ion)?.?(?:refused|timed|"
+    r"timeout|unreachable|failed)|no.?route|socket.*(?:connect|interface)|remote.?peer",
+    re.IGNORECASE,
+)
+"""What log signatures of ranks that cannot reach each other are called, and what they write."""
+
+LOCAL = re.compile(
+    r"no (?:\w+ )?(?:socket )?interface|no usable|no such device|permission|bind\w* failed",
+    re.IGNORECASE,
+)
+"""What a rank writes that finds no way out of its own host; the others then wait for it in vain."""
+
+
+class Bootstraps(Detector):
+    """Name the host that others cannot reach, or that cannot reach them, before the first step.
+
+    By signatures and texts of logs, while no rank has finished a step. A line that finds no way out
+    of its own host accuses that host, and only such lines count where there are any; one that names
+    another host of the job accuses that one; else the host that logged it. The host that most lines
+    accuse counts; the others logged what follows from it. A symptom: without its groups
+    the job does not start.
+
+    Parameters
+    ----------
+    None.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> lines = tuple(Event("log.fault", START + 20 + rank, {
+    ...     "signature": "nccl.bootstrap_timeout", "role": "root", "rank": rank,
+    ...     "text": "connect to host-1<40123> timed out"}, Resource("host-0", "example"))
+    ...     for rank in (0, 1))
+    >>> window = sketch(np.zeros((4, 0)), now=START + 30, events=lines)
+    >>> [(str(found.entity), found.magnitude) for found in Bootstraps().evaluate(window)]
+    [('host host-1', 2.0)]
+
+    Fails where logs are not read, and where addresses in their place of names say who is meant.
+
+    References: NCCL, bootstrap and NCCL_SOCKET_IFNAME; Aegis (most failing tasks fail at start).
+    """
+
+    name = "bootstraps"
+    kinds = ("host.bootstrap_error",)
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding: the host that most lines accuse."""
+        if np.isfinite(window.steps.at).any():
+            return []
+        lines = [
+            event
+            for event in own_events(window)
+            if event.name == "log.fault"
+            and SIGNATURE.search(
+                f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+            )
+        ]
+        lines = [line for line in lines if LOCAL.search(_text(line))] or lines
+        accused: dict[str, list[Event]] = {}
+        for event in lines:
+            host = _accused(window, event)
+            if host is not None:
+                accused.setdefault(host, []).append(event)
+        if not accused:
+            return []
+        host = min(accused, key=lambda name: (-len(accused[name]), accused[name][0].at, name))
+        events = accused[host]
+        alone = 2 * len(events) > sum(len(held) for held in accused.values())
+        first = events[0]
+        text = str(first.attributes.get("text") or first.attributes.get("signature"))
+        line = text.strip().splitlines()[0][:160] if text.strip() else "no text"
+        return [
+            report(
+                window,
+                self.name,
+                "host.bootstrap_error",
+                window.topology.host_entity(host),
+                onset=first.at,
+                magnitude=float(len(events)),
+                score=3.0 if alone else 2.0,
+                signal="log.fault",
+                observed=str(first.attributes.get("signature", "")),
+                text=f"{len(events)} ranks could not reach host {host}: {line}",
+            )
+        ]
+
+
+def _accused(window: JobWindow, event: Event) -> str | None:
+    """Return the host that a line accuses: another one that it names, else its own."""
+    text, own = _text(event), event.resource.host
+    named = [
+        host
+        for host in window.hosts
+        if host != own
+        and host in text
+        and re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", text)
+    ]
+    if named:
+        return named[0]
+    return own if own in window.hosts else None
+
+
+def _text(event: Event) -> str:
+    return str(event.attributes.get("text", ""))

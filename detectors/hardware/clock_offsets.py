@@ -1,0 +1,87 @@
+"""Hosts whose clocks differ from their peers'."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import devices
+
+OFFSET = "system.clock.offset"
+
+
+class ClockOffsets(Detector):
+    """Name hosts whose clock is further from the median of the job's hosts than logs bear.
+
+    The newest reading and the one `seconds` before must both be beyond `least`, on the same side.
+    It costs the job nothing, so it is worth knowing and no more: telemetry is freed of offsets
+    before anything is compared, while logs of two hosts can no longer be put in order.
+
+    Parameters
+    ----------
+    least : seconds of offset from which on the order of events is in doubt.
+    seconds : how long it must last.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> offset = np.array([[0.0], [0.001], [2.5]])
+    >>> window = sketch(np.full((6, 200), 0.8), hosts=3, host_readings={
+    ...     "system.clock.offset": readings(START + np.arange(0, 200, 5), offset)})
+    >>> [finding.text for finding in ClockOffsets().evaluate(window)]
+    ['host host-2: its clock is 2.5 s ahead of its peers']
+
+    Fails where the clock has no time source: then the host reports no offset at all.
+
+    References: adjtimex(2); facts on training signals (joining hosts on one clock).
+    """
+
+    name = "clock_offsets"
+    kinds = ("host.clock_off",)
+    cadence_seconds = 10.0
+
+    def __init__(self, *, least: float = 0.25, seconds: float = 60.0) -> None:
+        self.least = least
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host."""
+        held = window.host_readings.get(OFFSET)
+        if held is None:
+            return []
+        value, at = held.latest()
+        valid = np.isfinite(value) & (np.abs(value) < 1e6)
+        if not valid.any():
+            return []
+        middle = float(np.median(value[valid])) if valid.sum() >= 3 else 0.0
+        findings = []
+        for host in np.flatnonzero(valid & (np.abs(value - middle) >= self.least)).tolist():
+            one = held.of(np.array([host]))
+            earlier = one.value[0][one.at[0] <= at[host] - self.seconds]
+            off = float(value[host]) - middle
+            if not len(earlier) or not (earlier[-1] - middle) * np.sign(off) >= self.least:
+                continue
+            entity = window.host_entity(host)
+            far = middle + np.sign(off) * self.least
+            first = devices.since(held, host, far, below=off < 0)
+            word = "ahead of" if off > 0 else "behind"
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "host.clock_off",
+                    entity,
+                    onset=first,
+                    magnitude=abs(off),
+                    score=1.0,
+                    signal=OFFSET,
+                    observed=float(value[host]),
+                    expected=middle,
+                    text=f"{entity}: its clock is {abs(off):.3g} s {word} its peers",
+                    ranks=(),
+                )
+            )
+        return findings

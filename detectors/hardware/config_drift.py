@@ -1,0 +1,131 @@
+"""Hosts with a version or setting unlike their peers', and hosts that were changed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import counters
+
+INFO = "system.software.info"
+
+MOST_NAMED = 3
+
+
+class ConfigDrift(Detector):
+    """Compare versions and settings over the job's hosts, and report changes of single hosts.
+
+    For each name (driver, kernel, firmware of a board, library, setting) the version that most
+    hosts report is usual; hosts that report another one instead differ, where they are a quarter of
+    the hosts at most and three hosts or more report the name. Hosts with several versions of one
+    name (two kinds of cards) are compared by the whole set. A `change` event of a host counts for
+    `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence only: hosts
+    that differ mostly work.
+
+    Parameters
+    ----------
+    rare : share of the hosts that may differ.
+    seconds : how long a change counts.
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 61, 5)
+    >>> new, old = np.full((4, 1), 1.0), np.full((4, 1), np.nan)
+    >>> new[3], old[3] = np.nan, 1.0
+    >>> window = sketch(np.full((8, 60), 0.8), hosts=4, host_readings={
+    ...     "system.software.info|nvidia|570.86.15": readings(at, new),
+    ...     "system.software.info|nvidia|550.54.15": readings(at, old)})
+    >>> [finding.text for finding in ConfigDrift().evaluate(window)]
+    ['host host-3 differs: nvidia 550.54.15 (its peers: 570.86.15)']
+
+    Fails where all hosts are of one wrong version, and where nobody reports the setting that
+    matters (environment variables of the job are not read).
+
+    References: docs/reference (reader software); MegaScale (NSDI'24) for hosts that differ.
+    """
+
+    name = "config_drift"
+    kinds = ("host.differs", "host.changed")
+    cadence_seconds = 30.0
+
+    def __init__(self, *, rare: float = 0.25, seconds: float = 1800.0) -> None:
+        self.rare = rare
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host that differs, and one a host that was changed."""
+        differences: dict[int, list[str]] = {}
+        for name, versions in self._versions(window).items():
+            reported = [host for host, held in enumerate(versions) if held]
+            if len(reported) < 3:
+                continue
+            counts: dict[str, int] = {}
+            for host in reported:
+                counts[versions[host]] = counts.get(versions[host], 0) + 1
+            usual = max(sorted(counts), key=lambda version: counts[version])
+            odd = [host for host in reported if versions[host] != usual]
+            if counts[usual] < (1 - self.rare) * len(reported):
+                continue
+            for host in odd:
+                text = f"{name} {versions[host]} (its peers: {usual})"
+                differences.setdefault(host, []).append(text)
+        findings = [
+            report(
+                window,
+                self.name,
+                "host.differs",
+                window.host_entity(host),
+                onset=max(window.attempt_started_at, window.now - self.seconds),
+                magnitude=float(len(texts)),
+                score=2.0 if len(texts) == 1 else 2.5,
+                signal=INFO,
+                observed=texts[0],
+                text=f"host {window.hosts[host]} differs: {'; '.join(texts[:MOST_NAMED])}",
+            )
+            for host, texts in sorted(differences.items())
+        ]
+        return [*findings, *self._changes(window)]
+
+    def _versions(self, window: JobWindow) -> dict[str, list[str]]:
+        """Return by name the version of each host, several as one text, "" where none is known."""
+        found: dict[str, list[set[str]]] = {}
+        for values, plane in counters.variants(window.host_readings, INFO):
+            if len(values) < 2:
+                continue
+            value, at = window.host_readings[plane].latest()
+            # Reported every minute: what was not for five is gone, as after an update.
+            here = np.isfinite(value) & (at >= window.now - 300.0)
+            held = found.setdefault(values[0], [set() for _ in window.hosts])
+            for host in np.flatnonzero(here).tolist():
+                held[host].add("|".join(values[1:]))
+        return {
+            name: [", ".join(sorted(one)) for one in held] for name, held in sorted(found.items())
+        }
+
+    def _changes(self, window: JobWindow) -> list[Finding]:
+        found: dict[str, Finding] = {}
+        for event in window.events:
+            host = event.resource.host
+            old = event.at < window.now - self.seconds
+            if event.name != "change" or old or host not in window.hosts:
+                continue
+            kind, text = str(event.attributes.get("kind", "")), event.attributes.get("text", "")
+            if kind == "code":
+                continue  # the job's own
+            found[host] = report(
+                window,
+                self.name,
+                "host.changed",
+                window.topology.host_entity(host),
+                onset=event.at,
+                score=2.0,
+                signal="change",
+                observed=kind,
+                text=f"host {host} was changed: {kind}: {str(text).strip()[:160]}".rstrip(": "),
+            )
+        alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
+        return list(found.values()) if alone else []

@@ -1,0 +1,83 @@
+"""By how much cumulative counters grew lately, and when: only rows that grew cost anything."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..window import Floats, Ints, Readings
+
+MOST = 1e15
+"""A larger value is a sender's way to say that there is none (blank sentinels of vendors)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Counters that grew within the newest seconds.
+
+    rows: those that did. total: [rows], by how much. seconds: [rows], time between their first and
+    last reading there. first, last: [rows, 2], the readings between which they first and last grew.
+    """
+
+    rows: Ints
+    total: Floats
+    seconds: Floats
+    first: Floats
+    last: Floats
+
+    def per_second(self) -> Floats:
+        """Return [rows], how fast they grew over the whole range."""
+        rate: Floats = self.total / np.maximum(self.seconds, 1e-9)
+        return rate
+
+
+def variants(held: Mapping[str, Readings], metric: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (attribute values, name) of every plane of a metric, in the order of the names."""
+    begins = f"{metric}|"
+    for name in sorted(name for name in held if name.startswith(begins) or name == metric):
+        yield tuple(name.split("|")[1:]), name
+
+
+def growth(readings: Readings, seconds: float) -> Growth:
+    """Return what grew within the newest `seconds`, counted from the newest reading of all.
+
+    A counter that went backwards began again: what it shows then is growth only as far as it goes
+    on growing.
+    """
+    newest = readings.newest_at()
+    if newest == -np.inf:
+        return _nothing()
+    found = readings.between(newest - seconds, np.inf)
+    valid = (found.at >= newest - seconds) & (np.abs(found.value) < MOST)
+    high = np.max(np.where(valid, found.value, -np.inf), axis=1, initial=-np.inf)
+    low = np.min(np.where(valid, found.value, np.inf), axis=1, initial=np.inf)
+    rows = np.flatnonzero((high > low) & (high > 0))
+    if not len(rows):
+        return _nothing()
+    at = np.where(valid[rows], found.at[rows], np.inf)
+    order = np.argsort(at, axis=1, kind="stable")
+    at = np.take_along_axis(at, order, axis=1)
+    value = np.take_along_axis(np.where(valid, found.value, 0.0)[rows], order, axis=1)
+    both = np.isfinite(at[:, 1:])
+    grown = np.where(both, np.maximum(np.diff(value, axis=1), 0.0), 0.0)
+    total = grown.sum(axis=1)
+    some = total > 0
+    at, grown, rows = at[some], grown[some], rows[some]
+    if not len(rows):
+        return _nothing()
+    number = np.arange(len(rows))
+    first = np.argmax(grown > 0, axis=1)
+    last = grown.shape[1] - 1 - np.argmax(grown[:, ::-1] > 0, axis=1)
+    ends = np.max(np.where(np.isfinite(at), at, -np.inf), axis=1)
+    return Growth(
+        rows,
+        total[some],
+        ends - at[:, 0],
+        np.stack((at[number, first], at[number, first + 1]), axis=1),
+        np.stack((at[number, last], at[number, last + 1]), axis=1),
+    )
+
+
+def _nothing() -> Growth:
+    none = np.zeros(0)
+    return Growth(np.zeros(0, np.int64), none, none, np.zeros((0, 2)), np.zeros((0, 2)))

@@ -1,0 +1,125 @@
+"""Devices of a job beside their peers: which are of one model, which have work, what is usual."""
+
+import numpy as np
+
+from ..window import Flags, Floats, Ints, JobWindow, Readings
+
+BUSY = 0.5
+"""Utilization below which a device's low clock or idle link says that it waits."""
+
+FEWEST_PEERS = 3
+"""Devices of one kind without which nobody can tell which of them is odd."""
+
+OWN_MODEL = 0.2
+"""Share of devices that must have a lower highest clock to be another model, and not held down."""
+
+_GIB = float(1 << 30)
+
+
+def recent(readings: Readings, seconds: float) -> tuple[Floats, float]:
+    """Return [rows], the mean of the newest seconds, and the time of the newest reading."""
+    newest = readings.newest_at()
+    if newest == -np.inf:
+        return np.full(len(readings.at) if readings.at.ndim else 0, np.nan), newest
+    # Slow reporters are given a range that holds at least three of their readings.
+    seconds = max(seconds, 3.2 * readings.period())
+    value = readings.mean(newest - seconds, newest)
+    return np.where(np.abs(value) < 1e18, value, np.nan), newest
+
+
+def level(window: JobWindow, metric: str, seconds: float) -> Floats:
+    """Return [ranks], the mean of the newest seconds of a metric, NaN where nobody reports it."""
+    held = window.rank_readings.get(metric)
+    return np.full(len(window.ranks), np.nan) if held is None else recent(held, seconds)[0]
+
+
+def latest(window: JobWindow, metric: str) -> Floats:
+    """Return [ranks], the newest value of a metric, NaN where nobody reports it."""
+    held = window.rank_readings.get(metric)
+    return np.full(len(window.ranks), np.nan) if held is None else held.latest()[0]
+
+
+def waiting(window: JobWindow, seconds: float) -> Flags:
+    """Return [ranks], whose device has too little work for its clocks and links to say anything."""
+    with np.errstate(invalid="ignore"):
+        idle: Flags = level(window, "hw.gpu.utilization", seconds) < BUSY
+        idle |= level(window, "hw.gpu.throttle|idle", seconds) >= 0.3
+    return idle
+
+
+def models(window: JobWindow, *, power: bool = True) -> tuple[Ints, bool]:
+    """Return [ranks], a number for each model of device, and whether anything is known of them.
+
+    Of one model are devices with equal memory and highest memory clock, and with `power` equal
+    power limits. A lower highest SM clock makes another model only where a fifth of the devices
+    share it: of fewer it is a setting that holds them down.
+    """
+    limits = [
+        np.round(latest(window, "hw.gpu.memory.limit") / (4 * _GIB)),
+        np.round(latest(window, "hw.frequency.limit|memory") / 1e7),
+    ]
+    if power:
+        limits.append(np.round(latest(window, "hw.power.limit")))
+    clock = latest(window, "hw.frequency.limit|sm")
+    clock = np.where(np.isfinite(clock), clock, latest(window, "hw.frequency.limit"))
+    known = bool(np.isfinite([*limits, clock]).any())
+    columns = [np.nan_to_num(one, nan=-1.0, posinf=-1.0, neginf=-1.0) for one in limits]
+    kinds = _numbered(columns)
+    clock = np.round(np.nan_to_num(clock, nan=-1.0, posinf=-1.0, neginf=-1.0) / 1e6)
+    if not len(clock) or clock.min() == clock.max():
+        return kinds, known
+    for kind in np.unique(kinds):
+        rows = np.flatnonzero(kinds == kind)
+        levels, counts = np.unique(clock[rows], return_counts=True)
+        if len(levels) < 2:
+            continue
+        usual = levels[np.argmax(counts)]
+        rare = levels[counts < OWN_MODEL * len(rows)]
+        clock[rows[np.isin(clock[rows], rare)]] = usual
+    return _numbered([kinds.astype(float), clock]), known
+
+
+def peers_median(values: Floats, kinds: Ints, rows: Flags) -> Floats:
+    """Return [ranks], the median of the rows of each kind; NaN where they are too few to tell."""
+    usual = np.full(len(values), np.nan)
+    for kind in np.unique(kinds[rows]):
+        same = np.flatnonzero((kinds == kind) & rows & np.isfinite(values))
+        if len(same) >= FEWEST_PEERS:
+            usual[kinds == kind] = np.median(values[same])
+    return usual
+
+
+def spread(values: Floats) -> float:
+    """Return how far values stray, robustly: the scaled median distance from the median."""
+    valid = values[np.isfinite(values)]
+    return 1.4826 * float(np.median(np.abs(valid - np.median(valid)))) if len(valid) else 0.0
+
+
+def since(readings: Readings, row: int, odd_from: float, *, below: bool = False) -> float:
+    """Return when a row's values began to be odd (>= or, with `below`, <= `odd_from`) up to now.
+
+    The time of the last other value, so that the onset lies between it and what it returns.
+    """
+    # Of this row alone: at a hundred thousand devices the whole is large.
+    one = readings.of(np.array([row]))
+    at, value = one.at[0], one.value[0]
+    valid = np.isfinite(at) & np.isfinite(value)
+    at, value = at[valid], value[valid]
+    odd = value <= odd_from if below else value >= odd_from
+    usual = at[~odd]
+    start = float(usual.max()) if len(usual) else -np.inf
+    later = at[odd & (at > start)]
+    if not len(later):
+        return float(at.max()) if len(at) else 0.0
+    return float(later.min())
+
+
+def _numbered(columns: list[Floats]) -> Ints:
+    """Return [rows], equal numbers where all columns are equal; the usual case costs no sorting."""
+    kinds = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if not len(column) or column.min() == column.max():
+            continue
+        levels, which = np.unique(column, return_inverse=True)
+        _, kinds = np.unique(kinds * len(levels) + which, return_inverse=True)
+    return kinds

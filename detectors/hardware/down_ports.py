@@ -1,0 +1,118 @@
+"""Ports of the job's network that are down."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import devices, ports
+
+UP = "hw.network.up"
+LINK = "network.link"
+
+
+class DownPorts(Detector):
+    """Name ports that are down and were up, or that nearly all other hosts have up.
+
+    By the newest reading, or the newest event of the port. A port that nobody ever saw up is not in
+    use, unless the ports of its name are up on nine of ten other hosts, three at least. One that a
+    person set down is left alone. It is a symptom by itself: the traffic of the devices behind the
+    port takes another way, at a fraction of the bandwidth, or waits until it times out.
+
+    A link that is trained anew comes back within seconds: a port counts once it has been down for
+    `hold` (link_flaps.py counts the others).
+
+    Parameters
+    ----------
+    hold : seconds that a port must have been down.
+    share : of the other hosts that must have the port up where it never was.
+
+    Examples
+    --------
+    The port of the second host goes down at second 40.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> up = np.ones((2, 13))
+    >>> up[1, 8:] = 0
+    >>> window = sketch(np.full((4, 60), 0.8), host_readings={
+    ...     "hw.network.up|mlx5_0|1": readings(START + np.arange(0, 61, 5), up)})
+    >>> (down,) = DownPorts().evaluate(window)
+    >>> str(down.entity), down.onset[0] - START, down.onset[1] - START
+    ('nic host-1/mlx5_0:1', 35.0, 40.0)
+
+    Fails where only the switch sees that the link is down, and cannot tell cable from switch.
+
+    References: facts on node telemetry 4.4.
+    """
+
+    name = "down_ports"
+    kinds = ("nic.down",)
+
+    def __init__(self, *, hold: float = 10.0, share: float = 0.9) -> None:
+        self.hold = hold
+        self.share = share
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a port that is down."""
+        return [
+            report(
+                window,
+                self.name,
+                "nic.down",
+                entity,
+                onset=onset,
+                signal=UP,
+                observed="down",
+                expected="up",
+                text=f"{entity} is down{f': {why}' if why else ''}",
+            )
+            for entity, onset, why in self._down(window).values()
+            if window.now - onset[1] >= self.hold
+        ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when a port that is down will have been so for long enough."""
+        due = (onset[1] + self.hold for _, onset, _ in self._down(window).values())
+        return min((at for at in due if at > window.now), default=np.inf)
+
+    def _down(self, window: JobWindow) -> dict[str, tuple[Entity, tuple[float, float], str]]:
+        """Return (port, onset, why) of each port that is down, by its id."""
+        found: dict[str, tuple[Entity, tuple[float, float], str]] = {}
+        for plane in ports.planes(window, UP):
+            state, _ = plane.readings.latest()
+            others = int((state == 1).sum())
+            for row in np.flatnonzero(state == 0).tolist():
+                entity = plane.entity(window, row)
+                if entity is None:
+                    continue
+                was_up = bool((plane.readings.of(np.array([row])).value == 1).any())
+                if not was_up and not (others >= 3 and others >= self.share * (len(state) - 1)):
+                    continue
+                first = devices.since(plane.readings, row, 0.5, below=True)
+                since = first - plane.readings.period() if was_up else first
+                found[entity.id] = (entity, (since, first), "")
+        self._events(window, found)
+        return found
+
+    def _events(
+        self, window: JobWindow, found: dict[str, tuple[Entity, tuple[float, float], str]]
+    ) -> None:
+        """Take in the newest event of each port: events come before readings."""
+        newest = {
+            port.id: (port, event)
+            for event in ports.events(window, LINK)
+            if (port := ports.of_event(window, event)) is not None
+        }
+        for name, (port, event) in newest.items():
+            pairs = event.attributes
+            if pairs.get("reason") == "admin":
+                found.pop(name, None)
+            elif pairs.get("state") == "up" and name in found:
+                if event.at >= found[name][1][1]:
+                    del found[name]
+            elif pairs.get("state") == "down" and not ports.up_since(window, port, event.at):
+                found[name] = (port, (event.at, event.at), str(pairs.get("text", "")))

@@ -1,0 +1,75 @@
+"""Hosts that the scheduler took away from the job."""
+
+import re
+from collections.abc import Sequence
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+
+REASON = re.compile(
+    r"evict|pre-?empt|node.?(?:not.?ready|lost|fail|pressure|drain|shutdown|delet)|taint|reclaim|"
+    r"spot|drain|cordon|(?:disk|memory|pid).?pressure|maintenance",
+    re.IGNORECASE,
+)
+"""Reasons of schedulers that take a host, and not the whole job, away."""
+
+
+class Evictions(Detector):
+    """Report scheduler events that take one of the job's hosts away.
+
+    By the reason of `scheduler.event`, from the host itself or naming it. Evidence: the symptom is
+    that processes of the host ended, or that it fell silent. An event that is about every host of
+    the job is a stop that somebody wanted.
+
+    Parameters
+    ----------
+    None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> pairs = {"reason": "Evicted", "text": "The node was low on resource: memory"}
+    >>> event = Event("scheduler.event", START + 50, pairs, Resource("host-1", "example"))
+    >>> window = sketch(np.full((4, 60), 0.8), events=(event,))
+    >>> [finding.text for finding in Evictions().evaluate(window)]
+    ['host host-1 was taken away: Evicted: The node was low on resource: memory']
+
+    Fails where the scheduler's events are not passed on: then its processes just end.
+
+    References: Kubernetes, node-pressure eviction and taints; Slurm, node states.
+    """
+
+    name = "evictions"
+    kinds = ("host.taken",)
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host, the first event of each."""
+        found: dict[str, Finding] = {}
+        for event in window.events:
+            if event.name != "scheduler.event" or event.at < window.attempt_started_at:
+                continue
+            reason = str(event.attributes.get("reason", ""))
+            text = str(event.attributes.get("text", "")).strip()
+            if not REASON.search(reason) and not REASON.search(text):
+                continue
+            host = event.resource.host
+            named = [name for name in window.hosts if name in text.split()]
+            host = named[0] if named else host
+            if host not in window.hosts or host in found:
+                continue
+            found[host] = report(
+                window,
+                self.name,
+                "host.taken",
+                window.topology.host_entity(host),
+                onset=event.at,
+                signal="scheduler.event",
+                observed=reason,
+                text=f"host {host} was taken away: {reason}: {text[:160]}".rstrip(": "),
+            )
+        everyone = len(window.hosts) > 1 and len(found) == len(window.hosts)
+        return [] if everyone else list(found.values())

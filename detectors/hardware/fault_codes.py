@@ -1,0 +1,118 @@
+"""Fault codes that the job's devices report, and the fault that each of them names."""
+
+from collections.abc import Sequence
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import JobWindow
+
+HARMLESS = ("info", "warning", "application")
+"""Classes of codes that accuse no device: an application's errors, news of no consequence.
+
+A code without a class counts: the sender could not tell.
+"""
+
+APPLICATION = frozenset({"8", "11", "13", "25", "31", "32", "43", "45", "68", "69"})
+"""XIDs that programs bring about: they accuse no device where the sender named no class either."""
+
+LOST = frozenset({"79", "167", "nvml.lost", "pci.gone"})
+FIRMWARE = frozenset({"62", "119", "120"})
+MEMORY = frozenset({"48", "94", "95", "140", "171", "172", "ecc.uncorrectable"})
+NVLINK = frozenset({"74", "136", *map(str, range(144, 151)), "155"})
+KINDS = {
+    **dict.fromkeys(LOST, "gpu.lost"),
+    **dict.fromkeys(FIRMWARE, "gpu.firmware_hung"),
+    **dict.fromkeys(MEMORY, "gpu.memory_error"),
+    **dict.fromkeys(NVLINK, "gpu.nvlink_down"),
+    "63": "gpu.row_remap_pending",
+    "row_remap.pending": "gpu.row_remap_pending",
+    "64": "gpu.row_remap_failed",
+    "row_remap.failed": "gpu.row_remap_failed",
+    "nvml.hung": "gpu.call_hung",
+}
+"""What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
+device_faults/xid.toml and driver.toml). Other vendors' codes are fault events and no more."""
+
+_SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
+
+
+class FaultCodes(Detector):
+    """Report `gpu.fault` events of the job's devices, each once a device and code.
+
+    Events that the agent classed as an application's or as harmless are left out, and those of the
+    node's earlier tenant (see tenants.py). A code of the table above also gives the finding of its
+    own fault. They are symptoms without waiting for the job: a device that fell off the bus, whose
+    firmware hangs or whose memory returned wrong data ends the process that uses it.
+
+    Parameters
+    ----------
+    None: what codes mean is no matter of taste.
+
+    Examples
+    --------
+    The device of rank 2 falls off the bus.
+
+    >>> import numpy as np
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> from rankscope.vocabulary.samples import Event, Resource
+    >>> host = Resource("host-1", "example")
+    >>> xid = Event("gpu.fault", START + 31, {"rank": 2, "code": "79"}, host)
+    >>> window = sketch(np.full((4, 60), 0.8), events=(xid,))
+    >>> for finding in FaultCodes().evaluate(window):
+    ...     print(finding.kind, finding.entity, finding.onset[0] - START)
+    gpu.fault_event gpu GPU-2 on host-1 31.0
+    gpu.lost gpu GPU-2 on host-1 31.0
+
+    Fails where codes come neither from the kernel log nor from the driver's events, and cannot see
+    that an application's code (13, 31) is a broken device after all: the same unit again and again.
+
+    References: NVIDIA XID catalogue; facts on node telemetry 4.1.
+    """
+
+    name = "fault_codes"
+    kinds = ("gpu.fault_event", *sorted(set(KINDS.values())))
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device and code, and the fault that the code names."""
+        findings: dict[tuple[str, str, str], Finding] = {}
+        for event in own_events(window):
+            if event.name != "gpu.fault" or not _accuses(event):
+                continue
+            for finding in self._findings(window, event):
+                key = (finding.kind, finding.entity.id, str(finding.observed))
+                findings.setdefault(key, finding)
+        return list(findings.values())
+
+    def _findings(self, window: JobWindow, event: Event) -> list[Finding]:
+        rank = event.attributes.get("rank")
+        row = window.row_of(rank) if isinstance(rank, int) else None
+        entity = window.gpu_entity(row) if row is not None else None
+        if entity is None:
+            return []
+        code = str(event.attributes.get("code", ""))
+        kinds = ["gpu.fault_event", *([KINDS[code]] if code in KINDS else [])]
+        return [
+            report(
+                window,
+                self.name,
+                kind,
+                entity,
+                onset=event.at,
+                seen=(event.at, event.at),
+                score=_SCORES.get(kind, 3.0),
+                signal="gpu.fault",
+                observed=code,
+                text=f"{entity} reported {code} {event.attributes.get('text', '')}".strip(),
+            )
+            for kind in kinds
+        ]
+
+
+def _accuses(event: Event) -> bool:
+    code, grade = str(event.attributes.get("code", "")), event.attributes.get("class")
+    if code in ("63", "row_remap.pending"):
+        return True  # nothing has failed yet: the finding says so by its score
+    return grade not in HARMLESS and (grade is not None or code not in APPLICATION)

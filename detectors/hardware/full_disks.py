@@ -1,0 +1,126 @@
+"""Filesystems that ran full, or can no longer be written."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow, Readings
+from . import counters, devices
+
+UTILIZATION = "system.filesystem.utilization"
+INODES = "system.filesystem.inodes.utilization"
+READ_ONLY = "system.filesystem.read_only"
+
+SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
+"""Mounts that no job writes to and that are full by nature."""
+
+
+class FullDisks(Detector):
+    """Name hosts with a filesystem that ran full while somebody was looking, or turned read-only.
+
+    Bytes or inodes in use at `full` or more, and more than the least of the past by `rise`: an
+    image that was full all along is no news. A filesystem that could be written and no longer can
+    counts too. Symptoms without an effect yet: the next write of a checkpoint or a log fails, and
+    with it the job.
+
+    Parameters
+    ----------
+    full : share in use from which on the next write is at risk.
+    rise : by how much it must have grown within what is held of the past.
+
+    Examples
+    --------
+    /scratch of the second host fills up.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> used = np.stack((np.full(13, 0.5), np.linspace(0.9, 1.0, 13)))
+    >>> window = sketch(np.full((4, 60), 0.8), host_readings={
+    ...     "system.filesystem.utilization|/scratch": readings(START + np.arange(0, 61, 5), used)})
+    >>> [finding.text for finding in FullDisks().evaluate(window)]
+    ['host host-1: /scratch is 100% full']
+
+    Fails where a quota, not the filesystem, is full, and cannot see whether the job writes there.
+
+    References: statvfs(3); facts on node telemetry 4.1 (remounted read-only).
+    """
+
+    name = "full_disks"
+    kinds = ("host.disk_full", "host.filesystem_read_only")
+    cadence_seconds = 5.0
+
+    def __init__(self, *, full: float = 0.985, rise: float = 0.005) -> None:
+        self.full = full
+        self.rise = rise
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host: its fullest filesystem, and one that turned read-only."""
+        worst: dict[int, Finding] = {}
+        for metric, word in ((UTILIZATION, ""), (INODES, "out of inodes, ")):
+            for values, name in counters.variants(window.host_readings, metric):
+                mount = "|".join(values) or "/"
+                if mount.startswith(SYSTEM):
+                    continue
+                self._full(window, name, f"{mount} is {word}", worst)
+        return [*worst.values(), *self._read_only(window)]
+
+    def _full(self, window: JobWindow, name: str, words: str, worst: dict[int, Finding]) -> None:
+        held = window.host_readings[name]
+        used, _ = held.latest()
+        for host in np.flatnonzero((used >= self.full) & (used <= 1.01)).tolist():
+            low = _least(held, host)
+            if float(used[host]) - low < self.rise:
+                continue
+            known = worst.get(host)
+            if known is not None and known.magnitude >= used[host]:
+                continue
+            first = devices.since(held, host, self.full)
+            entity = window.host_entity(host)
+            worst[host] = report(
+                window,
+                self.name,
+                "host.disk_full",
+                entity,
+                onset=(first - held.period(), first),
+                magnitude=float(used[host]),
+                score=2.0 if used[host] < 0.998 else 3.0,
+                signal=name.partition("|")[0],
+                observed=float(used[host]),
+                expected=low,
+                text=f"{entity}: {words}{used[host]:.0%} full",
+            )
+
+    def _read_only(self, window: JobWindow) -> list[Finding]:
+        findings: dict[int, Finding] = {}
+        for values, name in counters.variants(window.host_readings, READ_ONLY):
+            held = window.host_readings[name]
+            state, _ = held.latest()
+            for host in np.flatnonzero(state == 1).tolist():
+                one = held.of(np.array([host]))
+                if not (one.value == 0).any() or host in findings:
+                    continue
+                first = devices.since(held, host, 0.5)
+                entity = window.host_entity(host)
+                mount = "|".join(values) or "/"
+                findings[host] = report(
+                    window,
+                    self.name,
+                    "host.filesystem_read_only",
+                    entity,
+                    onset=(first - held.period(), first),
+                    score=2.5,
+                    signal=READ_ONLY,
+                    observed=mount,
+                    text=f"{entity}: {mount} can no longer be written",
+                )
+        return list(findings.values())
+
+
+def _least(held: Readings, host: int) -> float:
+    """Return the least of all that is held of a host's filesystem, thinned past included."""
+    one = held.of(np.array([host]))
+    values = np.concatenate((one.value[0], one.history().value[0]))
+    values = values[np.isfinite(values)]
+    return float(values.min()) if len(values) else np.inf

@@ -1,0 +1,142 @@
+"""Devices that give no readings any more, or count as failed, while their ranks make no steps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from . import devices
+
+VITAL = ("hw.gpu.utilization", "hw.temperature|gpu", "hw.power", "hw.gpu.memory.usage")
+"""Readings that only a device that works can give."""
+
+FAILED = "hw.status|failed"
+
+
+class LostDevices(Detector):
+    """Name devices that fell silent while others of their host report, or that count as failed.
+
+    Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,
+    while another device of the host gave one in that time. A device whose rank goes on making steps
+    works: then it is the agent that cannot read it, and nothing is said.
+
+    Parameters
+    ----------
+    periods, seconds : how long a device must be silent.
+
+    Examples
+    --------
+    From second 40 on the device of rank 3 gives no readings, and the job's last step ends there.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0.0, 81, 5)
+    >>> power = np.full((4, len(at)), 600.0)
+    >>> found = readings(at, power)
+    >>> found.at[3, 9:] = found.value[3, 9:] = np.nan
+    >>> window = sketch(np.full((4, 40), 0.8), now=START + 80, rank_readings={"hw.power": found})
+    >>> (lost,) = LostDevices().evaluate(window)
+    >>> str(lost.entity), lost.onset[0] - START
+    ('gpu GPU-3 on host-1', 40.0)
+
+    Fails where all devices of a host fall silent together (a driver that hangs, or the host), and
+    where a host has one device only.
+
+    References: NVML_ERROR_GPU_IS_LOST; facts on node telemetry 2.1 (stale values) and 4.1 (XID 79).
+    """
+
+    name = "lost_devices"
+    kinds = ("gpu.lost",)
+    cadence_seconds = 2.0
+
+    def __init__(self, *, periods: float = 4.0, seconds: float = 15.0) -> None:
+        self.periods = periods
+        self.seconds = seconds
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device."""
+        last, period = self._last(window)
+        silent = self._silent(window, last, period)
+        failed = self._failed(window)
+        rows = np.flatnonzero(silent | np.isfinite(failed))
+        if not len(rows):
+            return []
+        stepped = _last_steps(window)
+        findings = []
+        for row in rows.tolist():
+            entity = window.gpu_entity(row)
+            began = float(last[row]) if silent[row] else float(failed[row])
+            if entity is None or stepped[row] > began + max(2 * period, 5.0):
+                continue
+            if not silent[row] and window.now - began < self.seconds:
+                continue
+            what = (
+                f"{entity} has given no readings for {window.now - began:.0f} s while its "
+                "neighbours do"
+                if silent[row]
+                else f"{entity} counts as failed"
+            )
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "gpu.lost",
+                    entity,
+                    onset=(began, began + period) if silent[row] else began,
+                    magnitude=window.now - began,
+                    signal="hw.power" if silent[row] else "hw.status",
+                    observed="silent" if silent[row] else "failed",
+                    expected="readings",
+                    text=f"{what}, and rank {int(window.ranks[row])} makes no steps",
+                )
+            )
+        return findings
+
+    def _last(self, window: JobWindow) -> tuple[Floats, float]:
+        """Return [ranks], when a device last gave a vital reading, and how often it does."""
+        last, period = np.full(len(window.ranks), -np.inf), 5.0
+        for metric in VITAL:
+            held = window.rank_readings.get(metric)
+            if held is None or held.newest_at() == -np.inf:
+                continue
+            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
+            period = max(period, held.period())
+        return last, period
+
+    def _silent(self, window: JobWindow, last: Floats, period: float) -> Flags:
+        limit = max(self.periods * period, self.seconds)
+        newest = float(last.max(initial=-np.inf))
+        silent = np.zeros(len(last), np.bool_)
+        if newest == -np.inf:
+            return silent
+        # By the newest reading of all, not by the clock: a sender may lag behind as a whole.
+        rows = np.flatnonzero((newest - last > limit) & np.isfinite(last))
+        for row in rows.tolist():
+            host = window.host_of[row]
+            beside = last[(window.host_of == host) & (np.arange(len(last)) != row)]
+            if host >= 0 and len(beside) and newest - beside.max() <= limit / 2:
+                silent[row] = True
+        return silent
+
+    def _failed(self, window: JobWindow) -> Floats:
+        """Return [ranks], since when a device counts as failed; NaN for the others."""
+        since = np.full(len(window.ranks), np.nan)
+        held = window.rank_readings.get(FAILED)
+        if held is None:
+            return since
+        # Only the state that a device is in is reported: one that has ended just falls silent.
+        value, at = held.latest()
+        current = at >= held.newest_at() - 3 * held.period()
+        current &= at >= window.now - max(4 * held.period(), 30.0)
+        for row in np.flatnonzero((value == 1) & current).tolist():
+            since[row] = devices.since(held, row, 1.0)
+        return since
+
+
+def _last_steps(window: JobWindow) -> Floats:
+    """Return [ranks], when each rank's newest step ended; -inf where none is known."""
+    at = window.steps.at
+    last: Floats = np.max(np.where(np.isfinite(at), at, -np.inf), axis=1, initial=-np.inf)
+    return last

@@ -1,0 +1,153 @@
+"""PCIe links of working devices that run below what they can, or repeat packets."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from . import counters, devices
+
+WIDTH = "hw.gpu.pcie.width"
+GENERATION = "hw.gpu.pcie.generation"
+REPLAYS = "hw.gpu.pcie.replays"
+
+
+class PcieLinks(Detector):
+    """Name devices whose PCIe link is narrower or of a lower generation than it could be.
+
+    Only while the device has work: an idle link lowers its generation, and some their width. It
+    counts where it lasts `seconds` and where most peers of the model run at more, or the device
+    itself did before: a board whose slots are all narrow is what the site bought. It is a symptom
+    by itself, since at half the lanes each copy between host and device takes twice as long.
+    Replays count by rate, against `least` a minute and ten times the median of the peers; they are
+    evidence.
+
+    Parameters
+    ----------
+    seconds : how long the link must be below what it can.
+    past : the newest time range evaluated for replays.
+    least : replays a minute from which on they count.
+
+    Examples
+    --------
+    The device of rank 2 works with 8 of 16 lanes.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 61, 5)
+    >>> width = np.array([[16.0], [16.0], [8.0], [16.0]])
+    >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
+    ...     "hw.gpu.pcie.width": readings(at, width),
+    ...     "hw.gpu.pcie.width.max": readings(at, np.full((4, 1), 16.0)),
+    ...     "hw.gpu.utilization": readings(at, np.full((4, 1), 0.9))})
+    >>> [finding.text for finding in PcieLinks().evaluate(window)]
+    ['gpu GPU-2 on host-1: PCIe width 8 of 16 under load']
+
+    Fails where utilization is not reported (nothing says that the link is not just idle) and where
+    the narrow part is a switch above the device: then its own link is wide.
+
+    References: PCI Express base specification (link states); facts on node telemetry 4.3.
+    """
+
+    name = "pcie_links"
+    kinds = ("gpu.pcie_slow", "gpu.pcie_replays")
+    cadence_seconds = 5.0
+
+    def __init__(self, *, seconds: float = 30.0, past: float = 300.0, least: float = 60.0) -> None:
+        self.seconds = seconds
+        self.past = past
+        self.least = least
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device and what is low, and one for replays."""
+        findings = self._replays(window)
+        for metric, word in ((WIDTH, "width"), (GENERATION, "generation")):
+            if metric in window.rank_readings and "hw.gpu.utilization" in window.rank_readings:
+                findings += self._below(window, metric, word)
+        return findings
+
+    def _below(self, window: JobWindow, metric: str, word: str) -> list[Finding]:
+        held = window.rank_readings[metric]
+        newest = held.newest_at()
+        if newest == -np.inf:
+            return []
+        seconds = max(self.seconds, 3.2 * held.period())
+        found = held.between(newest - seconds, np.inf)
+        inside = (found.at >= newest - seconds) & (found.value > 0) & (found.value < 1e3)
+        seen = np.max(np.where(inside, found.value, -np.inf), axis=1, initial=-np.inf)
+        most = devices.latest(window, f"{metric}.max")
+        if not ((seen < most) | ~np.isfinite(most)).any():
+            return []  # every link runs at what it can
+        busy = devices.level(window, "hw.gpu.utilization", seconds) >= devices.BUSY
+        kinds, _ = devices.models(window, power=False)
+        valid: Flags = np.isfinite(seen) & busy
+        usual = devices.peers_median(seen, kinds, valid)
+        with np.errstate(invalid="ignore"):
+            low = valid & ((seen < most) | ~np.isfinite(most))
+            below_peers = seen < usual
+        findings = []
+        for row in np.flatnonzero(low).tolist():
+            entity = window.gpu_entity(row)
+            before = self._before(window, metric, row, float(seen[row]))
+            if entity is None or not (below_peers[row] or before > seen[row]):
+                continue
+            best = float(most[row]) if np.isfinite(most[row]) else max(before, float(usual[row]))
+            first = devices.since(held, row, float(seen[row]), below=True)
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "gpu.pcie_slow",
+                    entity,
+                    onset=(first - held.period(), first),
+                    magnitude=float(seen[row]) / best,
+                    score=3.0,
+                    signal=metric,
+                    observed=float(seen[row]),
+                    expected=best,
+                    text=f"{entity}: PCIe {word} {seen[row]:.0f} of {best:.0f} under load",
+                )
+            )
+        return findings
+
+    def _before(self, window: JobWindow, metric: str, row: int, seen: float) -> float:
+        """Return what a link ran at while the device worked before, 0 where it never ran at more.
+
+        For devices without peers: one rank, or a model of its own.
+        """
+        values = window.rank_readings[metric].of(np.array([row])).value[0]
+        values = values[np.isfinite(values) & (values < 1e3)]
+        more = values[values > seen]
+        return float(more.max()) if 4 * len(more) >= len(values) else 0.0
+
+    def _replays(self, window: JobWindow) -> list[Finding]:
+        held = window.rank_readings.get(REPLAYS)
+        if held is None:
+            return []
+        found = counters.growth(held, self.past)
+        rate: Floats = np.zeros(len(window.ranks))
+        rate[found.rows] = found.total * 60 / np.maximum(found.seconds, 60.0)
+        usual = float(np.median(rate)) if len(rate) > 1 else 0.0
+        findings = []
+        for number, row in enumerate(found.rows.tolist()):
+            entity, seen = window.gpu_entity(row), float(rate[row])
+            if entity is None or seen < max(self.least, 10 * usual):
+                continue
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "gpu.pcie_replays",
+                    entity,
+                    onset=(float(found.first[number, 0]), float(found.first[number, 1])),
+                    magnitude=seen,
+                    score=min(1.5 + np.log10(seen / self.least), 3.0),
+                    signal=REPLAYS,
+                    observed=seen,
+                    expected=usual,
+                    text=f"{entity}: {seen:.3g} PCIe replays a minute, its peers {usual:.2g}",
+                )
+            )
+        return findings

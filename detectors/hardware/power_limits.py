@@ -1,0 +1,87 @@
+"""Devices whose power limit is below that of their peers of the same model."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import devices
+
+LIMIT = "hw.power.limit"
+
+
+class PowerLimits(Detector):
+    """Name devices with a lower power limit than most devices of their model.
+
+    Usual is the limit that most devices of the model have, of equals the higher. Half of the
+    devices at most can be unlike it. Evidence only: whether it costs anything shows in the steps.
+
+    Parameters
+    ----------
+    least : how far below the usual limit counts (0.05 = 5 %).
+
+    Examples
+    --------
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> limit = np.array([[700.0], [700.0], [700.0], [500.0]])
+    >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
+    ...     "hw.power.limit": readings(START + np.arange(0, 61, 5), limit)})
+    >>> [finding.text for finding in PowerLimits().evaluate(window)]
+    ['gpu GPU-3 on host-1: power limit 500 W, its peers have 700 W']
+
+    Fails where a site caps every device alike (its choice, and no peer shows it), and where the
+    board, not the limit, brakes the device (see throttling.py).
+
+    References: nvmlDeviceGetEnforcedPowerLimit; facts on node telemetry 4.3.
+    """
+
+    name = "power_limits"
+    kinds = ("gpu.power_limit_low",)
+    cadence_seconds = 5.0
+
+    def __init__(self, *, least: float = 0.05) -> None:
+        self.least = least
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device."""
+        if LIMIT not in window.rank_readings:
+            return []
+        limit = devices.latest(window, LIMIT)
+        valid = np.isfinite(limit) & (limit > 0) & (limit < 1e6)
+        kinds, _ = devices.models(window, power=False)
+        findings = []
+        for kind in np.unique(kinds[valid]):
+            rows = np.flatnonzero(valid & (kinds == kind))
+            if len(rows) < devices.FEWEST_PEERS:
+                continue
+            levels, counts = np.unique(np.round(limit[rows]), return_counts=True)
+            usual = float(levels[counts == counts.max()].max())
+            low = rows[limit[rows] < (1 - self.least) * usual]
+            if 2 * len(low) > len(rows):
+                continue
+            for row in low.tolist():
+                found = self._finding(window, row, float(limit[row]), usual)
+                findings += [found] if found is not None else []
+        return findings
+
+    def _finding(self, window: JobWindow, row: int, limit: float, usual: float) -> Finding | None:
+        entity = window.gpu_entity(row)
+        if entity is None:
+            return None
+        first = devices.since(window.rank_readings[LIMIT], row, (limit + usual) / 2, below=True)
+        return report(
+            window,
+            self.name,
+            "gpu.power_limit_low",
+            entity,
+            onset=first,
+            magnitude=limit / usual,
+            score=3.0,
+            signal=LIMIT,
+            observed=limit,
+            expected=usual,
+            text=f"{entity}: power limit {limit:.0f} W, its peers have {usual:.0f} W",
+        )

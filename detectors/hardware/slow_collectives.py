@@ -1,0 +1,122 @@
+"""Collectives that are slower for everybody: the exchange itself, not a rank that comes late."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time, parts
+from ..contract import Detector
+from ..findings import report
+from ..window import Floats, JobWindow
+
+
+class SlowCollectives(Detector):
+    """Compare the shortest exposed wait in collectives with what it was.
+
+    Every member of a synchronising collective waits for the last one to come, and then for the
+    exchange. The last one waits for the exchange alone: so the shortest time that any rank spends
+    in collectives is the time of the exchange, whoever is late. Its median over the newest steps
+    against the median of earlier ones: an excess of `least` of the step that stands beyond its own
+    noise means that the network, or what is sent, changed. Evidence about the job; the symptom is
+    that steps take longer.
+
+    Parameters
+    ----------
+    least : smallest excess, as a share of the step.
+    sigmas : how far beyond the noise of earlier steps it must stand.
+
+    Examples
+    --------
+    From step 40 on the exchange takes 0.5 s instead of 0.2 s, on every rank.
+
+    >>> from rankscope.detectors.sketch import sketch
+    >>> own = np.full((4, 60), 0.8)
+    >>> comm = np.full((4, 60), 0.2)
+    >>> comm[:, 40:] = 0.5
+    >>> window = sketch(own, planes={"training.comm.duration": comm,
+    ...     "training.step.duration": own + comm})
+    >>> (slow,) = SlowCollectives().evaluate(window)
+    >>> slow.kind, f"{slow.observed:.2f}", f"{slow.expected:.2f}"
+    ('job.slow_collectives', '0.50', '0.20')
+
+    Fails where the exchange is hidden behind computing, and where the rank that comes late does not
+    report: then the others' wait for it looks like a slow exchange.
+
+    References: facts on training signals (what a step is made of); Mycroft and Greyhound for the
+    member that waits least.
+    """
+
+    name = "slow_collectives"
+    kinds = ("job.slow_collectives",)
+    cadence_seconds = 2.0
+
+    def __init__(self, *, least: float = 0.05, sigmas: float = 5.0) -> None:
+        self.least = least
+        self.sigmas = sigmas
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding where the exchange is slower than it was."""
+        steps = parts.steps_to_compare(window)
+        if steps is None or not steps.has(own_time.COMM):
+            return []
+        count = parts.newest(window, steps)
+        exchange = _exchange(steps.plane(own_time.COMM))
+        early = exchange[parts.WARM_UP : -count][-4 * parts.HABIT :]
+        # Of the earlier half: what began lately must not become what is usual.
+        early = early[: max(len(early) // 2, 2 * parts.FEWEST)]
+        early = early[np.isfinite(early)]
+        recent = exchange[-count:]
+        recent = recent[np.isfinite(recent)]
+        step = parts.step_seconds(steps.last(count))
+        if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
+            return []
+        seen, usual = float(np.median(recent)), float(np.median(early))
+        noise = 1.4826 * float(np.median(np.abs(early - usual)))
+        excess = seen - usual
+        if not excess >= max(self.least * step, self.sigmas * noise) or excess > own_time.MOST:
+            return []
+        ends = own_time.step_ends(steps)
+        odd = np.nan_to_num(exchange) > usual + excess / 2
+        first = _first(odd)
+        before = float(ends[max(first - 1, 0)])
+        return [
+            report(
+                window,
+                self.name,
+                "job.slow_collectives",
+                window.entity,
+                onset=(min(before, float(ends[first])), float(ends[first])),
+                magnitude=seen / usual if usual > 0 else 1.0 + excess / step,
+                score=min(excess / (self.least * step) + 1.0, 3.0),
+                signal=own_time.COMM,
+                observed=seen,
+                expected=usual,
+                text=f"even the rank that waits least spends {seen:.3g} s of a step in "
+                f"collectives, {usual:.3g} s before",
+            )
+        ]
+
+
+def _exchange(comm: Floats) -> Floats:
+    """Return [steps], the shortest time that any rank spent in collectives; NaN: nobody reported.
+
+    Over all ranks and not by role: the members of a role whose input comes late wait all together.
+    """
+    comm = np.where((comm >= 0) & (comm < own_time.MOST), comm, np.nan)
+    # One that never waits does not measure it.
+    measured = np.nan_to_num(comm).any(axis=1)
+    comm = comm[measured]
+    if len(comm) < 2:
+        return np.full(comm.shape[1], np.nan)
+    shortest = np.min(np.where(np.isnan(comm), np.inf, comm), axis=0)
+    return np.where(np.isfinite(shortest), shortest, np.nan)
+
+
+def _first(odd: np.ndarray) -> int:
+    """Return the first column of the newest run; three usual steps in a row separate two runs."""
+    places = np.flatnonzero(odd)
+    if not len(places):
+        return len(odd) - 1
+    gaps = np.flatnonzero(np.diff(places) > 3)
+    return int(places[gaps[-1] + 1]) if len(gaps) else int(places[0])

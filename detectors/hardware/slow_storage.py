@@ -1,0 +1,213 @@
+"""Hosts whose processes wait for storage: busy disks, pressure, and processes that are blocked."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
+from ...vocabulary.ranks import Ranks
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import JobWindow
+from . import counters, past
+from .full_disks import SYSTEM, UTILIZATION
+
+ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """The strongest sign that a host waits for storage."""
+
+    score: float
+    signal: str
+    text: str
+    seen: float
+    usual: float
+    onset: tuple[float, float]
+
+
+class SlowStorage(Detector):
+    """Name the storage that the processes of a host wait for.
+
+    Three signs, each against the host's own earlier level and the median of its peers: the busiest
+    disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
+    kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
+    more, as evidence about the mount that they share: the one on which all report the very same
+    usage. Whether steps or checkpoints wait for it is for other detectors to say. What the kernel
+    logs about a disk or a file system counts as well.
+
+    Parameters
+    ----------
+    seconds : the newest time range evaluated.
+    past : how far back a host's own level is learnt from.
+    busy : share of the time for disk and pressure from which on they count.
+    blocked : processes that must be blocked on average.
+
+    Examples
+    --------
+    On the second host tasks wait for I/O most of the time from second 150 on.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0, 201, 5)
+    >>> waits = np.full((2, len(at)), 0.01)
+    >>> waits[1, at > START + 150] = 0.7
+    >>> window = sketch(np.full((4, 200), 0.8), host_readings={
+    ...     "system.pressure|some|io": readings(at, waits)})
+    >>> [finding.text for finding in SlowStorage().evaluate(window)]
+    ['storage host-1:/ on host-1: tasks wait for I/O 70% of the time (before: 1%)']
+
+    Fails where a client of a network file system waits without being blocked or counted, and cannot
+    see which mount a disk belongs to: it names the one whose usage changes, else the root.
+
+    References: Linux Documentation/accounting/psi, iostats; facts on node telemetry 4.1.
+    """
+
+    name = "slow_storage"
+    kinds = ("storage.slow", "storage.error")
+    cadence_seconds = 5.0
+
+    def __init__(
+        self,
+        *,
+        seconds: float = 30.0,
+        past: float = 900.0,
+        busy: float = 0.4,
+        blocked: float = 2.0,
+    ) -> None:
+        self.seconds = seconds
+        self.past = past
+        self.busy = busy
+        self.blocked = blocked
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host, or one for the mount that many of them share."""
+        best: dict[int, _Wait] = {}
+        for metric, least, words in (
+            ("system.pressure|some|io", self.busy, "tasks wait for I/O {:.0%} of the time"),
+            ("system.disk.io_time", 2 * self.busy, "its busiest disk is in use {:.0%} of the time"),
+            ("system.processes.blocked", self.blocked, "{:.0f} processes are blocked"),
+        ):
+            for _, name in counters.variants(window.host_readings, metric):
+                self._waits(window, name, least, words, best)
+        return [*self._findings(window, best), *self._errors(window)]
+
+    def _waits(
+        self, window: JobWindow, name: str, least: float, words: str, best: dict[int, _Wait]
+    ) -> None:
+        """Add the hosts whose sign is high, and higher than it was or than its peers' is."""
+        held, counts = window.host_readings[name], name.startswith("system.disk.io_time")
+        newest = held.newest_at()
+        if newest == -np.inf:
+            return
+        start = newest - max(self.seconds, 3.2 * held.period())
+        now = held.rate(start, newest) if counts else held.mean(start, newest)
+        hosts = np.flatnonzero((now >= least) & (now < 1e6))
+        if not len(hosts):
+            return
+        levels = past.blocks(held.of(hosts), start, self.past, counter=counts)
+        usual, others = past.usual(levels), float(np.median(now[np.isfinite(now)]))
+        for number, host in enumerate(hosts.tolist()):
+            seen, before = float(now[host]), float(usual[number])
+            if not seen >= 2.5 * (before if np.isfinite(before) else others):
+                continue
+            before = before if np.isfinite(before) else others
+            score = min(seen / least + 1.0, 3.0)
+            if host in best and score <= best[host].score:
+                continue
+            onset = past.began(levels[number], start, newest - start, (seen + before) / 2)
+            signal = name.partition("|")[0]
+            best[host] = _Wait(score, signal, words.format(seen), seen, before, onset)
+
+    def _findings(self, window: JobWindow, best: dict[int, _Wait]) -> list[Finding]:
+        if not best:
+            return []
+        shared = _shared_mount(window)
+        if shared is not None and len(best) > 1 and 2 * len(best) >= len(window.hosts):
+            host = max(best, key=lambda number: (best[number].score, -number))
+            ranks = Ranks(r for number in best for r in window.host_entity(number).ranks)
+            entity = Entity("storage", shared, None, ranks)
+            return [self._finding(window, entity, best[host], f" on {len(best)} hosts")]
+        return [
+            self._finding(window, _storage(window, host), found, "")
+            for host, found in sorted(best.items())
+        ]
+
+    def _finding(self, window: JobWindow, entity: Entity, wait: _Wait, where: str) -> Finding:
+        counts = wait.signal == "system.processes.blocked"
+        before = f"{wait.usual:.0f}" if counts else f"{wait.usual:.0%}"
+        return report(
+            window,
+            self.name,
+            "storage.slow",
+            entity,
+            onset=wait.onset,
+            magnitude=wait.seen,
+            score=wait.score,
+            signal=wait.signal,
+            observed=wait.seen,
+            expected=wait.usual,
+            text=f"{entity}: {wait.text}{where} (before: {before})",
+        )
+
+    def _errors(self, window: JobWindow) -> list[Finding]:
+        found: dict[str, Finding] = {}
+        for event in own_events(window):
+            signature, host = str(event.attributes.get("signature", "")), event.resource.host
+            if event.name != "log.fault" or not ERROR.search(signature) or host in found:
+                continue
+            if host not in window.hosts:
+                continue
+            entity = _storage(window, window.hosts.index(host))
+            text = str(event.attributes.get("text", "")).strip()
+            found[host] = report(
+                window,
+                self.name,
+                "storage.error",
+                entity,
+                onset=event.at,
+                score=3.0,
+                signal="log.fault",
+                observed=signature,
+                text=f"{entity}: {signature}: {text[:160]}".rstrip(": "),
+            )
+        return list(found.values())
+
+
+def _mounts(window: JobWindow) -> dict[str, str]:
+    """Return the plane of each mount that a job may use, by mount."""
+    return {
+        "|".join(values): name
+        for values, name in counters.variants(window.host_readings, UTILIZATION)
+        if values and not values[0].startswith(SYSTEM)
+    }
+
+
+def _shared_mount(window: JobWindow) -> str | None:
+    """Return the mount on which all hosts report the very same usage: one file system for all."""
+    for mount, name in _mounts(window).items():
+        if mount == "/":
+            continue  # hosts of one image fill it alike, and nobody shares it
+        used, _ = window.host_readings[name].latest()
+        used = used[np.isfinite(used)]
+        if len(used) >= 2 and 0 < used[0] < 1 and np.ptp(used) < 1e-4:
+            return mount
+    return None
+
+
+def _storage(window: JobWindow, host: int) -> Entity:
+    """Return the mount of a host that is in use: whose usage changes most, else the root."""
+    best, most = "/", 0.0
+    for mount, name in _mounts(window).items():
+        held = window.host_readings[name]
+        value = held.of(np.array([host])).value[0]
+        value = value[np.isfinite(value)]
+        moved = float(np.ptp(value)) if len(value) else 0.0
+        if moved > most and mount != "/":
+            best, most = mount, moved
+    name = window.hosts[host]
+    return Entity("storage", f"{name}:{best}", name, window.host_entity(host).ranks)

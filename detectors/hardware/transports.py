@@ -1,0 +1,162 @@
+"""Hosts whose training traffic takes the slow way: sockets in the place of RDMA."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..tenants import own_events
+from ..window import Floats, JobWindow, Readings
+from . import counters, ports
+
+SIGNATURE = re.compile(
+    r"fall.?back|using.?socket|net.?socket|no.?(?:rdma|ib)\b|ib.?disabled|"
+    r"(?:rdma|ib|verbs).?(?:unavailable|not.?found|failed)",
+    re.IGNORECASE,
+)
+"""What log signatures of a library that chose a slower transport are called."""
+
+MB = 1e6
+
+
+class Transports(Detector):
+    """Name hosts whose RDMA ports are silent while their peers' carry the job's traffic.
+
+    Bytes a second that leave through the ports of the fabric (`hw.network.io`), against those
+    through ordinary interfaces (`system.network.io`), over the newest `seconds`. A host counts
+    whose ports carry less than `silent` of the median host's, while its interfaces carry `factor`
+    times the median host's, and a hundredth of what the ports of peers do. It is
+    a symptom by itself, since such a host has been slow from its first step and no earlier step of
+    the job shows it. A line of a log that says so is evidence about its host.
+
+    Parameters
+    ----------
+    seconds : the newest time range evaluated.
+    silent : share of the usual RDMA traffic below which ports count as silent.
+    factor : how much more than usual the interfaces must carry.
+
+    Examples
+    --------
+    The third of three hosts sends over its interface what the others send over RDMA.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> second = np.arange(0.0, 61, 5)
+    >>> fabric = np.array([[9e9], [9e9], [0.0]]) * second
+    >>> plain = np.array([[1e5], [1e5], [8e8]]) * second
+    >>> window = sketch(np.full((6, 60), 0.8), hosts=3, host_readings={
+    ...     "hw.network.io|mlx5_0|transmit|1": readings(START + second, fabric),
+    ...     "system.network.io|eth0|transmit": readings(START + second, plain)})
+    >>> [str(finding.entity) for finding in Transports().evaluate(window)]
+    ['host host-2']
+
+    Fails where every host fell back alike (nobody is unlike the others), on fewer than three hosts,
+    and where RDMA goes over the ordinary interface and is counted with it.
+
+    References: NCCL, environment variables (NCCL_IB_DISABLE, NCCL_NET); facts on node
+    telemetry 4.4.
+    """
+
+    name = "transports"
+    kinds = ("host.slow_transport", "host.transport_message")
+    cadence_seconds = 10.0
+
+    def __init__(
+        self, *, seconds: float = 60.0, silent: float = 0.05, factor: float = 10.0
+    ) -> None:
+        self.seconds = seconds
+        self.silent = silent
+        self.factor = factor
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a host."""
+        found = self._logs(window)
+        fabric, plain = self._fabric(window), self._plain(window)
+        if np.isfinite(fabric).sum() >= 3 and np.isfinite(plain).any():
+            usual = float(np.median(fabric[np.isfinite(fabric)]))
+            beside = plain[np.isfinite(plain)]
+            with np.errstate(invalid="ignore"):
+                odd = (fabric < self.silent * usual) & (
+                    plain >= max(self.factor * float(np.median(beside)), usual / 100, MB)
+                )
+            for host in np.flatnonzero(odd).tolist() if usual > MB else ():
+                entity = window.host_entity(host)
+                finding = report(
+                    window,
+                    self.name,
+                    "host.slow_transport",
+                    entity,
+                    onset=_start(window, self.seconds),
+                    magnitude=float(fabric[host]) / usual,
+                    signal="hw.network.io",
+                    observed=float(fabric[host]),
+                    expected=usual,
+                    text=f"{entity}: {fabric[host] / MB:.3g} MB/s over its RDMA ports and "
+                    f"{plain[host] / MB:.3g} MB/s over its interfaces, its peers {usual / MB:.3g} "
+                    "MB/s over RDMA",
+                )
+                found.append(finding)
+        return found
+
+    def _fabric(self, window: JobWindow) -> Floats:
+        """Return [hosts], bytes a second that left through the ports of the fabric."""
+        total = np.full(len(window.hosts), np.nan)
+        for plane in ports.planes(window, "hw.network.io"):
+            if plane.middle == "transmit" and not plane.by_rank:
+                rate = _rate(plane.readings, self.seconds)
+                total = np.where(np.isfinite(rate), np.nan_to_num(total) + rate, total)
+        return total
+
+    def _plain(self, window: JobWindow) -> Floats:
+        """Return [hosts], bytes a second that left through the busiest ordinary interface."""
+        most = np.full(len(window.hosts), np.nan)
+        fabric = {plane.device for plane in ports.planes(window, "hw.network.io")}
+        for values, name in counters.variants(window.host_readings, "system.network.io"):
+            if len(values) == 2 and values[1] == "transmit" and values[0] not in fabric | {"lo"}:
+                most = np.fmax(most, _rate(window.host_readings[name], self.seconds))
+        return most
+
+    def _logs(self, window: JobWindow) -> list[Finding]:
+        found: dict[str, Finding] = {}
+        for event in own_events(window):
+            signature = str(event.attributes.get("signature", ""))
+            host = event.resource.host
+            if event.name != "log.fault" or not SIGNATURE.search(signature) or host in found:
+                continue
+            if host not in window.hosts:
+                continue
+            found[host] = report(
+                window,
+                self.name,
+                "host.transport_message",
+                window.topology.host_entity(host),
+                onset=event.at,
+                score=2.5,
+                signal="log.fault",
+                observed=signature,
+                text=f"host {host} logged {signature}: {_line(event.attributes.get('text'))}",
+            )
+        return list(found.values())
+
+
+def _start(window: JobWindow, seconds: float) -> float:
+    """Return when the transports were chosen: when the attempt started."""
+    if np.isfinite(window.attempt_started_at):
+        return window.attempt_started_at
+    at = window.steps.at[np.isfinite(window.steps.at)]
+    return float(at.min()) if len(at) else window.now - seconds
+
+
+def _rate(readings: Readings, seconds: float) -> Floats:
+    newest = readings.newest_at()
+    if newest == -np.inf:
+        return np.full(len(readings.latest()[0]), np.nan)
+    rate = readings.rate(newest - max(seconds, 3.2 * readings.period()), newest)
+    return np.where(rate < counters.MOST, rate, np.nan)
+
+
+def _line(text: object) -> str:
+    lines = str(text or "").strip().splitlines()
+    return lines[0][:160] if lines else "no text"

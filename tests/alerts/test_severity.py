@@ -1,0 +1,29 @@
+"""How bad an incident is: as its first cause usually is, within what the symptoms make certain."""
+
+import pytest
+
+from rankscope.alerts.causes import engine
+from rankscope.alerts.severity import severity
+from rankscope.vocabulary import findings as kinds
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "level"),
+    [
+        ("gpu.row_remap_pending", 1.0, "info"),
+        ("gpu.row_remap_failed", 2.0, "warning"),
+        ("host.clock_off", 1.0, "info"),
+        ("gpu.pcie_slow", 3.0, "warning"),
+        ("gpu.lost", 3.0, "critical"),
+        ("nic.down", 3.0, "critical"),
+        ("host.disk_full", 3.0, "critical"),
+    ],
+)
+def test_what_costs_nothing_yet_is_worth_knowing_and_what_will_cost_pages(
+    topology, found, entity_of, kind, score, level
+):
+    symptom = found(kind, entity_of(kind, 1), score=score)
+    (row,) = engine.explanations([symptom], topology, observed=EVERYTHING)
+    assert level == severity([symptom], row.cause, 30.0)

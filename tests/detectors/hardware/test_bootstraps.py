@@ -1,0 +1,58 @@
+"""Hosts whose ranks could not reach the others while the job was starting."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.bootstraps import Bootstraps
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.fixture
+def found():
+    """Return a function that returns the host that lines of a job of three hosts accuse."""
+
+    def evaluate(*lines, steps=0):
+        window = sketch(np.full((6, steps), 0.8), hosts=3, now=START + 60, events=lines)
+        return [f.entity.id for f in Bootstraps().evaluate(window)]
+
+    return evaluate
+
+
+def line(event, host, text="", signature="nccl.bootstrap_timeout"):
+    return event("log.fault", 30, host=host, signature=signature, role="root", text=text)
+
+
+def test_the_host_that_others_name_is_accused(found, event):
+    lines = (line(event, "host-0", "no answer from host-2:4711"),
+             line(event, "host-1", "no answer from host-2:4711"),
+             line(event, "host-2"))  # fmt: skip
+    assert ["host-2"] == found(*lines)
+
+
+def test_a_host_that_names_nobody_is_accused_itself(found, event):
+    assert ["host-1"] == found(line(event, "host-1", "no interface found"))
+
+
+def test_a_host_without_a_way_out_is_why_the_others_wait_for_it(found, event):
+    broken = "NCCL error: unhandled system error. Bootstrap : no socket interface found"
+    lines = [
+        line(event, host, text, signature="python.DistBackendError")
+        for host, text in (
+            ("host-0", "NCCL error: unhandled system error. Connection timed out"),
+            ("host-1", "NCCL error: unhandled system error. Connection timed out"),
+            ("host-2", broken),
+        )
+    ]
+    assert ["host-2"] == found(*lines)
+
+
+def test_once_steps_end_the_start_succeeded(found, event):
+    assert [] == found(line(event, "host-1"), steps=20)
+
+
+def test_other_lines_accuse_nobody(found, event):
+    assert [] == found(line(event, "host-1", signature="python.exception"))
+
+
+def test_a_name_inside_another_name_is_not_meant(found, event):
+    assert ["host-0"] == found(line(event, "host-0", "no answer from host-22"))

@@ -1,0 +1,100 @@
+"""Busy devices whose SM clock is below that of their peers, though they report no reason for it."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.clocks import LowClock
+from rankscope.detectors.sketch import START, readings, sketch
+
+CLOCK = "hw.frequency|sm"
+AT = START + np.arange(0.0, 61, 5)
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that returns (kind, device) for SM clocks in MHz and other readings."""
+
+    def evaluate(clocks, more=None, ranks=None):
+        clock = readings(AT, np.array(clocks, float)[:, None] * 1e6)
+        window = sketch(
+            steady(ranks=ranks or len(clocks)), rank_readings={CLOCK: clock, **(more or {})}
+        )
+        return [(f.kind, f.entity.id) for f in LowClock().evaluate(window)]
+
+    return evaluate
+
+
+LOW = (1755, 1755, 1755, 1095)
+
+
+def test_a_clock_below_its_peers_is_set_low_where_nothing_else_explains_it(found):
+    assert [("gpu.clock_low", "GPU-3")] == found(LOW)
+
+
+def test_a_clock_a_little_below_few_peers_is_normal_life(found):
+    assert [] == found((1755, 1755, 1755, 1632))
+
+
+def test_among_many_peers_a_small_difference_counts(found):
+    clocks = [1755.0] * 16
+    clocks[7] = 1660.0
+    assert [("gpu.clock_low", "GPU-7")] == found(clocks)
+
+
+def test_devices_whose_clocks_stray_hide_a_small_difference(found):
+    clocks = list(np.linspace(1600, 1800, 16))
+    assert [] == found(clocks)
+
+
+def test_devices_held_down_alike_cannot_be_told(found):
+    assert [] == found((1095,) * 4)
+
+
+def test_two_clocks_are_too_few_to_say_which_is_low(found):
+    assert [] == found((1755, 1000))
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "odd"),
+    [("hw.gpu.utilization", 1.0, 0.05), ("hw.gpu.throttle|idle", 0.0, 1.0)],
+)
+def test_a_device_that_waits_lowers_its_clock_and_is_not_held_down(
+    found, levels, metric, usual, odd
+):
+    assert [] == found((1755, 1755, 1755, 345), {metric: levels(4, usual, odd, 3)})
+
+
+@pytest.mark.parametrize("reason", ["thermal_hw", "power_brake"])
+def test_a_device_that_reports_its_reason_is_left_to_the_reason(found, levels, reason):
+    assert [] == found(LOW, {f"hw.gpu.throttle|{reason}": levels(4, 0, 1, 3)})
+
+
+def test_a_clock_setting_is_why_where_it_is_the_reason(found, levels):
+    more = {"hw.gpu.throttle|clocks_setting": levels(4, 0, 1, 3)}
+    assert [("gpu.clock_low", "GPU-3")] == found(LOW, more)
+
+
+def test_heat_explains_a_low_clock_where_no_reason_is_reported(found, levels):
+    more = {"hw.temperature|gpu": levels(4, 65, 88, 3)}
+    assert [("gpu.throttled", "GPU-3")] == found(LOW, more)
+
+
+def test_a_full_power_budget_explains_it_where_no_reason_is_reported(found, levels):
+    more = {"hw.power": levels(4, 500, 699, 3), "hw.power.limit": levels(4, 700)}
+    assert [("gpu.power_held", "GPU-3")] == found(LOW, more)
+
+
+@pytest.mark.parametrize("limit", ["hw.power.limit", "hw.frequency.limit|sm"])
+def test_devices_of_two_models_are_compared_within_their_own(found, limit):
+    models = {limit: readings(AT, np.repeat([700e6, 300e6], 4)[:, None])}
+    assert [] == found([1980] * 4 + [1410] * 4, models)
+    assert [("gpu.clock_low", "GPU-6")] == found([1980] * 4 + [1410, 1410, 1100, 1410], models)
+
+
+def test_a_lower_highest_clock_of_one_device_is_a_setting_and_no_model(found, levels):
+    more = {"hw.frequency.limit|sm": levels(8, 1980e6, 1100e6, 3)}
+    assert [("gpu.clock_low", "GPU-3")] == found([1755] * 3 + [1095] + [1755] * 4, more)
+
+
+def test_where_no_limit_is_reported_a_host_that_runs_alike_is_another_model(found):
+    assert [] == found((1755, 1755, 1410, 1410))

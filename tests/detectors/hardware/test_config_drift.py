@@ -1,0 +1,49 @@
+"""Hosts with a version or setting unlike their peers', and hosts that were changed."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.config_drift import ConfigDrift
+from rankscope.detectors.sketch import START, readings, sketch
+
+AT = START + np.arange(0.0, 61, 5)
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that returns (kind, host) for versions by host, and events."""
+
+    def evaluate(*versions, events=()):
+        held = {}
+        for version in set(versions):
+            value = np.array([[1.0 if one == version else np.nan] for one in versions])
+            held[f"system.software.info|nvidia|{version}"] = readings(AT, value)
+        hosts = len(versions) or 4
+        window = sketch(steady(ranks=2 * hosts), hosts=hosts, host_readings=held,
+                        events=tuple(events))  # fmt: skip
+        return [(f.kind, f.entity.id) for f in ConfigDrift().evaluate(window)]
+
+    return evaluate
+
+
+def test_the_host_with_another_version_differs(found):
+    assert [("host.differs", "host-2")] == found("570", "570", "550", "570")
+
+
+def test_two_halves_are_a_roll_out(found):
+    assert [] == found("570", "570", "550", "550")
+
+
+def test_two_hosts_cannot_tell_who_differs(found):
+    assert [] == found("570", "550")
+
+
+def test_a_host_that_was_changed_is_evidence_and_a_roll_out_is_not(found, event):
+    changes = [event("change", 40, host=f"host-{n}", kind="driver", text="nvidia is 570")
+               for n in range(4)]  # fmt: skip
+    assert [("host.changed", "host-1")] == found(events=changes[1:2])
+    assert [] == found(events=changes)
+
+
+def test_a_change_of_code_is_the_jobs_own(found, event):
+    assert [] == found(events=[event("change", 40, host="host-1", kind="code", text="commit")])

@@ -1,0 +1,33 @@
+"""Hosts that the scheduler took away from the job."""
+
+import pytest
+
+from rankscope.detectors.hardware.evictions import Evictions
+from rankscope.detectors.sketch import sketch
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that returns the hosts that were taken away from a job on two."""
+    return lambda *events: [
+        f.entity.id for f in Evictions().evaluate(sketch(steady(), events=events))
+    ]
+
+
+@pytest.mark.parametrize("reason", ["Evicted", "NodeNotReady", "Preempted", "TaintManagerEviction"])
+def test_a_host_that_was_taken_is_named(found, event, reason):
+    assert ["host-1"] == found(event("scheduler.event", 40, host="host-1", reason=reason))
+
+
+def test_an_event_that_names_a_host_is_about_that_host(found, event):
+    pairs = {"reason": "NodeNotReady", "text": "node host-1 is not ready"}
+    assert ["host-1"] == found(event("scheduler.event", 40, host="scheduler", **pairs))
+
+
+def test_a_stop_of_the_whole_job_is_no_eviction(found, event):
+    both = [event("scheduler.event", 40, host=f"host-{n}", reason="Preempted") for n in (0, 1)]
+    assert [] == found(*both)
+
+
+def test_other_events_of_the_scheduler_take_nobody(found, event):
+    assert [] == found(event("scheduler.event", 40, host="host-1", reason="Scheduled"))

@@ -1,0 +1,49 @@
+"""Processes that use a device of the job and are none of its ranks."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.foreign_processes import ForeignProcesses
+from rankscope.detectors.sketch import sketch
+from rankscope.detectors.window import Processes
+
+GIB = 2.0**30
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that evaluates one process on a device of the first host."""
+
+    def evaluate(*, row=-1, device="GPU-1", **readings):
+        named = {f"hw.gpu.process.{name}": held for name, held in readings.items()}
+        one = Processes(np.array([0]), np.array([77]), np.array([row]), (device,), named)
+        return ForeignProcesses().evaluate(sketch(steady(), processes=one))
+
+    return evaluate
+
+
+def test_a_process_that_computes_is_named_with_its_device(found, levels):
+    (finding,) = found(utilization=levels(1, 0.4))
+    assert ("GPU-1", 3.0) == (finding.entity.id, finding.score)
+    assert finding.text.endswith("process 77, no rank of the job, computes 40% of the time")
+
+
+def test_a_process_that_holds_much_memory_is_named(found, levels):
+    (finding,) = found(memory=levels(1, 30 * GIB))
+    assert finding.text.endswith("holds 30 GiB")
+
+
+def test_monitoring_holds_little_and_computes_nothing(found, levels):
+    assert [] == found(memory=levels(1, 0.3 * GIB), utilization=levels(1, 0.0))
+
+
+def test_a_worker_of_a_rank_is_not_foreign(found, levels):
+    assert [] == found(row=1, memory=levels(1, 30 * GIB))
+
+
+def test_a_process_on_a_device_of_another_job_is_none_of_ours(found, levels):
+    assert [] == found(device="GPU-9", memory=levels(1, 30 * GIB))
+
+
+def test_devices_without_processes_are_no_finding(steady):
+    assert [] == ForeignProcesses().evaluate(sketch(steady()))

@@ -1,0 +1,43 @@
+"""Filesystems that ran full, or can no longer be written."""
+
+import pytest
+
+from rankscope.detectors.hardware.full_disks import FullDisks
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that evaluates filesystems of two hosts."""
+
+    def evaluate(**held):
+        named = {f"system.filesystem.{name}": value for name, value in held.items()}
+        return FullDisks().evaluate(sketch(steady(), host_readings=named))
+
+    return evaluate
+
+
+@pytest.mark.parametrize("what", ["utilization", "inodes.utilization"])
+def test_a_filesystem_that_filled_up_is_named_since_it_is_full(found, levels, what):
+    (finding,) = found(**{f"{what}|/scratch": levels(2, 0.6, 1.0, 1, since=30)})
+    assert ("host.disk_full", "host-1", START + 30) == (
+        finding.kind, finding.entity.id, finding.onset[1],
+    )  # fmt: skip
+
+
+def test_a_filesystem_that_was_full_all_along_is_no_news(found, levels):
+    assert [] == found(**{"utilization|/scratch": levels(2, 1.0)})
+
+
+def test_an_image_that_is_full_by_nature_is_left_out(found, levels):
+    assert [] == found(**{"utilization|/snap/core": levels(2, 0.5, 1.0, 1, since=30)})
+
+
+def test_a_filesystem_that_is_nearly_full_is_no_finding(found, levels):
+    assert [] == found(**{"utilization|/scratch": levels(2, 0.9, 0.95, 1, since=30)})
+
+
+def test_a_filesystem_that_turned_read_only_is_named(found, levels):
+    (finding,) = found(**{"read_only|/data": levels(2, 0, 1, 1, since=30)})
+    assert "host host-1: /data can no longer be written" == finding.text
+    assert [] == found(**{"read_only|/data": levels(2, 1)})

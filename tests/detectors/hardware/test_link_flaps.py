@@ -1,0 +1,63 @@
+"""Ports that go down and up again."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.link_flaps import LinkFlaps
+from rankscope.detectors.sketch import START, readings, sketch
+
+AT = START + np.arange(0.0, 61, 5)
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that returns (kind, port, times) of what the ports of two hosts show."""
+
+    def evaluate(host_readings=None, events=()):
+        window = sketch(steady(), host_readings=host_readings or {}, events=tuple(events))
+        return [(f.kind, f.entity.id, f.magnitude) for f in LinkFlaps().evaluate(window)]
+
+    return evaluate
+
+
+def state(*values):
+    """Return readings of a port of the second host; the first host's is up."""
+    return {"hw.network.up|mlx5_0|1": readings(AT, np.array([[1.0] * 13, list(values)]))}
+
+
+def test_a_link_that_went_down_once_and_is_back_is_evidence(found):
+    once = state(1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+    assert [("nic.flapped", "host-1/mlx5_0:1", 1.0)] == found(once)
+
+
+def test_a_link_that_stays_down_does_not_flap(found):
+    assert [] == found(state(1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
+
+def test_a_link_that_goes_down_again_and_again_is_a_symptom(found):
+    often = state(1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1)
+    assert [("nic.flapping", "host-1/mlx5_0:1", 3.0)] == found(often)
+
+
+def test_sources_of_one_flap_count_it_once(found, event, levels):
+    both = {
+        **state(1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+        "hw.network.errors|mlx5_0|link_downed|1": levels(2, 0, 1, 1, since=15),
+    }
+    up = event("network.link", 20, host="host-1", device="mlx5_0", port="1", state="up")
+    assert [("nic.flapped", "host-1/mlx5_0:1", 1.0)] == found(both, [up])
+
+
+def test_changes_of_the_carrier_are_two_a_flap(found, levels):
+    carrier = {"hw.network.errors|eth1|carrier_changes|1": levels(2, 0, 4, 1, since=30)}
+    assert [("nic.flapped", "host-1/eth1:1", 2.0)] == found(carrier)
+
+
+def test_folded_events_count_their_changes(found, event):
+    folded = event("network.link", 20, host="host-1", device="mlx5_0", port="1", state="up",
+                   count=8, reason="flapping")  # fmt: skip
+    assert [("nic.flapping", "host-1/mlx5_0:1", 4.0)] == found(events=[folded])
+
+
+def test_what_was_counted_before_is_no_flap(found, levels):
+    assert [] == found({"hw.network.errors|mlx5_0|link_downed|1": levels(2, 0, 9, 1)})

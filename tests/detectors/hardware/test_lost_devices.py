@@ -1,0 +1,47 @@
+"""Devices that give no readings any more, or count as failed, while their ranks make no steps."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.lost_devices import LostDevices
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.fixture
+def found(steady, levels):
+    """Return a function that evaluates a job whose readings go on to second 100."""
+
+    def evaluate(silent, *, steps=40, since=45.0, status=None):
+        power = levels(4, 500, seconds=100)
+        late = power.at[0] >= START + since
+        for row in silent:
+            power.at[row, late] = power.value[row, late] = np.nan
+        held = {"hw.power": power}
+        if status is not None:
+            held["hw.status|failed"] = status
+        window = sketch(steady(steps=steps), now=START + 100, rank_readings=held)
+        return [(f.kind, f.entity.id) for f in LostDevices().evaluate(window)]
+
+    return evaluate
+
+
+def test_a_device_that_fell_silent_when_its_steps_ended_is_lost(found):
+    assert [("gpu.lost", "GPU-3")] == found([3])
+
+
+def test_a_device_whose_rank_makes_steps_works(found):
+    assert [] == found([3], steps=100)
+
+
+def test_a_host_whose_devices_are_all_silent_is_no_lost_device(found):
+    assert [] == found([2, 3])
+
+
+def test_a_short_gap_is_normal_life(found):
+    assert [] == found([3], since=88.0)
+
+
+def test_a_device_that_counts_as_failed_is_lost_when_its_steps_ended(found, levels):
+    status = levels(4, 0, 1, 1, since=45, seconds=100)
+    assert [("gpu.lost", "GPU-1")] == found([], status=status)
+    assert [] == found([], steps=100, status=status)

@@ -1,0 +1,52 @@
+"""PCIe links of working devices that run below what they can, or repeat packets."""
+
+import pytest
+
+from rankscope.detectors.hardware.pcie import PcieLinks
+from rankscope.detectors.sketch import sketch
+
+
+@pytest.fixture
+def found(steady, levels):
+    """Return a function that returns the findings on the links of working devices."""
+
+    def evaluate(ranks=4, busy=None, **by_rank):
+        held = {f"hw.gpu.pcie.{name}": value for name, value in by_rank.items()}
+        held["hw.gpu.utilization"] = busy or levels(ranks, 0.9)
+        return PcieLinks().evaluate(sketch(steady(ranks=ranks), rank_readings=held))
+
+    return evaluate
+
+
+@pytest.mark.parametrize("word", ["width", "generation"])
+def test_a_link_below_its_peers_and_its_own_best_is_named(found, levels, word):
+    most = {f"{word}.max": levels(4, 16)}
+    (finding,) = found(**{word: levels(4, 16, 8, 2), **most})
+    assert ("gpu.pcie_slow", "GPU-2", 0.5) == (finding.kind, finding.entity.id, finding.magnitude)
+
+
+def test_an_idle_link_lowers_its_generation_and_is_no_fault(found, levels):
+    generation = {"generation": levels(4, 5, 1, 2), "generation.max": levels(4, 5)}
+    assert [] == found(busy=levels(4, 0.9, 0.05, 2), **generation)
+
+
+def test_a_link_that_rises_with_the_load_is_no_fault(found, levels):
+    generation = {"generation": levels(4, 5, 1, 2, until=40), "generation.max": levels(4, 5)}
+    assert [] == found(**generation)
+
+
+def test_narrow_slots_everywhere_are_what_the_site_bought(found, levels):
+    assert [] == found(**{"width": levels(4, 8), "width.max": levels(4, 16)})
+
+
+def test_a_single_device_is_compared_with_its_own_past(found, levels):
+    width = levels(1, 16, 8, 0, since=20)
+    assert ["gpu.pcie_slow"] == [f.kind for f in found(ranks=1, width=width)]
+    assert [] == found(ranks=1, width=levels(1, 8), **{"width.max": levels(1, 16)})
+
+
+def test_replays_count_by_rate_against_the_peers(found, levels):
+    (finding,) = found(replays=levels(4, 0, 30, 1, counter=True))
+    assert ("gpu.pcie_replays", "GPU-1") == (finding.kind, finding.entity.id)
+    assert [] == found(replays=levels(4, 30, counter=True))
+    assert [] == found(replays=levels(4, 0, 1, 1, counter=True))

@@ -1,0 +1,49 @@
+"""Ports that count errors: beyond their limits and far beyond their peers."""
+
+import pytest
+
+from rankscope.detectors.hardware.port_errors import PortErrors
+from rankscope.detectors.sketch import sketch
+
+
+@pytest.fixture
+def found(steady, levels):
+    """Return a function that returns (kind, port) for one counter of the ports of five hosts."""
+
+    def evaluate(counter, usual, odd=None, which=(), events=(), **how):
+        held = {f"hw.network.errors|mlx5_0|{counter}|1": levels(
+            5, usual, odd, which, counter=True, **how)}  # fmt: skip
+        window = sketch(steady(ranks=10), hosts=5, host_readings=held, events=tuple(events))
+        return [(f.kind, f.entity.id) for f in PortErrors().evaluate(window)]
+
+    return evaluate
+
+
+def test_a_port_beyond_its_limit_and_its_peers_is_evidence(found):
+    assert [("nic.errors", "host-3/mlx5_0:1")] == found("symbol_error", 0, 30, 3)
+
+
+def test_errors_that_all_ports_count_are_how_the_fabric_counts(found):
+    assert [] == found("symbol_error", 30)
+
+
+def test_a_few_errors_are_normal_life(found):
+    assert [] == found("symbol_error", 0, 1, 3, since=30, until=35)
+    assert [] == found("port_rcv_errors", 0, 5, 3)
+
+
+def test_a_link_that_is_trained_again_and_again_is_a_symptom(found):
+    assert [("nic.retraining", "host-3/mlx5_0:1")] == found("link_error_recovery", 0, 2, 3)
+
+
+@pytest.mark.parametrize("counter", ["port_xmit_discards", "out_of_sequence", "link_downed"])
+def test_counters_of_congestion_and_flaps_are_for_other_detectors(found, counter):
+    assert [] == found(counter, 0, 5000, 3)
+
+
+def test_the_agents_own_limits_count_where_readings_show_nothing(found, event):
+    pairs = {"device": "mlx5_0", "port": "1", "code": "symbol_error", "class": "degraded"}
+    raised = event("network.fault", 30, host="host-2", state="raised", **pairs)
+    assert [("nic.errors", "host-2/mlx5_0:1")] == found("symbol_error", 0, events=[raised])
+    cleared = event("network.fault", 50, host="host-2", state="cleared", **pairs)
+    assert [] == found("symbol_error", 0, events=[raised, cleared])

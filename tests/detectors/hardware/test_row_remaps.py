@@ -1,0 +1,20 @@
+"""Rows of device memory that wait to be replaced, or could not be."""
+
+import pytest
+
+from rankscope.detectors.hardware.row_remaps import RowRemaps
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.mark.parametrize(("state", "score"), [("pending", 1.0), ("failed", 2.0)])
+def test_a_state_is_reported_since_it_is_there(steady, levels, state, score):
+    held = {f"hw.gpu.row_remap|{state}": levels(4, 0, 1, 2, since=20)}
+    (finding,) = RowRemaps().evaluate(sketch(steady(), rank_readings=held))
+    assert (f"gpu.row_remap_{state}", "GPU-2", START + 20, score) == (
+        finding.kind, finding.entity.id, finding.onset[0], finding.score,
+    )  # fmt: skip
+
+
+def test_a_remap_that_took_effect_is_over(steady, levels):
+    held = {"hw.gpu.row_remap|pending": levels(4, 0, 1, 2, until=40)}
+    assert [] == RowRemaps().evaluate(sketch(steady(), rank_readings=held))

@@ -1,0 +1,47 @@
+"""Collectives that are slower for everybody: the exchange itself, not a rank that comes late."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.slow_collectives import SlowCollectives
+from rankscope.detectors.sketch import sketch
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that evaluates a job whose exchange takes some seconds in each step."""
+
+    def evaluate(exchange, own=None, **fields):
+        own = steady(steps=len(exchange)) if own is None else own
+        window = sketch(own, exchange=np.array(exchange), **fields)
+        return SlowCollectives().evaluate(window)
+
+    return evaluate
+
+
+def test_an_exchange_that_takes_longer_is_found_where_it_began(found):
+    (finding,) = found([0.2] * 40 + [0.5] * 20)
+    assert 0.5 == pytest.approx(finding.observed, rel=0.1)
+    assert 0.2 == pytest.approx(finding.expected, rel=0.1)
+    steps = sketch(np.full((4, 60), 0.8), exchange=np.array([0.2] * 40 + [0.5] * 20)).steps
+    assert finding.onset[1] == pytest.approx(steps.at[0, 40], abs=3.0)
+
+
+def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer(found, steady):
+    own = steady()
+    own[2, 40:] *= 1.5
+    assert [] == found([0.2] * 60, own)
+
+
+def test_an_exchange_that_was_as_long_all_along_is_no_finding(found):
+    assert [] == found([0.5] * 60)
+
+
+def test_a_single_long_exchange_is_no_finding(found):
+    assert [] == found([0.2] * 55 + [3.0] + [0.2] * 4)
+
+
+def test_noise_of_the_exchange_hides_a_small_excess(found):
+    noise = np.random.default_rng(5).uniform(0.1, 0.5, 60)
+    noise[40:] += 0.06
+    assert [] == found(noise.tolist())

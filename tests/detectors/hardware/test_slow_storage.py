@@ -1,0 +1,70 @@
+"""Hosts whose processes wait for storage: busy disks, pressure, and processes that are blocked."""
+
+import pytest
+
+from rankscope.detectors.hardware.slow_storage import SlowStorage
+from rankscope.detectors.sketch import START, sketch
+
+PRESSURE = "system.pressure|some|io"
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that evaluates the storage of four hosts over ten minutes."""
+
+    def evaluate(held, events=()):
+        window = sketch(steady(ranks=8), hosts=4, now=START + 600, host_readings=held,
+                        events=tuple(events))  # fmt: skip
+        return SlowStorage().evaluate(window)
+
+    return evaluate
+
+
+@pytest.fixture
+def pressed(levels):
+    """Return a function that draws a sign that is high on some hosts from second 400 on."""
+    return lambda usual, odd, which, **how: levels(
+        4, usual, odd, which, since=400, seconds=600, **how
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "odd", "counter"),
+    [
+        (PRESSURE, 0.02, 0.8, False),
+        ("system.processes.blocked", 0.1, 12, False),
+        ("system.disk.io_time|nvme0n1", 0.5, 4.9, True),
+    ],
+)
+def test_a_sign_that_rose_on_one_host_is_evidence_about_its_storage(
+    found, pressed, metric, usual, odd, counter
+):
+    (finding,) = found({metric: pressed(usual, odd, 2, counter=counter)})
+    assert ("storage.slow", "host-2:/", (4, 5)) == (
+        finding.kind, finding.entity.id, tuple(finding.entity.ranks),
+    )  # fmt: skip
+    assert finding.onset[0] <= START + 400 <= finding.onset[1] + 60
+
+
+def test_the_mount_that_is_written_to_is_named(found, pressed, levels):
+    used = levels(4, 0.5, 0.6, 2, since=450, seconds=600)
+    held = {PRESSURE: pressed(0.02, 0.8, 2), "system.filesystem.utilization|/scratch": used}
+    assert ["host-2:/scratch"] == [f.entity.id for f in found(held)]
+
+
+def test_what_all_hosts_wait_for_is_the_mount_that_they_share(found, pressed, levels):
+    shared = levels(4, 0.6180, seconds=600)
+    held = {PRESSURE: pressed(0.02, 0.8, [0, 1, 2, 3]),
+            "system.filesystem.utilization|/data": shared}  # fmt: skip
+    (finding,) = found(held)
+    assert ("/data", 8) == (finding.entity.id, len(finding.entity.ranks))
+
+
+def test_a_host_that_was_busy_all_along_is_normal_life(found, levels):
+    assert [] == found({PRESSURE: levels(4, 0.8, seconds=600)})
+
+
+def test_a_disk_or_file_system_that_the_kernel_complains_of_is_evidence(found, event):
+    line = event("log.fault", 590, host="host-1", job=None, signature="nvme.timeout", text="nvme0")
+    (finding,) = found({}, [line])
+    assert ("storage.error", "host-1:/") == (finding.kind, finding.entity.id)

@@ -1,0 +1,57 @@
+"""Leaf switches: several of their hosts have trouble at once, and hardly any other host."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.hardware.switches import Switches
+from rankscope.detectors.sketch import sketch
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import Placement, Topology
+
+HOSTS = tuple(f"host-{number}" for number in range(6))
+
+
+@pytest.fixture
+def found(steady, levels):
+    """Return a function that returns the switches in trouble of a job on six hosts, three each."""
+
+    def evaluate(down=(), *, silent=(), leaves=2):
+        layout = Topology(
+            Job("example"),
+            hosts=HOSTS,
+            placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(12)],
+            switches={host: f"leaf-{n * leaves // 6}" for n, host in enumerate(HOSTS)},
+        )
+        up = levels(6, 1, 0, list(down), since=40)
+        window = sketch(steady(ranks=12), hosts=6, placed=layout,
+                        host_readings={"hw.network.up|mlx5_0|1": up})  # fmt: skip
+        received = np.full(6, window.now)
+        received[list(silent)] -= 30
+        window.host_last_received[:] = received
+        return [f.entity.id for f in Switches().evaluate(window)]
+
+    return evaluate
+
+
+def test_ports_of_a_switch_that_go_down_together_are_the_switch(found):
+    assert ["leaf-1"] == found([3, 4, 5])
+
+
+def test_hosts_of_a_switch_that_fall_silent_together_are_the_switch(found):
+    assert ["leaf-0"] == found(silent=[0, 1, 2])
+
+
+def test_one_port_is_a_port(found):
+    assert [] == found([4])
+
+
+def test_ports_of_several_switches_are_no_single_switch(found):
+    assert [] == found([0, 1, 4, 5])
+
+
+def test_a_job_behind_one_switch_cannot_tell(found):
+    assert [] == found([3, 4, 5], leaves=1)
+
+
+def test_healthy_ports_are_no_finding(found):
+    assert [] == found()

@@ -1,0 +1,88 @@
+"""Devices whose clocks are held down, by the reason that they report."""
+
+import pytest
+
+from rankscope.detectors.hardware.throttling import Throttling
+from rankscope.detectors.sketch import START, sketch
+
+CAP, CLOCK = "hw.gpu.throttle|power_cap", "hw.frequency|sm"
+
+
+@pytest.fixture
+def found(steady):
+    """Return a function that returns (kind, device) of what devices report."""
+
+    def evaluate(by_rank, **fields):
+        window = sketch(steady(), rank_readings=by_rank, **fields)
+        return [(f.kind, f.entity.id) for f in Throttling().evaluate(window)]
+
+    return evaluate
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("thermal_hw", "gpu.throttled"),
+        ("thermal_sw", "gpu.throttled"),
+        ("slowdown_hw", "gpu.throttled"),
+        ("power_brake", "gpu.power_held"),
+    ],
+)
+def test_a_device_held_down_most_of_the_newest_time_is_named_by_its_reason(
+    found, levels, reason, kind
+):
+    held = levels(4, 0, 1, 1, since=45)
+    assert [(kind, "GPU-1")] == found({f"hw.gpu.throttle|{reason}": held})
+
+
+def test_the_onset_stays_where_it_began(steady, levels):
+    held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1, since=20)}
+    (finding,) = Throttling().evaluate(sketch(steady(), rank_readings=held))
+    assert (START + 15, START + 20) == finding.onset
+
+
+def test_a_slowdown_beside_a_brake_is_the_brakes(found, levels):
+    held = levels(4, 0, 1, 1)
+    reasons = {"hw.gpu.throttle|slowdown_hw": held, "hw.gpu.throttle|power_brake": held}
+    assert [("gpu.power_held", "GPU-1")] == found(reasons)
+
+
+@pytest.mark.parametrize("reason", ["idle", "clocks_setting", "sync_boost"])
+def test_idle_and_application_clocks_are_normal_life(found, levels, reason):
+    assert [] == found({f"hw.gpu.throttle|{reason}": levels(4, 0, 1, 1)})
+
+
+def test_a_device_held_down_for_a_moment_is_normal_life(found, levels):
+    assert [] == found({"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1, since=60)})
+
+
+def test_a_cap_that_all_devices_meet_is_the_sites_choice(found, levels):
+    assert [] == found({CAP: levels(4, 1), CLOCK: levels(4, 1.7e9, 1.4e9, 1)})
+
+
+def test_a_cap_of_one_device_that_costs_no_clock_is_normal_life(found, levels):
+    assert [] == found({CAP: levels(4, 0, 1, 1), CLOCK: levels(4, 1.7e9, 1.68e9, 1)})
+
+
+def test_a_cap_that_holds_one_device_below_its_peers_is_named(found, levels):
+    capped = {CAP: levels(4, 0, 1, 1), CLOCK: levels(4, 1.7e9, 1.5e9, 1)}
+    assert [("gpu.power_held", "GPU-1")] == found(capped)
+
+
+def test_a_capped_device_with_a_lower_limit_is_named_where_its_peers_are_capped_too(found, levels):
+    lower = {
+        CAP: levels(4, 1),
+        CLOCK: levels(4, 1.7e9, 1.4e9, 1),
+        "hw.power.limit": levels(4, 700, 500, 1),
+    }
+    assert [("gpu.power_held", "GPU-1")] == found(lower)
+
+
+def test_a_capped_device_that_waits_is_not_held_down(found, levels):
+    waits = {CAP: levels(4, 0, 1, 1), "hw.gpu.utilization": levels(4, 0.9, 0.1, 1)}
+    assert [] == found(waits)
+
+
+def test_a_device_that_nobody_can_name_is_left_out(found, levels):
+    held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1)}
+    assert [] == found(held, hw_ids=("GPU-0", None, "GPU-2", "GPU-3"))
