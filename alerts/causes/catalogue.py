@@ -62,6 +62,7 @@ class Weights:
     """The engine's own constants, in nats where nothing else is said."""
 
     unknown_share: float
+    least_share: float
     needed: float
     missing: float
     family_cap: float

@@ -121,10 +121,15 @@ def ranking(
 
 
 def _prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Catalogue) -> float:
-    """Return the log-odds of a cause among those that explain the same symptoms."""
+    """Return the log-odds of a cause among those that explain the same symptoms.
+
+    Shares were published of other clusters: none is taken for rarer than `least_share`, so that one
+    more cause in the catalogue does not make all others unlikely.
+    """
     mine = shown & set(cause.symptoms)
     rivals = sum(other.share for other in causes if mine & set(other.symptoms))
-    return scoring.log_odds(cause.share * (1 - knowledge.weights.unknown_share) / rivals)
+    share = max(cause.share / rivals, knowledge.weights.least_share)
+    return scoring.log_odds(share * (1 - knowledge.weights.unknown_share))
 
 
 def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:

@@ -88,7 +88,7 @@ def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Eviden
         observed=cause.share,
         expected=None,
         weight=prior,
-        text=f"prior: {cause.share:.1%} of published incidents",
+        text=f"prior: {cause.share:.1%} of incidents",
     )
 
 

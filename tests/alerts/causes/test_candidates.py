@@ -12,6 +12,7 @@ WEIGHTS = """
 version = "test"
 [weights]
 unknown_share = 0.2
+least_share = 0.03
 needed = 3.0
 missing = 0.2
 family_cap = 4.0
