@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, endpoints, keys, readers, words
+from . import commands, detectors, endpoints, keys, readers, words
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -20,12 +20,17 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "api.md": endpoints.page,
     "readers.md": readers.index,
     "profiles.md": readers.profiles,
+    "detectors.md": detectors.index,
 }
+
+FOLDERS = ("readers", "detectors")
+"""Below docs/reference: a page each of what there is."""
 
 
 def every_page() -> dict[str, str]:
     """Return the text of every page by its name below docs/reference."""
-    return {**{name: write() for name, write in PAGES.items()}, **readers.pages()}
+    made = {name: write() for name, write in PAGES.items()}
+    return {**made, **readers.pages(), **detectors.pages()}
 
 
 def main() -> int:
@@ -46,12 +51,12 @@ def main() -> int:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"wrote docs/reference/{name}")
-    for path in sorted((FOLDER / "readers").glob("*.md")):
-        if f"readers/{path.name}" in pages:
+    for path in sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.md")):
+        if f"{path.parent.name}/{path.name}" in pages:
             continue
         behind += 1
         if check:
-            print(f"{path.name} is of a reader that is gone: run `make docs`", file=sys.stderr)
+            print(f"{path.name} is of something that is gone: run `make docs`", file=sys.stderr)
         else:
             path.unlink()
     return 1 if check and behind else 0
