@@ -69,7 +69,7 @@ $(VENV)/.made:
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.made
 	@echo "installing into $(VENV): about a minute"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lab]'
 	@touch $@
 
 # --group needs pip 25.1; the pip that comes with Python 3.11 is older.

@@ -1,6 +1,7 @@
 """`rankscope lab`: the fault laboratory. Injects faults, and measures how well they are found."""
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -154,6 +155,12 @@ def _score(arguments: argparse.Namespace) -> int:
 
     if arguments.compare is not None:
         return command.compare(arguments.compare, arguments.within, as_json=arguments.json)
+    simple = not arguments.no_baselines and arguments.suite != "quiet"
+    if simple and importlib.util.find_spec("sklearn") is None:
+        return _wrong(
+            "the simple methods need scikit-learn: pip install 'rankscope[analysis]', or leave them "
+            "out with --no-baselines"
+        )
     options = command.Options(
         suite=arguments.suite,
         seed=arguments.seed,

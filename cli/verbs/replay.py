@@ -114,7 +114,7 @@ def _cannot_write(path: Path | None) -> str | None:
     if path is None:
         return None
     if importlib.util.find_spec("pandas") is None or importlib.util.find_spec("pyarrow") is None:
-        return "a table needs pandas and pyarrow: pip install 'rankscope[lab]'"
+        return "a table needs pandas and pyarrow: pip install 'rankscope[analysis]'"
     if path.suffix not in (".parquet", ".csv"):
         return f"{path}: a table is written as .parquet or .csv"
     if not path.absolute().parent.is_dir():

@@ -66,7 +66,7 @@ class Isolation(Detector):
     True
 
     Fails with fewer than eight peers, where a whole host or rack is unlike the others in the same
-    way, and where scikit-learn is not installed (extra `outliers`): then it finds nothing.
+    way, and where scikit-learn is not installed (extra `analysis`): then it finds nothing.
 
     References: Liu, Ting, Zhou, Isolation forest (ICDM 2008); Minder (NSDI'25) for distances
     between machines that should be alike.

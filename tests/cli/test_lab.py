@@ -228,3 +228,9 @@ def test_compare_names_a_file_that_is_no_result(tmp_path, capsys):
     none = str(tmp_path / "none.json")
     assert main(["lab", "score", "--compare", none, none]) == 1
     assert none in capsys.readouterr().err
+
+
+def test_what_the_simple_methods_need_is_said_before_the_cases_are_run(capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["lab", "score", "--suite", "tuning"]) == 2
+    assert "rankscope[analysis]" in capsys.readouterr().err
