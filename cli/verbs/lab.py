@@ -158,7 +158,7 @@ def _score(arguments: argparse.Namespace) -> int:
     simple = not arguments.no_baselines and arguments.suite != "quiet"
     if simple and importlib.util.find_spec("sklearn") is None:
         return _wrong(
-            "the simple methods need scikit-learn: pip install 'rankscope[analysis]', or leave them "
+            "the simple methods need scikit-learn (pip install 'rankscope[analysis]'); leave them "
             "out with --no-baselines"
         )
     options = command.Options(
