@@ -1,7 +1,7 @@
-"""What the contract asks of every detector, tried out: `python -m rankscope.detectors.conformance NAME`.
+"""What the contract asks of every detector, tried out.
 
-NAME is an entry point of `rankscope.detectors`, or `module:Class`. Prints what is wrong, a line
-each; the exit code is 1 if anything is.
+`python -m rankscope.detectors.conformance NAME`: NAME is an entry point of `rankscope.detectors`, or
+`module:Class`. Prints what is wrong, a line each; the exit code is 1 if anything is.
 """
 
 import argparse
