@@ -1,7 +1,7 @@
 """What the contract asks of every detector, tried out.
 
-`python -m rankscope.detectors.conformance NAME`: NAME is an entry point of `rankscope.detectors`, or
-`module:Class`. Prints what is wrong, a line each; the exit code is 1 if anything is.
+`python -m rankscope.detectors.conformance NAME`, where NAME is an entry point of
+`rankscope.detectors` or `module:Class`, prints what is wrong, a line each, and exits 1 if anything.
 """
 
 import argparse
