@@ -16,7 +16,8 @@ LIMIT = "hw.power.limit"
 class PowerLimits(Detector):
     """Name devices with a lower power limit than most devices of their model.
 
-    Usual is the limit that most devices of the model have, of equals the higher. Half of the
+    Usual is the limit that most devices of the model have, of equals the higher; where no source
+    tells models apart, that most devices of the host have. Half of the
     devices at most can be unlike it. Evidence only: whether it costs anything shows in the steps.
 
     Parameters
@@ -51,11 +52,14 @@ class PowerLimits(Detector):
             return []
         limit = devices.latest(window, LIMIT)
         valid = np.isfinite(limit) & (limit > 0) & (limit < 1e6)
-        kinds, _ = devices.models(window, power=False)
+        kinds, known = devices.models(window, power=False)
+        if not known:
+            # Nothing tells models apart: another host may have other devices.
+            kinds = window.host_of
         findings = []
         for kind in np.unique(kinds[valid]):
             rows = np.flatnonzero(valid & (kinds == kind))
-            if len(rows) < devices.FEWEST_PEERS:
+            if len(rows) < devices.FEWEST_PEERS or (not known and kind < 0):
                 continue
             levels, counts = np.unique(np.round(limit[rows]), return_counts=True)
             usual = float(levels[counts == counts.max()].max())

@@ -22,8 +22,14 @@ def test_a_limit_lowered_in_the_midst_is_named_with_its_second(found, levels):
     assert ("GPU-5", START + 30) == (finding.entity.id, finding.onset[0])
 
 
-def test_a_limit_lower_on_all_devices_of_a_host_is_named_for_each(found, levels):
-    found_there = found(levels(8, 700, 400, [4, 5, 6, 7]))
+@pytest.fixture
+def alike(levels):
+    """Return readings that say that all eight devices are of one model."""
+    return {"hw.gpu.memory.limit": levels(8, 80 * 2.0**30)}
+
+
+def test_a_limit_lower_on_all_devices_of_a_host_is_named_for_each(found, levels, alike):
+    found_there = found(levels(8, 700, 400, [4, 5, 6, 7]), **alike)
     assert ["GPU-4", "GPU-5", "GPU-6", "GPU-7"] == [f.entity.id for f in found_there]
 
 
@@ -31,8 +37,13 @@ def test_a_limit_that_all_have_is_the_sites_choice(found, levels):
     assert [] == found(levels(8, 400))
 
 
-def test_a_limit_that_most_have_is_not_low(found, levels):
-    assert [] == found(levels(8, 700, 400, [0, 1, 2, 3, 4]))
+def test_a_limit_that_most_have_is_not_low(found, levels, alike):
+    assert [] == found(levels(8, 700, 400, [0, 1, 2, 3, 4]), **alike)
+
+
+def test_where_nothing_tells_models_apart_another_host_may_have_another(found, levels):
+    assert [] == found(levels(8, 700, 400, [4, 5, 6, 7]))
+    assert ["GPU-6"] == [f.entity.id for f in found(levels(8, 700, 400, [6]))]
 
 
 def test_another_model_has_another_limit(found, levels):
