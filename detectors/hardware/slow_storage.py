@@ -12,9 +12,10 @@ from ...vocabulary.ranks import Ranks
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
-from ..window import JobWindow
+from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
+from .stuck_drivers import CALLS
 
 ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
 
@@ -38,7 +39,8 @@ class SlowStorage(Detector):
     disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
     kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
     more, as evidence about the mount that they share: the one on which all report the very same
-    usage. Whether steps or checkpoints wait for it is for other detectors to say. What the kernel
+    usage. Processes that are blocked say nothing where the host's calls into a driver hang: those are
+    what they wait for. Whether steps or checkpoints wait for it is for other detectors to say. What the kernel
     logs about a disk or a file system counts as well.
 
     Parameters
@@ -106,6 +108,8 @@ class SlowStorage(Detector):
             return
         start = newest - max(self.seconds, 3.2 * held.period())
         now = held.rate(start, newest) if counts else held.mean(start, newest)
+        if name.startswith("system.processes.blocked"):
+            now = np.where(_in_a_driver(window), np.nan, now)
         hosts = np.flatnonzero((now >= least) & (now < 1e6))
         if not len(hosts):
             return
@@ -197,6 +201,16 @@ def _shared_mount(window: JobWindow) -> str | None:
         if len(used) >= 2 and 0 < used[0] < 1 and np.ptp(used) < 1e-4:
             return mount
     return None
+
+
+def _in_a_driver(window: JobWindow) -> Flags:
+    """Return [hosts], on which calls into a device's driver do not return."""
+    hung = {
+        event.resource.host
+        for event in own_events(window)
+        if event.name == "gpu.fault" and event.attributes.get("code") in CALLS
+    }
+    return np.array([host in hung for host in window.hosts], np.bool_)
 
 
 def _storage(window: JobWindow, host: int) -> Entity:
