@@ -47,8 +47,10 @@ class SlowStorage(Detector):
     ----------
     seconds : the newest time range evaluated.
     past : how far back a host's own level is learnt from.
-    busy : share of the time for disk and pressure from which on they count.
+    busy, waiting : share of the time from which on a disk in use, and tasks that wait, count; a
+        tenth is little, but healthy training hosts wait for hardly a hundredth of theirs.
     blocked : processes that must be blocked on average.
+    factor : rise over the earlier level.
 
     Examples
     --------
@@ -78,20 +80,24 @@ class SlowStorage(Detector):
         *,
         seconds: float = 30.0,
         past: float = 900.0,
-        busy: float = 0.4,
+        busy: float = 0.8,
+        waiting: float = 0.1,
         blocked: float = 2.0,
+        factor: float = 2.5,
     ) -> None:
         self.seconds = seconds
         self.past = past
         self.busy = busy
+        self.waiting = waiting
         self.blocked = blocked
+        self.factor = factor
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host, or one for the mount that many of them share."""
         best: dict[int, _Wait] = {}
         for metric, least, words in (
-            ("system.pressure|some|io", self.busy, "tasks wait for I/O {:.0%} of the time"),
-            ("system.disk.io_time", 2 * self.busy, "its busiest disk is in use {:.0%} of the time"),
+            ("system.pressure|some|io", self.waiting, "tasks wait for I/O {:.0%} of the time"),
+            ("system.disk.io_time", self.busy, "its busiest disk is in use {:.0%} of the time"),
             ("system.processes.blocked", self.blocked, "{:.0f} processes are blocked"),
         ):
             for _, name in counters.variants(window.host_readings, metric):
@@ -117,7 +123,7 @@ class SlowStorage(Detector):
         usual, others = past.usual(levels), float(np.median(now[np.isfinite(now)]))
         for number, host in enumerate(hosts.tolist()):
             seen, before = float(now[host]), float(usual[number])
-            if not seen >= 2.5 * (before if np.isfinite(before) else others):
+            if not seen >= self.factor * (before if np.isfinite(before) else others):
                 continue
             before = before if np.isfinite(before) else others
             score = min(seen / least + 1.0, 3.0)
