@@ -49,11 +49,12 @@ def terms(
         return None
     rows = [_prior(cause, entity, prior, window)]
     charged: set[str] = set()
-    onsets: list[Window] = []
+    shown = {symptom.kind for symptom in symptoms}
+    onsets: list[tuple[Window, bool]] = []
     for prediction, found in sorted(matches, key=lambda match: match[0].absent):
         if found:
             rows.append(_present(prediction, entity, found))
-            onsets.append(min(match.onset for match in found))
+            onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif not view.observable(prediction.finding):
             rows.append(_absent("missing", prediction, entity, window, 0.0))
         elif not prediction.any or prediction.any not in present | charged:
@@ -64,7 +65,9 @@ def terms(
     rows = _capped(rows, weights.family_cap)
     rows += _scope(cause, entity, index, window, weights)
     if onsets:
-        rows.append(_time(entity, min(onsets), symptoms, window, weights))
+        # That a symptom begins with itself says nothing.
+        onset, itself = min(onsets)
+        rows.append(_time(entity, onset, symptoms, window, weights, itself=itself))
     return rows
 
 
@@ -198,7 +201,13 @@ def _scope(
 
 
 def _time(
-    entity: Entity, onset: Window, symptoms: Sequence[Finding], window: Window, weights: Weights
+    entity: Entity,
+    onset: Window,
+    symptoms: Sequence[Finding],
+    window: Window,
+    weights: Weights,
+    *,
+    itself: bool,
 ) -> Evidence:
     """Return the term of the order in time: most where both began together.
 
@@ -209,7 +218,7 @@ def _time(
     close = weights.together_seconds
     if late > weights.late_seconds:
         weight, text = weights.late, f"first evidence begins {late:.0f} s after the symptom"
-    elif onset[1] >= start[0] - close and late <= close and onset[1] - onset[0] <= 4 * close:
+    elif not itself and -close <= onset[1] - start[0] and onset[1] - onset[0] <= 4 * close:
         weight, text = weights.together, "first evidence begins together with the symptom"
     else:
         weight, text = weights.early, "first evidence begins with the symptom or before it"

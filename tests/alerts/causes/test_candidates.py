@@ -18,6 +18,8 @@ missing = 0.2
 family_cap = 4.0
 cover = 3.0
 early = 0.3
+together = 1.2
+together_seconds = 15.0
 late = -0.7
 late_seconds = 20.0
 """
