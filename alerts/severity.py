@@ -19,9 +19,10 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
-    rises when that is over, or a device or driver that hangs explains it for certain. What only slows the job, or will harm it later, pages nobody while its
-    detector scores it below 1. What costs the job nothing and is barely worth reporting (a row
-    remap that waits for a reset) is info, whatever its fault usually is.
+    rises when that is over, or a device or driver that hangs explains it for certain. What only
+    slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
+    costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
+    info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN

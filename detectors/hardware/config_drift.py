@@ -20,10 +20,10 @@ class ConfigDrift(Detector):
 
     For each name (driver, kernel, firmware of a board, library, setting) the version that most
     hosts report is usual; hosts that report another one instead differ, where they are a quarter of
-    the hosts at most and three hosts or more report the name. Of two hosts that differ both are named, weakly. Hosts with several versions of one
-    name (two kinds of cards) are compared by the whole set. A `change` event of a host counts for
-    `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence only: hosts
-    that differ mostly work.
+    the hosts at most and three hosts or more report the name. Of two hosts that differ both are
+    named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
+    whole set. A `change` event of a host counts for `seconds` after it, unless most hosts were
+    changed: that is a roll-out. Evidence only: hosts that differ mostly work.
 
     Parameters
     ----------

@@ -39,9 +39,9 @@ class SlowStorage(Detector):
     disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
     kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
     more, as evidence about the mount that they share: the one on which all report the very same
-    usage. Processes that are blocked say nothing where the host's calls into a driver hang: those are
-    what they wait for. Whether steps or checkpoints wait for it is for other detectors to say. What the kernel
-    logs about a disk or a file system counts as well.
+    usage. Processes that are blocked say nothing where the host's calls into a driver hang: those
+    are what they wait for. Whether steps or checkpoints wait for it is for other detectors to say.
+    What the kernel logs about a disk or a file system counts as well.
 
     Parameters
     ----------

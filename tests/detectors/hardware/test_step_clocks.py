@@ -28,7 +28,10 @@ def found(steady):
         at[:, hidden] = np.nan
         steps = dataclasses.replace(window.steps, at=at, planes=planes)
         findings = StepClocks().evaluate(dataclasses.replace(window, steps=steps))
-        return [(f.entity.id, round(float(f.observed), 1)) for f in findings]
+        return [
+            (f.entity.id, round(f.magnitude * (1 if "ahead" in f.text else -1), 1))
+            for f in findings
+        ]
 
     return evaluate
 
