@@ -107,6 +107,8 @@ def slow_exchange(score=3.0):
         ("gpu.firmware_hang", "GPU-5", (("job.stalled", 0, 3.0), ("rank.behind_completed", 5, 3.0),
                                         ("gpu.firmware_hung", 5, 3.0),
                                         ("gpu.fault_event", 5, 3.0))),
+        ("host.config_drift", "host-5", (*slow_rank(10), *slow_rank(11)[1:],
+                                         ("host.changed", 5, 2.0), ("host.cpu_wait", 5, 2.0))),
         ("gpu.firmware_hang", "GPU-5", (("job.stalled", 0, 3.0), ("rank.behind_completed", 5, 3.0),
                                         ("gpu.call_hung", 5, 3.0), ("gpu.fault_event", 5, 3.0))),
         ("host.driver_hang", "host-5", (("job.stalled", 0, 3.0), ("host.driver_stuck", 5, 3.0),
