@@ -11,20 +11,27 @@ from ..vocabulary.incidents import RootCause
 UNNAMED_SECONDS = 60.0
 """Slowness without a named cause pages nobody for so long after it was found."""
 
+HANGS = ("gpu.firmware_hang", "host.driver_hang")
+"""Faults that show without the stall that they bring: no evaluation looks like them."""
+
 
 def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Severity:
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
-    rises when that is over. What only slows the job, or will harm it later, pages nobody while its
-    detector scores it below 1. What costs the job nothing and is barely worth reporting (a row
-    remap that waits for a reset) is info, whatever its fault usually is.
+    rises when that is over, or a device or driver that hangs explains it for certain. What only
+    slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
+    costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
+    info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
     serious = [s for s in symptoms if kinds.catalogue()[s.kind].effect in ("stops", "corrupts")]
     if serious:
         certain = max(symptom.score for symptom in serious)
+        hangs = first.id in HANGS and cause.hypotheses[0].confidence == "high"
+        if all(symptom.kind == "job.stalled" for symptom in serious) and hangs:
+            return first.severity
         if all(symptom.kind == "job.stalled" for symptom in serious) or not named:
             return "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
         return first.severity if certain >= 2 else "warning"

@@ -68,6 +68,8 @@ class Weights:
     family_cap: float
     cover: float
     early: float
+    together: float
+    together_seconds: float
     late: float
     late_seconds: float
 

@@ -16,8 +16,9 @@ from .view import JobView
 MOST_ROOTS = 4
 """Roots of one job at one second. More of one fault at once are no coincidence: they are one."""
 
-LEAD = 1.0
-"""Nats by which a further root must lead over unknown: the first one explains the symptom too."""
+LEAD = 1.9
+"""Nats by which a further root must lead over unknown: the first one explains the symptom too, and
+so it is no sign that what is left began together with it."""
 
 TOGETHER_SECONDS = 120.0
 """A symptom that no cause is named for joins a root whose symptoms began so close to it."""

@@ -49,11 +49,12 @@ def terms(
         return None
     rows = [_prior(cause, entity, prior, window)]
     charged: set[str] = set()
-    onsets: list[float] = []
+    shown = {symptom.kind for symptom in symptoms}
+    onsets: list[tuple[Window, bool]] = []
     for prediction, found in sorted(matches, key=lambda match: match[0].absent):
         if found:
             rows.append(_present(prediction, entity, found))
-            onsets.append(min(match.onset[0] for match in found))
+            onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif not view.observable(prediction.finding):
             rows.append(_absent("missing", prediction, entity, window, 0.0))
         elif not prediction.any or prediction.any not in present | charged:
@@ -64,7 +65,9 @@ def terms(
     rows = _capped(rows, weights.family_cap)
     rows += _scope(cause, entity, index, window, weights)
     if onsets:
-        rows.append(_time(entity, min(onsets), symptoms, window, weights))
+        # That a symptom begins with itself says nothing.
+        onset, itself = min(onsets)
+        rows.append(_time(entity, onset, symptoms, window, weights, itself=itself))
     return rows
 
 
@@ -198,22 +201,35 @@ def _scope(
 
 
 def _time(
-    entity: Entity, onset: float, symptoms: Sequence[Finding], window: Window, weights: Weights
+    entity: Entity,
+    onset: Window,
+    symptoms: Sequence[Finding],
+    window: Window,
+    weights: Weights,
+    *,
+    itself: bool,
 ) -> Evidence:
-    late = onset - min(symptom.onset[1] for symptom in symptoms)
-    is_late = late > weights.late_seconds
+    """Return the term of the order in time: most where both began together.
+
+    What was long there explains a sudden change badly; by chance hardly anything begins with it.
+    """
+    start = min(symptom.onset for symptom in symptoms)
+    late = onset[0] - start[1]
+    close = weights.together_seconds
+    if late > weights.late_seconds:
+        weight, text = weights.late, f"first evidence begins {late:.0f} s after the symptom"
+    elif not itself and -close <= onset[1] - start[0] and onset[1] - onset[0] <= 4 * close:
+        weight, text = weights.together, "first evidence begins together with the symptom"
+    else:
+        weight, text = weights.early, "first evidence begins with the symptom or before it"
     return Evidence(
-        relation="contradicts" if is_late else "supports",
+        relation="contradicts" if weight < 0 else "supports",
         family="time",
         entity=entity,
         signal="onset",
         window=window,
         observed=late,
         expected=0.0,
-        weight=weights.late if is_late else weights.early,
-        text=(
-            f"first evidence begins {late:.0f} s after the symptom"
-            if is_late
-            else "first evidence begins with the symptom or before it"
-        ),
+        weight=weight,
+        text=text,
     )

@@ -22,6 +22,7 @@ from .power_limits import PowerLimits
 from .row_remaps import RowRemaps
 from .slow_collectives import SlowCollectives
 from .slow_storage import SlowStorage
+from .step_clocks import StepClocks
 from .stuck_drivers import StuckDrivers
 from .switches import Switches
 from .throttling import Throttling
@@ -48,6 +49,7 @@ DETECTORS: tuple[Detector, ...] = (
     Transports(),
     Bootstraps(),
     ClockOffsets(),
+    StepClocks(),
     FullDisks(),
     SlowStorage(),
     StuckDrivers(),

@@ -20,10 +20,10 @@ class ConfigDrift(Detector):
 
     For each name (driver, kernel, firmware of a board, library, setting) the version that most
     hosts report is usual; hosts that report another one instead differ, where they are a quarter of
-    the hosts at most and three hosts or more report the name. Hosts with several versions of one
-    name (two kinds of cards) are compared by the whole set. A `change` event of a host counts for
-    `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence only: hosts
-    that differ mostly work.
+    the hosts at most and three hosts or more report the name. Of two hosts that differ both are
+    named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
+    whole set. A `change` event of a host counts for `seconds` after it, unless most hosts were
+    changed: that is a roll-out. Evidence only: hosts that differ mostly work.
 
     Parameters
     ----------
@@ -62,6 +62,10 @@ class ConfigDrift(Detector):
         for name, versions in self._versions(window).items():
             reported = [host for host, held in enumerate(versions) if held]
             if len(reported) < 3:
+                if len(reported) == len(window.hosts) and len(set(versions)) == 2:
+                    for host, other in ((0, 1), (1, 0)):
+                        text = f"{name} {versions[host]} (the other host: {versions[other]})"
+                        differences.setdefault(host, []).append(text)
                 continue
             counts: dict[str, int] = {}
             for host in reported:
@@ -81,7 +85,8 @@ class ConfigDrift(Detector):
                 window.host_entity(host),
                 onset=max(window.attempt_started_at, window.now - self.seconds),
                 magnitude=float(len(texts)),
-                score=2.0 if len(texts) == 1 else 2.5,
+                # Of two hosts either may be the odd one: which, only slow ranks can tell.
+                score=1.0 if len(window.hosts) == 2 else 2.0 if len(texts) == 1 else 2.5,
                 signal=INFO,
                 observed=texts[0],
                 text=f"host {window.hosts[host]} differs: {'; '.join(texts[:MOST_NAMED])}",

@@ -8,6 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..window import Floats, JobWindow, Readings
+from . import devices
 
 _RISE = 1.4
 
@@ -100,7 +101,7 @@ class CpuTime(Detector):
         rows = np.flatnonzero(np.isin(owner, candidates))
         readings, owner = readings.of(rows), owner[rows]
         past = _by_host(window, sign, _value(readings, sign, before - self.past, before), owner)
-        others = _median_of_others(seen)
+        others = devices.median_of_others(seen)
         findings = []
         for host in candidates.tolist():
             value, peers = float(seen[host]), float(others[host])
@@ -196,19 +197,3 @@ def _by_host(window: JobWindow, sign: _Sign, values: Floats, owner: np.ndarray) 
     else:
         seen[hosts] = values[rows[first + count - 1]]
     return seen
-
-
-def _median_of_others(seen: Floats) -> Floats:
-    """Return [hosts], the median over all other hosts; NaN where there is no other."""
-    valid = np.flatnonzero(np.isfinite(seen))
-    others = np.full(len(seen), np.nan)
-    count = len(valid) - 1
-    if count > 0:
-        order = valid[np.argsort(seen[valid], kind="stable")]
-        ascending = seen[order]
-        place = np.arange(count + 1)
-        # What stands at a place when one's own value is taken out.
-        low, high = (count - 1) // 2, count // 2
-        lower, upper = ascending[low + (low >= place)], ascending[high + (high >= place)]
-        others[order] = (lower + upper) / 2
-    return others

@@ -89,6 +89,22 @@ def peers_median(values: Floats, kinds: Ints, rows: Flags) -> Floats:
     return usual
 
 
+def median_of_others(seen: Floats) -> Floats:
+    """Return [rows], the median over all other rows; NaN where there is no other."""
+    valid = np.flatnonzero(np.isfinite(seen))
+    others = np.full(len(seen), np.nan)
+    count = len(valid) - 1
+    if count > 0:
+        order = valid[np.argsort(seen[valid], kind="stable")]
+        ascending = seen[order]
+        place = np.arange(count + 1)
+        # What stands at a place when one's own value is taken out.
+        low, high = (count - 1) // 2, count // 2
+        lower, upper = ascending[low + (low >= place)], ascending[high + (high >= place)]
+        others[order] = (lower + upper) / 2
+    return others
+
+
 def spread(values: Floats) -> float:
     """Return how far values stray, robustly: the scaled median distance from the median."""
     valid = values[np.isfinite(values)]

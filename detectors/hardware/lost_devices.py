@@ -7,8 +7,10 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
+from ..tenants import own_events
 from ..window import Flags, Floats, JobWindow
 from . import devices
+from .fault_codes import KINDS, LOST
 
 VITAL = ("hw.gpu.utilization", "hw.temperature|gpu", "hw.power", "hw.gpu.memory.usage")
 """Readings that only a device that works can give."""
@@ -21,7 +23,8 @@ class LostDevices(Detector):
 
     Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,
     while another device of the host gave one in that time. A device whose rank goes on making steps
-    works: then it is the agent that cannot read it, and nothing is said.
+    works: then it is the agent that cannot read it, and nothing is said. Nor is a device lost that
+    itself reported another fault: one that answers, or that keeps a call waiting, is still there.
 
     Parameters
     ----------
@@ -63,12 +66,12 @@ class LostDevices(Detector):
         rows = np.flatnonzero(silent | np.isfinite(failed))
         if not len(rows):
             return []
-        stepped = _last_steps(window)
+        stepped, other = _last_steps(window), _with_another_fault(window)
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
             began = float(last[row]) if silent[row] else float(failed[row])
-            if entity is None or stepped[row] > began + max(2 * period, 5.0):
+            if entity is None or row in other or stepped[row] > began + max(2 * period, 5.0):
                 continue
             if not silent[row] and window.now - began < self.seconds:
                 continue
@@ -133,6 +136,19 @@ class LostDevices(Detector):
         for row in np.flatnonzero((value == 1) & current).tolist():
             since[row] = devices.since(held, row, 1.0)
         return since
+
+
+def _with_another_fault(window: JobWindow) -> set[int]:
+    """Return the rows of devices whose own codes name another fault, and no loss."""
+    codes: dict[int, set[str]] = {}
+    for event in own_events(window):
+        rank = event.attributes.get("rank")
+        row = window.row_of(rank) if event.name == "gpu.fault" and isinstance(rank, int) else None
+        if row is not None:
+            codes.setdefault(row, set()).add(str(event.attributes.get("code", "")))
+    # Rows of memory that are to be remapped neither stop a device nor keep it from being lost.
+    named = {code for code, kind in KINDS.items() if not kind.startswith("gpu.row_remap")} - LOST
+    return {row for row, held in codes.items() if held & named and not held & LOST}
 
 
 def _last_steps(window: JobWindow) -> Floats:

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
-from . import counters, ports
+from . import counters, devices, ports
 from .link_flaps import DOWNED, ERRORS
 
 RETRAINING = "link_error_recovery"
@@ -80,9 +80,11 @@ class PortErrors(Detector):
                 continue
             rate = np.zeros(len(plane.hosts))
             rate[grown.rows] = grown.total * 60 / np.maximum(grown.seconds, 60.0)
-            usual = float(np.median(rate)) if len(rate) > 1 else 0.0
+            # Without the port itself: of two, half of its own errors would count as usual.
+            others = np.nan_to_num(devices.median_of_others(rate)[grown.rows])
             for number, row in enumerate(grown.rows.tolist()):
                 entity, seen = plane.entity(window, row), float(rate[row])
+                usual = float(others[number])
                 again = grown.last[number, 1] > grown.first[number, 1] or seen >= 10 * limit
                 old = grown.last[number, 1] < window.attempt_started_at
                 if entity is None or old or seen < max(limit, 10 * usual) or not again:

@@ -12,9 +12,10 @@ from ...vocabulary.ranks import Ranks
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
-from ..window import JobWindow
+from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
+from .stuck_drivers import CALLS
 
 ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
 
@@ -38,15 +39,18 @@ class SlowStorage(Detector):
     disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
     kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
     more, as evidence about the mount that they share: the one on which all report the very same
-    usage. Whether steps or checkpoints wait for it is for other detectors to say. What the kernel
-    logs about a disk or a file system counts as well.
+    usage. Processes that are blocked say nothing where the host's calls into a driver hang: those
+    are what they wait for. Whether steps or checkpoints wait for it is for other detectors to say.
+    What the kernel logs about a disk or a file system counts as well.
 
     Parameters
     ----------
     seconds : the newest time range evaluated.
     past : how far back a host's own level is learnt from.
-    busy : share of the time for disk and pressure from which on they count.
+    busy, waiting : share of the time from which on a disk in use, and tasks that wait, count; a
+        tenth is little, but healthy training hosts wait for hardly a hundredth of theirs.
     blocked : processes that must be blocked on average.
+    factor : rise over the earlier level.
 
     Examples
     --------
@@ -76,20 +80,24 @@ class SlowStorage(Detector):
         *,
         seconds: float = 30.0,
         past: float = 900.0,
-        busy: float = 0.4,
+        busy: float = 0.8,
+        waiting: float = 0.1,
         blocked: float = 2.0,
+        factor: float = 2.5,
     ) -> None:
         self.seconds = seconds
         self.past = past
         self.busy = busy
+        self.waiting = waiting
         self.blocked = blocked
+        self.factor = factor
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host, or one for the mount that many of them share."""
         best: dict[int, _Wait] = {}
         for metric, least, words in (
-            ("system.pressure|some|io", self.busy, "tasks wait for I/O {:.0%} of the time"),
-            ("system.disk.io_time", 2 * self.busy, "its busiest disk is in use {:.0%} of the time"),
+            ("system.pressure|some|io", self.waiting, "tasks wait for I/O {:.0%} of the time"),
+            ("system.disk.io_time", self.busy, "its busiest disk is in use {:.0%} of the time"),
             ("system.processes.blocked", self.blocked, "{:.0f} processes are blocked"),
         ):
             for _, name in counters.variants(window.host_readings, metric):
@@ -106,6 +114,8 @@ class SlowStorage(Detector):
             return
         start = newest - max(self.seconds, 3.2 * held.period())
         now = held.rate(start, newest) if counts else held.mean(start, newest)
+        if name.startswith("system.processes.blocked"):
+            now = np.where(_in_a_driver(window), np.nan, now)
         hosts = np.flatnonzero((now >= least) & (now < 1e6))
         if not len(hosts):
             return
@@ -113,7 +123,7 @@ class SlowStorage(Detector):
         usual, others = past.usual(levels), float(np.median(now[np.isfinite(now)]))
         for number, host in enumerate(hosts.tolist()):
             seen, before = float(now[host]), float(usual[number])
-            if not seen >= 2.5 * (before if np.isfinite(before) else others):
+            if not seen >= self.factor * (before if np.isfinite(before) else others):
                 continue
             before = before if np.isfinite(before) else others
             score = min(seen / least + 1.0, 3.0)
@@ -197,6 +207,16 @@ def _shared_mount(window: JobWindow) -> str | None:
         if len(used) >= 2 and 0 < used[0] < 1 and np.ptp(used) < 1e-4:
             return mount
     return None
+
+
+def _in_a_driver(window: JobWindow) -> Flags:
+    """Return [hosts], on which calls into a device's driver do not return."""
+    hung = {
+        event.resource.host
+        for event in own_events(window)
+        if event.name == "gpu.fault" and event.attributes.get("code") in CALLS
+    }
+    return np.array([host in hung for host in window.hosts], np.bool_)
 
 
 def _storage(window: JobWindow, host: int) -> Entity:

@@ -10,7 +10,7 @@ from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
 from ..window import Floats, JobWindow, Readings
-from . import counters, ports
+from . import counters, devices, ports
 
 SIGNATURE = re.compile(
     r"fall.?back|using.?socket|net.?socket|no.?(?:rdma|ib)\b|ib.?disabled|"
@@ -28,7 +28,8 @@ class Transports(Detector):
     Bytes a second that leave through the ports of the fabric (`hw.network.io`), against those
     through ordinary interfaces (`system.network.io`), over the newest `seconds`. A host counts
     whose ports carry less than `silent` of the median host's, while its interfaces carry `factor`
-    times the median host's, and a hundredth of what the ports of peers do. It is
+    times the median host's, and a hundredth of what the ports of peers do; of two hosts, the other
+    is what is usual. It is
     a symptom by itself, since such a host has been slow from its first step and no earlier step of
     the job shows it. A line of a log that says so is evidence about its host.
 
@@ -52,8 +53,8 @@ class Transports(Detector):
     >>> [str(finding.entity) for finding in Transports().evaluate(window)]
     ['host host-2']
 
-    Fails where every host fell back alike (nobody is unlike the others), on fewer than three hosts,
-    and where RDMA goes over the ordinary interface and is counted with it.
+    Fails where every host fell back alike (nobody is unlike the others), on a single
+    host, and where RDMA goes over the ordinary interface and is counted with it.
 
     References: NCCL, environment variables (NCCL_IB_DISABLE, NCCL_NET); facts on node
     telemetry 4.4.
@@ -74,14 +75,14 @@ class Transports(Detector):
         """Return one finding a host."""
         found = self._logs(window)
         fabric, plain = self._fabric(window), self._plain(window)
-        if np.isfinite(fabric).sum() >= 3 and np.isfinite(plain).any():
-            usual = float(np.median(fabric[np.isfinite(fabric)]))
-            beside = plain[np.isfinite(plain)]
+        if np.isfinite(fabric).sum() >= 2 and np.isfinite(plain).any():
+            others = devices.median_of_others(fabric)
+            beside = np.nan_to_num(devices.median_of_others(plain))
             with np.errstate(invalid="ignore"):
-                odd = (fabric < self.silent * usual) & (
-                    plain >= max(self.factor * float(np.median(beside)), usual / 100, MB)
-                )
-            for host in np.flatnonzero(odd).tolist() if usual > MB else ():
+                odd = (others > MB) & (fabric < self.silent * others)
+                odd &= plain >= np.maximum(np.maximum(self.factor * beside, others / 100), MB)
+            for host in np.flatnonzero(odd).tolist():
+                usual = float(others[host])
                 entity = window.host_entity(host)
                 finding = report(
                     window,

@@ -27,3 +27,16 @@ def test_what_costs_nothing_yet_is_worth_knowing_and_what_will_cost_pages(
     symptom = found(kind, entity_of(kind, 1), score=score)
     (row,) = engine.explanations([symptom], topology, observed=EVERYTHING)
     assert level == severity([symptom], row.cause, 30.0)
+
+
+@pytest.mark.parametrize(("known", "level"), [(True, "critical"), (False, "info")])
+def test_a_driver_that_hangs_makes_a_stall_certain(topology, found, entity_of, known, level):
+    stalled = found("job.stalled", topology.job_entity, score=1.0)
+    evidence = [
+        found("host.driver_stuck", topology.host_entity("host-a")),
+        found("gpu.call_hung", topology.gpu_entity(0)),
+    ]
+    rows = engine.explanations(
+        [stalled, *(evidence if known else ())], topology, observed=EVERYTHING
+    )
+    assert level == severity([stalled], rows[0].cause, 30.0)

@@ -18,6 +18,8 @@ missing = 0.2
 family_cap = 4.0
 cover = 3.0
 early = 0.3
+together = 1.2
+together_seconds = 15.0
 late = -0.7
 late_seconds = 20.0
 """
@@ -117,3 +119,27 @@ def test_an_entity_with_half_of_the_affected_ranks_is_worse_than_the_one_with_al
     cause = explain([found("job.slow", topology.job_entity), *slow], topology, knowledge=knowledge)
     hosts = {h.entity.id: h.score for h in cause.hypotheses if h.fault == "host.lost"}
     assert hosts["host-b"] > hosts["host-a"]
+
+
+@pytest.mark.parametrize(
+    ("onset", "weight"), [(40.0, 1.2), (28.0, 1.2), (-200.0, 0.3), (54.0, 1.2), (75.0, -0.7)]
+)
+def test_what_begins_with_the_symptom_supports_more_than_what_was_long_there(
+    topology, found, onset, weight
+):
+    knowledge = knowing("host.lost", ("host.silent", "self", False))
+    silent = found("host.silent", topology.host_entity("host-a"), onset)
+    cause = explain(
+        [found("job.slow", topology.job_entity, 40.0), silent], topology, knowledge=knowledge
+    )
+    host = next(h for h in cause.hypotheses if h.fault == "host.lost")
+    assert [weight] == [term.weight for term in host.evidence if term.family == "time"]
+
+
+def test_that_a_symptom_begins_with_itself_says_nothing(topology, found):
+    knowledge = knowing("host.lost", ("job.slow", "job", False), ("rank.waits_least", "job", False))
+    cause = explain([found("job.slow", topology.job_entity)], topology, knowledge=knowledge)
+    weights = [
+        term.weight for row in cause.hypotheses for term in row.evidence if term.family == "time"
+    ]
+    assert set(weights) <= {0.3}

@@ -484,7 +484,8 @@ WEIGHTS = "\n".join(
     f"{name} = {value}"
     for name, value in {
         "unknown_share": 0.2, "least_share": 0.03, "needed": 3.0, "missing": 0.2, "family_cap": 4.0,
-        "cover": 3.0, "early": 0.3, "late": -0.7, "late_seconds": 20.0,
+        "cover": 3.0, "early": 0.3, "together": 1.2,
+        "together_seconds": 15.0, "late": -0.7, "late_seconds": 20.0,
     }.items()
 )  # fmt: skip
 ONE_CAUSE = """

@@ -34,8 +34,9 @@ def test_two_halves_are_a_roll_out(found):
     assert [] == found("570", "570", "550", "550")
 
 
-def test_two_hosts_cannot_tell_who_differs(found):
-    assert [] == found("570", "550")
+def test_of_two_hosts_either_may_be_the_one_that_differs(found):
+    assert [("host.differs", "host-0"), ("host.differs", "host-1")] == found("570", "550")
+    assert [] == found("570", "570")
 
 
 def test_a_host_that_was_changed_is_evidence_and_a_roll_out_is_not(found, event):

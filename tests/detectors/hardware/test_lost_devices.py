@@ -45,3 +45,14 @@ def test_a_device_that_counts_as_failed_is_lost_when_its_steps_ended(found, leve
     status = levels(4, 0, 1, 1, since=45, seconds=100)
     assert [("gpu.lost", "GPU-1")] == found([], status=status)
     assert [] == found([], steps=100, status=status)
+
+
+@pytest.mark.parametrize(("code", "lost"), [("nvml.hung", 0), ("74", 0), ("48", 0), ("79", 1),
+                                            ("63", 1)])  # fmt: skip
+def test_a_device_whose_codes_name_another_fault_is_there_still(code, lost, steady, levels, event):
+    """A call that waits, a link that is down, memory that failed: none of them means gone."""
+    status = levels(4, 0, 1, 1, since=45, seconds=100)
+    fault = event("gpu.fault", 44, host="host-0", rank=1, code=code)
+    window = sketch(steady(steps=40), now=START + 100, events=(fault,),
+                    rank_readings={"hw.status|failed": status})  # fmt: skip
+    assert lost == len(LostDevices().evaluate(window))

@@ -47,3 +47,10 @@ def test_the_agents_own_limits_count_where_readings_show_nothing(found, event):
     assert [("nic.errors", "host-2/mlx5_0:1")] == found("symbol_error", 0, events=[raised])
     cleared = event("network.fault", 50, host="host-2", state="cleared", **pairs)
     assert [] == found("symbol_error", 0, events=[raised, cleared])
+
+
+def test_of_two_ports_the_one_that_counts_is_compared_with_the_other(steady, levels):
+    bad = levels(2, 0.0, 9.0, 1, counter=True)
+    name = "hw.network.errors|mlx5_0|symbol_error|1"
+    window = sketch(steady(), hosts=2, host_readings={name: bad})
+    assert ["host-1/mlx5_0:1"] == [f.entity.id for f in PortErrors().evaluate(window)]

@@ -68,3 +68,22 @@ def test_a_disk_or_file_system_that_the_kernel_complains_of_is_evidence(found, e
     line = event("log.fault", 590, host="host-1", job=None, signature="nvme.timeout", text="nvme0")
     (finding,) = found({}, [line])
     assert ("storage.error", "host-1:/") == (finding.kind, finding.entity.id)
+
+
+def test_processes_that_wait_for_a_devices_driver_do_not_wait_for_storage(steady, levels, event):
+    blocked = levels(2, 0.0, 4.0, 1, since=150, seconds=200)
+    held = {"system.processes.blocked": blocked}
+    call = event("gpu.fault", 150, host="host-1", code="nvml.hung")
+    found = [
+        len(SlowStorage().evaluate(sketch(steady(steps=200), host_readings=held, events=events)))
+        for events in ((), (call,))
+    ]
+    assert [1, 0] == found
+
+
+def test_tasks_that_wait_a_fifth_of_the_time_and_hardly_did_before_show_slow_storage(
+    steady, levels
+):
+    waits = levels(2, 0.002, 0.2, (0, 1), since=150, seconds=200)
+    window = sketch(steady(steps=200), host_readings={"system.pressure|some|io": waits})
+    assert 2 == len(SlowStorage().evaluate(window))

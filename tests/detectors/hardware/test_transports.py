@@ -44,3 +44,12 @@ def test_a_line_that_says_so_is_evidence_about_its_host(found, event):
     line = event("log.fault", 3, host="host-2", signature="nccl.socket_fallback", role="root")
     other = event("log.fault", 3, host="host-3", signature="python.exception", role="root")
     assert [("host.transport_message", "host-2")] == found(events=[line, other])
+
+
+def test_of_two_hosts_the_one_with_silent_ports_fell_back(steady, levels):
+    held = {
+        "hw.network.io|mlx5_0|transmit|1": levels(2, GB, 0.0, 1, counter=True),
+        "system.network.io|eth0|transmit": levels(2, 1e6, 1e9, 1, counter=True),
+    }
+    window = sketch(steady(), hosts=2, host_readings=held)
+    assert ["host-1"] == [f.entity.id for f in Transports().evaluate(window)]

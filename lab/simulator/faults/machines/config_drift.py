@@ -38,7 +38,11 @@ class ConfigDrift:
     ) -> dict[str, Any]:
         """Return what drifted, and what it costs."""
         job, what = scenario.jobs[0], str(random.choice(["firmware", "governor", "driver"]))
-        if what == "driver" and scenario.cluster.accelerator != "nvidia":
+        cluster = scenario.cluster
+        if what == "driver" and (cluster.accelerator != "nvidia" or not cluster.gpus):
+            what = "governor"
+        # Transfers between two hosts are slow for both from the first step on: nothing is unusual.
+        if what == "firmware" and len(job.hosts or range(cluster.hosts)) < 3:
             what = "governor"
         factor = effects.slower(random, strength, 1.5)
         if what == "firmware":
