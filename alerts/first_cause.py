@@ -1,11 +1,13 @@
 """The first cause of an open incident: provisional, then stable, and when it gives way.
 
-A provisional cause gives way at once. A stable one gives way to a cause that leads and lasts, and
-is given up when its own evidence has been gone for a while: evidence has an age.
+A provisional cause gives way at once. A stable one gives way to a cause that leads and lasts (an
+unknown one to any that is named and lasts), and is given up when its own evidence has been gone for
+a while: evidence has an age.
 """
 
 from dataclasses import dataclass, replace
 
+from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
 
@@ -78,7 +80,12 @@ class FirstCause:
     def _rival(self, found: RootCause, now: float, *, ages: bool) -> str | None:
         if self.cause.status == "stable":
             aged = ages and now - self.supported_at >= EVIDENCE_SECONDS
-            leads = found.hypotheses[0].score >= self.cause.hypotheses[0].score + MARGIN
+            held = self.cause.hypotheses[0]
+            # Unknown has no evidence to defend: what beats it now, and lasts, is better.
+            leads = (
+                held.fault == faults.UNKNOWN != found.hypotheses[0].fault
+                or found.hypotheses[0].score >= held.score + MARGIN
+            )
             if not leads and not aged:
                 self.rival_since = None
                 return None

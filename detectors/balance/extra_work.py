@@ -1,6 +1,7 @@
 """Ranks that do work of their own beside training, which their peers then wait for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,11 @@ _PARTS = (
     "training.checkpoint.duration",
     "training.gc.duration",
 )
+_WHERE = {
+    own_time.STEP: "beside what training accounts for",
+    DATA: "on data, in its own process",
+    CPU: "on the CPU",
+}
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -32,12 +38,15 @@ class ExtraWork(Detector):
     Or, where compute time is measured as that remainder, the rank's own time exceeds that of its
     peers and its process uses the CPU for a good part of that: work in the process, not a slower
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
-    that stands out so has slower CPUs, and is no finding.
+    that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
+    and the process works in it, and does not sleep until its loader's workers are done, the rank
+    prepares data itself.
 
     Parameters
     ----------
     least : smallest excess, as a share of the step, where the rank's habit is known.
     least_from_start : smallest excess where it is not.
+    least_data : smallest excess of the time for data where the rank's habit is not known.
     on_cpu : share of the excess that the rank's process must spend on a CPU.
 
     Examples
@@ -62,13 +71,19 @@ class ExtraWork(Detector):
     """
 
     name = "extra_work"
-    kinds = ("job.slow", "rank.extra_work")
+    kinds = ("job.slow", "rank.extra_work", "rank.prepares_data")
 
     def __init__(
-        self, *, least: float = 0.08, least_from_start: float = 0.2, on_cpu: float = 0.3
+        self,
+        *,
+        least: float = 0.08,
+        least_from_start: float = 0.2,
+        least_data: float = 0.08,
+        on_cpu: float = 0.3,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
+        self.least_data = least_data
         self.on_cpu = on_cpu
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -76,8 +91,9 @@ class ExtraWork(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None:
             return []
-        found = self._left_over(window, steps)
-        signal = own_time.STEP
+        found, signal = self._left_over(window, steps), own_time.STEP
+        if found is None:
+            found, signal = self._prepares(window, steps), DATA
         if found is None:
             found, signal = self._by_cpu(window, steps), CPU
         if found is None:
@@ -90,7 +106,7 @@ class ExtraWork(Detector):
         return report(
             window,
             self.name,
-            "rank.extra_work",
+            "rank.prepares_data" if signal == DATA else "rank.extra_work",
             window.rank_entity(row),
             onset=found.onset(),
             seen=found.seen(),
@@ -100,7 +116,7 @@ class ExtraWork(Detector):
             observed=float(found.seconds[row]),
             expected=float(found.peers[row]),
             text=f"rank {int(window.ranks[row])} works {extra:.3g} s longer in a step than its "
-            "peers, " + ("on the CPU" if signal == CPU else "beside what training accounts for"),
+            f"peers, {_WHERE[signal]}",
         )
 
     def _left_over(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
@@ -116,6 +132,35 @@ class ExtraWork(Detector):
         return parts.excess(
             window, steps, left, least=self.least, least_from_start=self.least_from_start
         )
+
+    def _prepares(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+        """Return the ranks that work on their data, and do not wait for it."""
+        used = window.rank_readings.get(CPU)
+        if used is None or not (steps.has(DATA) and steps.has(own_time.COMM)):
+            return None
+        data = _sane(steps.plane(DATA))
+        found = parts.excess(
+            window, steps, data, least=self.least, least_from_start=self.least_data
+        )
+        if found is None:
+            return None
+        begin, end = found.seen()
+        cpu = used.mean(min(max(begin, found.onset()[1]), end - 60.0), np.inf)
+        others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)
+        if not len(others):
+            return None
+        usual = float(np.median(cpu[others]))
+        waits = float(np.nanmedian(parts.mean(found.recent.plane(own_time.COMM))[others]))
+        waits = max(waits / found.step, 1e-3)
+        # The CPU that peers burn while they wait for this rank, which it does not wait for.
+        burnt = float(np.clip((usual - (1.0 - waits)) / waits, 0.0, 1.0))
+        share = found.effect / found.step
+        with np.errstate(invalid="ignore"):
+            works = cpu >= usual + (0.5 - burnt) * share
+        rows = np.array([row for row in found.rows if works[row]], np.int64)
+        if not len(rows) or _whole_hosts(window, rows, cpu):
+            return None
+        return replace(found, rows=rows)
 
     def _by_cpu(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
         used = window.rank_readings.get(CPU)
@@ -139,10 +184,7 @@ class ExtraWork(Detector):
         rows = np.array([row for row in found.rows if busy[row]], np.int64)
         if not len(rows) or _whole_hosts(window, rows, cpu):
             return None
-        return parts.Excess(
-            rows, found.seconds, found.peers, found.effect, found.first, found.step,
-            found.recent, found.steps,
-        )  # fmt: skip
+        return replace(found, rows=rows)
 
 
 def _sane(values: Floats) -> Floats:

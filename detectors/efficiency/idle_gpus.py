@@ -6,6 +6,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import own_time
+from ..activity import BUSY, CPU
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
@@ -13,19 +14,25 @@ from . import long_time
 
 _ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.utilization")
 
+_REPORTED = 0.9
+"""Share of the ranks whose device and process must be reported to say that everything rests."""
+
 
 class IdleGpus(Detector):
     """Report the devices of a job that have done nothing for long, with what that costs.
 
     SM activity, or utilization where that is not reported, stays below `least` over `seconds`. Only
     devices whose rank's process still lives count: what ended is no longer held by it. All of them
-    idle counts where the job has made no step at all; a job that stepped and stopped hangs, which
-    other detectors report. Some of them idle counts while the others work.
+    idle counts where the job has made no step at all, some of them while the others work. A job
+    that stepped and stopped hangs, which other detectors report, unless nobody waits for anybody:
+    for `stopped` seconds no kernel runs on any device (one that waits in a collective spins), no
+    process uses its CPU, and no member of a group has launched a collective that is not complete.
 
     Parameters
     ----------
     seconds : how long they must be idle; a start with compilation takes less.
     least : activity up to which a device is idle.
+    stopped : how long everything must rest after the last step of a job that stepped.
     price : cost of one device for an hour, in any currency; None: no money is named.
 
     Examples
@@ -49,24 +56,32 @@ class IdleGpus(Detector):
 
     name = "idle_gpus"
     kinds = ("job.idle_gpus",)
-    cadence_seconds = 60.0
+    cadence_seconds = 15.0
 
     def __init__(
-        self, *, seconds: float = 1800.0, least: float = 0.02, price: float | None = None
+        self,
+        *,
+        seconds: float = 1800.0,
+        least: float = 0.02,
+        stopped: float = 60.0,
+        price: float | None = None,
     ) -> None:
         self.seconds = seconds
         self.least = least
+        self.stopped = stopped
         self.price = price
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding on the job, or none."""
+        ends = own_time.step_ends(window.steps)
+        stepped = bool(np.isfinite(ends).any())
+        newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        if stepped and newest < window.now - self.stopped and self._rests(window, newest):
+            return [self._stopped(window, newest)]
         idle, known = self._idle(window)
         idle &= window.last_received >= window.now - 60.0
         if not idle.any():
             return []
-        ends = own_time.step_ends(window.steps)
-        stepped = bool(np.isfinite(ends).any())
-        newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
         some = idle.sum() < known.sum()
         if (stepped and not some) or (stepped and newest < window.now - self.seconds):
             return []
@@ -91,6 +106,38 @@ class IdleGpus(Detector):
                 ranks=ranks if some else (),
             )
         ]
+
+    def _rests(self, window: JobWindow, last: float) -> bool:
+        """Return whether nobody calculates, waits in a collective or runs since the last step."""
+        if not (window.last_received >= window.now - 60.0).all():
+            return False
+        start = last + self.stopped / 3
+        kernels = window.of_ranks(_ACTIVITY[1]).mean(start, window.now)
+        used = window.of_ranks(CPU).mean(start, window.now)
+        with np.errstate(invalid="ignore"):
+            busy = (kernels > self.least) | (used >= BUSY[0])
+        if busy.any() or min(np.isfinite(kernels).mean(), np.isfinite(used).mean()) < _REPORTED:
+            return False
+        with np.errstate(invalid="ignore"):
+            return not any((group.enqueued > group.completed).any() for group in window.groups)
+
+    def _stopped(self, window: JobWindow, last: float) -> Finding:
+        count = len(window.ranks)
+        hours = count * (window.now - last) / 3600
+        return report(
+            window,
+            self.name,
+            "job.idle_gpus",
+            window.entity,
+            onset=last,
+            magnitude=float(count),
+            score=2.0,
+            signal=_ACTIVITY[1],
+            observed=float(count),
+            expected=0.0,
+            text=f"{count} devices have been idle for {window.now - last:.0f} s, and nobody waits "
+            f"in a collective: {long_time.cost(hours, self.price)}",
+        )
 
     def _idle(self, window: JobWindow) -> tuple[Flags, Flags]:
         """Return [ranks], whose device was idle all the time, and whose is known."""

@@ -5,22 +5,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import long_time
 
-_LEVELS = (("hw.gpu.sm.activity", 0.25), ("hw.gpu.utilization", 0.35))
+_LEVELS = (("hw.gpu.sm.activity", 0.45), ("hw.gpu.utilization", 0.4))
 """Metric and the level below which a job's devices are little used, the best known one first."""
+
+_SLOWER = 1.2
+"""Factor on its former steps from which on a job has a fault: that is why its devices wait."""
 
 
 class LowUtilization(Detector):
     """Say that a job uses its devices little over a long time, and what that costs.
 
     The median device's SM activity, or utilization where that is not reported, over `seconds` in
-    which steps ended all along. Worth knowing and never a page: a small batch, a slow input
-    pipeline or much communication is how the job was made.
+    which steps ended all along. SM activity below one half is likely an ineffective use. Worth
+    knowing and never a page: a small batch, a slow input pipeline or much communication is how the
+    job was made. A job that has become slower has a fault, and its devices wait for that.
 
     Parameters
     ----------
@@ -35,11 +39,12 @@ class LowUtilization(Detector):
     ...     "hw.gpu.sm.activity": readings(at, np.full((8, 1), 0.12))})
     >>> (low,) = LowUtilization().evaluate(window)
     >>> low.text
-    'the devices work 12% of the time (SM activity); not used: 7.04 GPU-hours'
+    'the devices work 12% of the time (SM activity); not used: 1.76 GPU-hours'
 
     Fails where neither metric is reported; utilization alone counts a waiting kernel as work.
 
-    References: facts on node telemetry (what utilization and SM activity count); Hu et al.,
+    References: facts on node telemetry (what utilization and SM activity count); DCGM user guide,
+    profiling metrics (SM activity below 0.5 likely indicates ineffective use); Hu et al.,
     Characterization of large language model development in the datacenter (NSDI'24).
     """
 
@@ -47,7 +52,7 @@ class LowUtilization(Detector):
     kinds = ("job.low_utilization",)
     cadence_seconds = 60.0
 
-    def __init__(self, *, seconds: float = 3600.0, price: float | None = None) -> None:
+    def __init__(self, *, seconds: float = 900.0, price: float | None = None) -> None:
         self.seconds = seconds
         self.price = price
 
@@ -58,6 +63,10 @@ class LowUtilization(Detector):
         if len(ends) < 10 or own_time.stale(window, window.steps):
             return []
         if window.now - window.attempt_started_at < self.seconds:
+            return []
+        gaps = np.diff(ends)[parts.WARM_UP :]
+        half = len(gaps) // 2
+        if half and np.median(gaps[half:]) > _SLOWER * np.median(gaps[:half]):
             return []
         for metric, least in _LEVELS:
             readings = window.of_ranks(metric)

@@ -30,6 +30,9 @@ _KINDS = (
 MOST = 8
 """So many hosts are named, the first to run out."""
 
+_REACH = 24.0
+"""How far ahead growth is drawn on, as a multiple of the time that it has been seen for."""
+
 
 class Filling(Detector):
     """Name the hosts whose memory or /dev/shm will be used up soon, or just has been.
@@ -134,7 +137,9 @@ class Filling(Detector):
         if found is None:
             return []
         times = found.left(np.maximum(limit[found.rows] - found.level, 0.0))
-        found_now = np.flatnonzero(times[0] <= self.horizon)
+        # Growth of a few minutes says nothing about the night.
+        reaches = np.minimum(self.horizon, _REACH * (found.end - found.begun))
+        found_now = np.flatnonzero(times[0] <= reaches)
         names = np.array([window.hosts[host] for host in found.rows[found_now]])
         findings = []
         for place in found_now[np.lexsort((names, times[0][found_now]))][:MOST]:

@@ -17,20 +17,23 @@ RETRIES = "training.memory.retries"
 
 
 class Fragmentation(Detector):
-    """Name the ranks whose allocator retries, and whose reserved memory runs away from allocated.
+    """Name the ranks whose allocator retries, or reserves up to the limit what is not allocated.
 
     Reserved memory is above allocated memory at the end of any step: activations are freed by then.
-    That says nothing. A retry does: the allocator found no block, gave its cache back to the device
-    and tried again, which waits for all kernels. Retries in several steps of the newest `seconds`
-    and a gap of `gap` of the reserved memory are fragmentation; without the gap memory is simply
-    full. So is a gap that grows from step to step while allocated memory does not, before the first
-    retry. A symptom because the next large tensor finds no block and the job dies.
+    It also grows for as long as a step needs more, or other sizes, than all before it. That says
+    nothing. A retry does: the allocator found no block, gave its cache back to the device and tried
+    again, which waits for all kernels. Retries in several steps of the newest `seconds` and a gap
+    of `gap` of the reserved memory are fragmentation; without the gap memory is simply full. So is
+    reserved memory that goes on growing beyond `near` of the device's memory while allocated memory
+    does not: a warning where retries are not reported, info where they are and there is none yet.
+    A symptom because the next large tensor finds no block and the job dies.
 
     Parameters
     ----------
     seconds : the newest time range in which retries are counted, at least 20 steps.
     steps : steps with a retry that are needed; one alone is a resize.
     gap : reserved less allocated memory, as a share of the reserved.
+    near : reserved memory as a share of the device's, below which the allocator may grow.
 
     Examples
     --------
@@ -45,7 +48,7 @@ class Fragmentation(Detector):
     >>> torn.kind, str(torn.entity), torn.magnitude
     ('rank.memory_fragmented', 'rank 1 on host-0', 8.0)
 
-    Fails where neither retries nor reserved memory are reported.
+    Fails where neither retries nor reserved memory with the device's limit are reported.
 
     References: PyTorch notes on CUDA memory management (num_alloc_retries); facts on root
     causes 14.
@@ -55,10 +58,13 @@ class Fragmentation(Detector):
     kinds = ("rank.memory_fragmented", "rank.gpu_memory_full")
     cadence_seconds = 10.0
 
-    def __init__(self, *, seconds: float = 300.0, steps: int = 3, gap: float = 0.15) -> None:
+    def __init__(
+        self, *, seconds: float = 300.0, steps: int = 3, gap: float = 0.15, near: float = 0.9
+    ) -> None:
         self.seconds = seconds
         self.steps = steps
         self.gap = gap
+        self.near = near
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a rank."""
@@ -114,22 +120,27 @@ class Fragmentation(Detector):
         return findings
 
     def _runs_away(self, window: JobWindow) -> list[Finding]:
-        """Return the ranks whose reserved memory grows while allocated memory does not."""
+        """Return the ranks whose reserved memory grows near the limit, and not the allocated."""
         reserved, held = allocated(window, RESERVED), allocated(window)
         assert reserved is not None and held is not None  # noqa: S101, PT018  both are reported
         limit = window.of_ranks(LIMIT).latest()[0]
-        newest = reserved.latest()[0]
+        with np.errstate(invalid="ignore"):
+            near = reserved.latest()[0] >= self.near * np.where(limit > 0, limit, np.inf)
+        if not near.any():
+            return []
+        waits = window.steps.has(RETRIES)  # the first retry decides
         found = growth.growing(
             reserved,
             now=window.now,
-            least=0.01 * np.where(limit > 0, limit, newest),
-            limit=np.where(limit > 0, limit, np.inf),
+            least=np.where(near, 0.01 * limit, np.inf),
+            limit=np.where(near, limit, np.inf),
             since=warm_up_end(window),
         )
         if found is None:
             return []
         gap = _gap(window, found.rows)
-        left = found.left(np.maximum(limit[found.rows] - found.level, 0.0))[0]
+        room = np.maximum(limit[found.rows] - found.level, 0.0)
+        left = found.left(room)[0]
         findings = []
         for place in np.lexsort((window.ranks[found.rows], left))[:MOST]:
             row, begun = int(found.rows[place]), float(found.begun[place])
@@ -148,13 +159,14 @@ class Fragmentation(Detector):
                     window.rank_entity(row),
                     onset=begun,
                     magnitude=float(gap[place]),
-                    score=growth.score(float(left[place])),
+                    score=growth.INFO if waits else growth.score(float(left[place])),
                     signal=RESERVED,
                     observed=float(found.slope[place]),
                     expected=0.0,
                     text=f"reserved memory of rank {int(window.ranks[row])} grows by "
                     f"{found.slope[place] * 60 / 2**20:.3g} MiB a minute while allocated memory "
-                    f"does not; {gap[place]:.0%} of it is not allocated",
+                    f"does not; {gap[place]:.0%} of it is not allocated, and "
+                    f"{room[place] / 2**30:.3g} GiB of the device are left",
                 )
             )
         return findings

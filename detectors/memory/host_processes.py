@@ -9,6 +9,7 @@ from . import growth
 
 PRIVATE = "process.memory.private"
 SHARED = "process.memory.shared"
+RESIDENT = "process.memory.usage"
 USAGE = "system.memory.usage"
 LIMIT = "system.memory.limit"
 

@@ -1,13 +1,13 @@
 """Dataloader workers that eat memory: a leak, or pages that were shared and become private."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow
+from ..window import Flags, Floats, JobWindow, Readings
 from . import growth, host_processes
 from .gpu_leak import warm_up_end
 
@@ -15,19 +15,22 @@ _ROLE = "|dataloader"
 
 
 class WorkerMemory(Detector):
-    """Name the dataloader workers whose private memory grows, a leak told from copy-on-read.
+    """Name the dataloader workers whose private memory grows, and those that copy what they share.
 
     A forked worker shares its pages with the trainer until it writes to them; a reference count
     is a write, so that reading Python objects copies them. Then private memory grows by what shared
-    memory loses, and the resident size stays. In a leak shared memory stays. Where shared memory is
-    not reported, the resident size decides. Growth is what growth.py calls so; copy-on-read levels
-    off when all is copied, and counts before that. A symptom because the host runs out of memory:
-    within `horizon`, or when copying the rest needs more than the host has, it is a warning.
+    memory loses, and the resident size stays. Every worker touches a part of what it inherited and
+    stops there; copy-on-read is a worker that has lost `half` of it, and is a warning when copying
+    the rest needs more than the host has. In a leak shared memory stays, and growth is what
+    growth.py calls so. Where only the resident size is reported, its growth is a leak if the memory
+    of the host in use grows with it: copies leave it alone, and mapped files are page cache. A
+    symptom because the host runs out of memory: within `horizon` it is a warning.
 
     Parameters
     ----------
     horizon : seconds to exhaustion up to which somebody must act now.
     copied : share of a worker's private growth that must be missing from its shared memory.
+    half : share of what was inherited from which on it is copied.
 
     Examples
     --------
@@ -39,7 +42,7 @@ class WorkerMemory(Detector):
     >>> grown = np.maximum(at - START - 100, 0) * 2.0**22
     >>> workers = Processes(np.array([0, 0]), np.array([501, 502]), np.array([1, 1]), (None,) * 2, {
     ...     "process.memory.private|dataloader": readings(at, 2.0**30 + np.stack([grown, grown])),
-    ...     "process.memory.shared|dataloader": readings(at, 2.0**33 - np.stack([grown, 0 * at]))})
+    ...     "process.memory.shared|dataloader": readings(at, 2.0**31 - np.stack([grown, 0 * at]))})
     >>> window = sketch(np.full((2, 400), 0.8), hosts=1, now=START + 400, processes=workers)
     >>> for finding in WorkerMemory().evaluate(window):
     ...     print(finding.kind, finding.entity)
@@ -56,66 +59,120 @@ class WorkerMemory(Detector):
     kinds = ("process.worker_memory_grows", "process.shared_memory_copied")
     cadence_seconds = 15.0
 
-    def __init__(self, *, horizon: float = growth.HORIZON_SECONDS, copied: float = 0.6) -> None:
+    def __init__(
+        self,
+        *,
+        horizon: float = growth.HORIZON_SECONDS,
+        copied: float = 0.6,
+        half: float = 0.5,
+    ) -> None:
         self.horizon = horizon
         self.copied = copied
+        self.half = half
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a worker that grows."""
+        """Return one finding a worker that grows or copies."""
+        private = window.processes.of(host_processes.PRIVATE + _ROLE)
+        resident = window.processes.of(host_processes.RESIDENT + _ROLE)
+        known = np.isfinite(private.latest()[0])
+        findings: list[Finding] = []
+        if private.at.shape[1]:
+            findings += self._copies(window, private, resident)
+            findings += self._leaks(window, private, known)
+        if resident.at.shape[1] and not known.all():
+            findings += self._leaks(window, resident, ~known)
+        return findings
+
+    def _copies(self, window: JobWindow, private: Readings, resident: Readings) -> list[Finding]:
         workers = window.processes
-        private = workers.of(host_processes.PRIVATE + _ROLE)
-        if not private.at.shape[1]:
+        shared = workers.of(host_processes.SHARED + _ROLE)
+        if not shared.at.shape[1] and np.array_equal(resident.at, private.at, equal_nan=True):
+            shared = Readings(private.at, resident.value - private.value)
+        if not shared.at.shape[1]:
             return []
-        newest = private.latest()[0]
-        # Copying is expected to level off, and counts all the same; a leak must not.
-        found = growth.growing(
-            private,
-            now=window.now,
-            least=host_processes.least(newest),
-            limit=newest + np.nan_to_num(host_processes.room(window)[workers.host], nan=np.inf),
-            since=warm_up_end(window),
-            levelling=True,
+        newest = shared.latest()[0]
+        highest = _extreme(shared, np.max)
+        lost = highest - newest
+        gained = private.latest()[0] - _extreme(private, np.min)
+        with np.errstate(invalid="ignore"):
+            copies = (
+                (lost >= self.half * highest)
+                & (lost >= host_processes.LEAST_BYTES)
+                & (gained >= self.copied * lost)
+                # What was copied long ago has had its effect.
+                & (_highest(shared.newest(growth.FINE_SECONDS)) - newest >= 0.1 * highest)
+            )
+        rows = np.flatnonzero(copies)
+        room = host_processes.room(window)
+        host = workers.host[rows]
+        needed = np.bincount(
+            workers.host, weights=np.nan_to_num(newest), minlength=len(window.hosts)
         )
-        if found is None:
-            return []
-        host, pid = workers.host[found.rows], workers.pid[found.rows]
-        times = host_processes.left(window, found, host)
-        lost = self._lost(window, found)
-        room = host_processes.room(window)[host]
-        shared = np.nan_to_num(workers.of(host_processes.SHARED + _ROLE).latest()[0])[found.rows]
-        needed = np.bincount(host, weights=shared, minlength=len(window.hosts))[host]
+        names = np.array([window.hosts[index] for index in host.tolist()])
         findings = []
-        for place in host_processes.fastest(window, found, host, pid):
-            copies = bool(lost[place] >= self.copied)
-            if not copies and found.levels[place]:
-                continue
-            seconds = float(times[0][place])
-            score = growth.score(seconds, self.horizon)
-            if copies:
-                score = 2.0 if needed[place] >= room[place] else growth.INFO
-            worker = f"dataloader worker {int(pid[place])}"
+        for place in np.lexsort((workers.pid[rows], names, -lost[rows]))[: host_processes.MOST]:
+            row, share = int(rows[place]), float(lost[rows[place]] / highest[rows[place]])
+            at, value = shared.at[row], shared.value[row]
+            since = at[value < highest[row] - 0.1 * lost[row]]
             findings.append(
                 report(
                     window,
                     self.name,
-                    "process.shared_memory_copied" if copies else "process.worker_memory_grows",
+                    "process.shared_memory_copied",
                     host_processes.entity(
-                        window, int(host[place]), int(pid[place]),
-                        int(workers.row[found.rows[place]]),
+                        window, int(host[place]), int(workers.pid[row]), int(workers.row[row])
                     ),
-                    onset=float(found.begun[place]),
-                    magnitude=min(float(np.nan_to_num(seconds, nan=np.inf)),
-                                  growth.INTEREST_SECONDS),
-                    score=score,
-                    signal=host_processes.PRIVATE,
-                    observed=float(found.slope[place]),
-                    expected=0.0,
-                    text=(f"{worker} copies shared pages into private ones, " if copies
-                          else f"private memory of {worker} grows by ")
-                    + host_processes.words(found, place, times),
+                    onset=float(since.min()),
+                    magnitude=share,
+                    score=2.0 if needed[host[place]] >= room[host[place]] else growth.INFO,
+                    signal=host_processes.SHARED,
+                    observed=float(newest[row]),
+                    expected=float(highest[row]),
+                    text=f"dataloader worker {int(workers.pid[row])} has copied {share:.0%} of "
+                    f"{highest[row] / 2**30:.3g} GiB that it shared into private pages",
                 )
-            )  # fmt: skip
+            )
         return findings
+
+    def _leaks(self, window: JobWindow, held: Readings, rows: Flags) -> list[Finding]:
+        """Return the workers, of these rows, that hold more and more of their own."""
+        workers = window.processes
+        newest = held.latest()[0]
+        found = growth.growing(
+            held,
+            now=window.now,
+            least=np.where(rows, host_processes.least(newest), np.inf),
+            limit=newest + np.nan_to_num(host_processes.room(window)[workers.host], nan=np.inf),
+            since=warm_up_end(window),
+        )
+        if found is None:
+            return []
+        if held is workers.of(host_processes.RESIDENT + _ROLE):
+            found = found.of(_host_grows(window, found))
+        else:
+            found = found.of(self._lost(window, found) < self.copied)
+        host, pid = workers.host[found.rows], workers.pid[found.rows]
+        times = host_processes.left(window, found, host)
+        return [
+            report(
+                window,
+                self.name,
+                "process.worker_memory_grows",
+                host_processes.entity(
+                    window, int(host[place]), int(pid[place]), int(workers.row[found.rows[place]])
+                ),
+                onset=float(found.begun[place]),
+                magnitude=min(float(np.nan_to_num(times[0][place], nan=np.inf)),
+                              growth.INTEREST_SECONDS),
+                score=growth.score(float(times[0][place]), self.horizon),
+                signal=host_processes.PRIVATE,
+                observed=float(found.slope[place]),
+                expected=0.0,
+                text=f"private memory of dataloader worker {int(pid[place])} grows by "
+                + host_processes.words(found, place, times),
+            )
+            for place in host_processes.fastest(window, found, host, pid)
+        ]  # fmt: skip
 
     def _lost(self, window: JobWindow, found: growth.Growth) -> Floats:
         """Return [found], the share of private growth that shared memory lost meanwhile.
@@ -123,7 +180,7 @@ class WorkerMemory(Detector):
         Where it is not reported: the share by which the resident size did not grow. 0: unknown.
         """
         shared = _change(window, host_processes.SHARED, found)
-        resident = _change(window, "process.memory.usage", found)
+        resident = _change(window, host_processes.RESIDENT, found)
         private = np.maximum(_change(window, host_processes.PRIVATE, found), 1.0)
         lost = np.where(np.isfinite(shared), -shared / private, 1.0 - resident / private)
         return np.nan_to_num(lost)
@@ -134,7 +191,42 @@ def _change(window: JobWindow, metric: str, found: growth.Growth) -> Floats:
     readings = window.processes.of(metric + _ROLE).of(found.rows)
     changes = np.full(len(found.rows), np.nan)
     for begun in np.unique(found.begun):
-        eighth = (found.end - begun) / 8
-        change = readings.mean(found.end - eighth, found.end) - readings.mean(begun, begun + eighth)
+        change = _between(readings, float(begun), found.end)
         changes = np.where(found.begun == begun, change, changes)
     return changes
+
+
+def _host_grows(window: JobWindow, found: growth.Growth) -> Flags:
+    """Return [found], whether the host's memory in use grows by half of what its workers do."""
+    host = window.processes.host[found.rows]
+    grown = np.bincount(host, weights=found.slope, minlength=len(window.hosts))[host]
+    used = window.of_hosts(host_processes.USAGE)
+    grows = np.zeros(len(found.rows), np.bool_)
+    for begun in np.unique(found.begun):
+        # Between the middles of the first and the last eighth.
+        change = _between(used, float(begun), found.end)[host]
+        with np.errstate(invalid="ignore"):
+            enough = change >= 0.5 * grown * (found.end - begun) * 7 / 8
+        grows |= (found.begun == begun) & enough
+    return grows
+
+
+def _between(readings: Readings, begun: float, end: float) -> Floats:
+    """Return [rows], the change from the first to the last eighth of a time range."""
+    eighth = (end - begun) / 8
+    return readings.mean(end - eighth, end) - readings.mean(begun, begun + eighth)
+
+
+def _highest(readings: Readings) -> Floats:
+    """Return [rows], the largest reading; -inf where there is none."""
+    value = readings.value
+    highest: Floats = np.max(value, axis=1, initial=-np.inf, where=np.isfinite(value))
+    return highest
+
+
+def _extreme(readings: Readings, of: Callable[..., Floats]) -> Floats:
+    """Return [rows], the largest or smallest of all readings, the thinned past included."""
+    value = np.concatenate([readings.value, readings.history().value], axis=1)
+    known = np.isfinite(value)
+    start = -np.inf if of is np.max else np.inf
+    return np.where(known.any(axis=1), of(value, axis=1, initial=start, where=known), np.nan)

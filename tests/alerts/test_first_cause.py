@@ -54,3 +54,15 @@ def test_the_onset_in_the_words_of_a_symptom_does_not_move(evaluated, tracker, t
             )
     (incident,) = [row for row in tracker.incidents.values() if row.status == "open"]
     assert text(618, 1.4) == incident.symptoms[0].text
+
+
+def test_an_unknown_cause_gives_way_to_one_that_is_named_later_and_lasts(
+    evaluated, tracker, stuck, topology, found
+):
+    for now in range(52, 112):
+        evaluated(now, stuck()[0], stepped=40.0)
+    assert ("unknown", "stable") == first(tracker)
+    idle = found("job.idle_gpus", topology.job_entity, 40.0)
+    for now in range(112, 140):
+        evaluated(now, stuck()[0], idle, stepped=40.0)
+    assert "efficiency.idle_gpu" == first(tracker)[0]

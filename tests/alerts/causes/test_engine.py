@@ -112,7 +112,7 @@ def slow_loader(topology, found):
 def extra_work(topology, found):
     return [
         found("job.slow", topology.job_entity, magnitude=1.4),
-        found("rank.extra_work", topology.rank_entity(0)),
+        found("rank.prepares_data", topology.rank_entity(0)),
         found("rank.slow_compute", topology.rank_entity(0)),
         found("rank.waits_least", topology.rank_entity(0)),
     ]

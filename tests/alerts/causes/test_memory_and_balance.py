@@ -45,13 +45,15 @@ FAULTS: dict[str, tuple[list[Row], str, str]] = {
     "balance.rank0_gather at each step": (
         [*SLOW, ("rank.extra_work", 0), ("rank.memory_above_peers", 0)], "rank", "0",
     ),
-    "balance.rank0_preprocessing": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
+    "balance.rank0_gather beside training": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
+    "balance.rank0_preprocessing": ([*SLOW, ("rank.prepares_data", 0)], "rank", "0"),
     "balance.pipeline_stage": ([("group.stage_slow", 2)], "group", "ep:0"),
     "balance.sequence_length": (["job.token_imbalance"], "job", "run-1"),
     "balance.expert": (
         [*SLOW, ("group.expert_imbalance", 2), ("rank.slow_compute", 2)], "group", "ep:0",
     ),
     "efficiency.idle_gpu": (["job.idle_gpus"], "job", "run-1"),
+    "efficiency.idle_gpu after steps": (["job.stalled", "job.idle_gpus"], "job", "run-1"),
     "efficiency.low_utilization": (["job.low_utilization"], "job", "run-1"),
 }  # fmt: skip
 

@@ -80,3 +80,31 @@ def test_little_extra_work_and_work_that_was_always_there_are_no_finding(evaluat
     assert [] == evaluated(0.05)
     assert [] == evaluated(0.15, since=0)
     assert ["job.slow", "rank.extra_work"] == kinds(evaluated(0.5, since=0))
+
+
+@pytest.fixture
+def prepares(steady):
+    """Return a function that evaluates a job whose rank 0 needs 0.3 s for data from step 40 on."""
+
+    def evaluate(cpu):
+        train = steady()
+        data, waits = np.full(train.shape, 0.01), np.full(train.shape, 0.5)
+        data[0, 40:] = 0.3
+        waits[0, 40:] = 0.2
+        planes = {COMPUTE: train, DATA: data, "training.comm.duration": waits}
+        by_rank = {CPU: readings(AT, np.array(cpu)[:, None])}
+        return ExtraWork().evaluate(
+            sketch(train + data + waits, planes=planes, rank_readings=by_rank)
+        )
+
+    return evaluate
+
+
+def test_time_for_data_in_which_the_process_works_is_preparation(prepares):
+    for cpu in ([0.85, 0.65, 0.65, 0.65], [1.0, 1.0, 1.0, 1.0]):
+        assert ["job.slow", "rank.prepares_data"] == kinds(prepares(cpu))
+
+
+def test_time_for_data_in_which_the_process_sleeps_is_a_wait_for_workers(prepares):
+    for cpu in ([0.65, 0.65, 0.65, 0.65], [0.8, 1.0, 1.0, 1.0], [0.8, np.nan, np.nan, np.nan]):
+        assert [] == prepares(cpu)

@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.detectors.efficiency.idle_gpus import IdleGpus
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Readings
+from rankscope.detectors.window import Group, Readings
 
 SM, USED = "hw.gpu.sm.activity", "hw.gpu.utilization"
 AT = START + np.arange(0, 2401, 15.0)
@@ -79,3 +79,38 @@ def test_the_thinned_past_counts_where_fine_readings_end():
         np.zeros((2, 0)), now=AT[-1], rank_readings={USED: Thinned(fine.at, fine.value)}
     )
     assert 1 == len(IdleGpus().evaluate(window))
+
+
+@pytest.fixture
+def rested():
+    """Return a function that evaluates four ranks that stepped for 125 s and rest for 115 s."""
+
+    def evaluate(kernels=0.0, used=0.01, launched=0.0, received=0.0):
+        at = START + np.arange(0, 241, 5.0)
+        after = (at > START + 125)[None] * np.ones((4, 1), bool)
+        level, cpu = np.where(after, 0.0, 0.95), np.where(after, 0.01, 0.8)
+        level[0], cpu[0] = np.where(after[0], kernels, 0.95), np.where(after[0], used, 0.8)
+        group = Group("dp:1", "dp", np.arange(4), 100.0 + np.array([launched, 0, 0, 0]),
+                      np.full(4, 100.0), np.full(4, at[-1]), np.full(4, START + 125))  # fmt: skip
+        received_at = np.full(4, at[-1])
+        received_at[0] -= received
+        by_rank = {USED: readings(at, level), "process.cpu.utilization": readings(at, cpu)}
+        window = sketch(np.full((4, 125), 0.8), now=at[-1], rank_readings=by_rank,
+                        groups=(group,), last_received=received_at)  # fmt: skip
+        return IdleGpus().evaluate(window)
+
+    return evaluate
+
+
+def test_a_job_that_stopped_and_in_which_nobody_waits_is_idle(rested):
+    (found,) = rested()
+    assert ("job.idle_gpus", 4.0) == (found.kind, found.magnitude)
+    assert START + 125 == found.onset[0]
+    assert "nobody waits in a collective" in found.text
+
+
+def test_a_job_in_which_one_rank_works_or_waits_is_not_idle(rested):
+    assert [] == rested(kernels=1.0)
+    assert [] == rested(used=0.5)
+    assert [] == rested(launched=1.0)
+    assert [] == rested(received=100.0)

@@ -56,15 +56,29 @@ def test_a_counter_with_gaps_loses_no_retry(evaluated):
     assert 1 == len(evaluated(retries, 78e9, 50e9))
 
 
-def test_reserved_memory_that_runs_away_from_allocated_is_fragmentation(evaluated):
-    grown = 60e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
+def test_reserved_memory_that_runs_into_the_limit_is_fragmentation(evaluated):
+    grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     (found,) = evaluated(None, grown, 50e9)
     assert ("rank.memory_fragmented", RESERVED) == (found.kind, found.signal)
+    assert found.score >= 2.0
     assert "while allocated memory does not" in found.text
 
 
-def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind(evaluated):
+def test_where_retries_are_reported_and_there_is_none_the_limit_is_not_reached(evaluated):
+    grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
+    (found,) = evaluated(0 * STEP, grown, 50e9)
+    assert found.score < 1.0
+
+
+def test_a_cache_that_grows_far_below_the_limit_is_no_finding(evaluated):
     grown = 60e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
+    assert [] == evaluated(None, grown, 50e9)
+    assert [] == evaluated(0 * STEP, grown, 50e9)
+    assert [] == evaluated(None, grown + 10e9, 50e9, limit=np.nan)
+
+
+def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind(evaluated):
+    grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     assert [] == evaluated(None, grown, grown - 15e9)
 
 

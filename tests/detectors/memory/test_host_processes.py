@@ -103,12 +103,41 @@ def test_private_memory_that_grows_by_what_shared_memory_loses_is_copied(workers
     for shared, resident in ((8 - GROWN, None), (8 - 0.8 * GROWN, 9 + FLAT), (None, 9 + FLAT)):
         (found,) = workers(1 + GROWN, shared, resident)
         assert "process.shared_memory_copied" == found.kind
-        assert "copies shared pages into private ones" in found.text
+        assert "that it shared into private pages" in found.text
+
+
+def test_a_worker_that_touches_a_part_of_what_it_inherited_is_healthy(workers):
+    touched = 2 * (1 - np.exp(-GROWN))
+    assert [] == workers(1 + touched, 8 - touched)
+    assert [] == workers(1 + GROWN / 2, 8 - GROWN / 2)
+
+
+def test_a_copy_that_is_over_within_a_minute_is_found(workers):
+    done = np.clip(AT - START - 200, 0, 60) / 60 * 3
+    (found,) = workers(1 + done, 3 - done)
+    assert ("process.shared_memory_copied", 1.0) == (found.kind, found.magnitude)
+
+
+def test_a_leak_beside_what_a_worker_touches_is_a_leak(workers):
+    touched = 1 - np.exp(-GROWN)
+    (found,) = workers(1 + touched + 2 * GROWN, 4 - touched)
+    assert "process.worker_memory_grows" == found.kind
+
+
+def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(job):
+    held = {"process.memory.usage|dataloader": readings(AT, (5 + GROWN)[None] * GIB)}
+    there = Processes(np.array([0]), np.array([501]), np.array([1]), (None,), held)
+    hosts = {"system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB))}
+    for grown, kinds in ((GROWN, ["process.worker_memory_grows"]), (FLAT, [])):
+        hosts["system.memory.usage"] = readings(AT, (100 + np.stack([grown, FLAT])) * GIB)
+        window = sketch(np.full((4, 500), 0.8), now=float(AT[-1]), host_readings=hosts,
+                        processes=there)  # fmt: skip
+        assert kinds == [found.kind for found in WorkerMemory().evaluate(window)]
 
 
 def test_copies_that_fit_into_the_host_are_info_and_others_a_warning(workers):
-    (fits,) = workers(1 + GROWN, 18 - GROWN, left=64.0)
-    (does_not,) = workers(1 + GROWN, 18 - GROWN, left=4.0)
+    (fits,) = workers(1 + GROWN, 10 - GROWN, left=64.0)
+    (does_not,) = workers(1 + GROWN, 10 - GROWN, left=4.0)
     assert (0.5, 2.0) == (fits.score, does_not.score)
 
 
