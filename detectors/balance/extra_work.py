@@ -66,7 +66,7 @@ class ExtraWork(Detector):
 
     name = "extra_work"
     kinds = ("job.slow", "rank.extra_work")
-    cadence_seconds = 2.0
+    cadence_seconds = 5.0
 
     def __init__(
         self, *, least: float = 0.08, least_from_start: float = 0.2, on_cpu: float = 0.3

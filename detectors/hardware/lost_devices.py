@@ -49,7 +49,7 @@ class LostDevices(Detector):
 
     name = "lost_devices"
     kinds = ("gpu.lost",)
-    cadence_seconds = 2.0
+    cadence_seconds = 5.0
 
     def __init__(self, *, periods: float = 4.0, seconds: float = 15.0) -> None:
         self.periods = periods
@@ -57,9 +57,14 @@ class LostDevices(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
-        last, period = self._last(window)
-        silent = self._silent(window, last, period)
+        last = _last(window)
+        newest = float(last.max(initial=-np.inf))
+        late = np.isfinite(last) & (last < newest - self.seconds)
         failed = self._failed(window)
+        if not (late | np.isfinite(failed)).any():
+            return []
+        period = _period(window)
+        silent = self._silent(window, last, period)
         rows = np.flatnonzero(silent | np.isfinite(failed))
         if not len(rows):
             return []
@@ -94,17 +99,6 @@ class LostDevices(Detector):
             )
         return findings
 
-    def _last(self, window: JobWindow) -> tuple[Floats, float]:
-        """Return [ranks], when a device last gave a vital reading, and how often it does."""
-        last, period = np.full(len(window.ranks), -np.inf), 5.0
-        for metric in VITAL:
-            held = window.rank_readings.get(metric)
-            if held is None or held.newest_at() == -np.inf:
-                continue
-            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
-            period = max(period, held.period())
-        return last, period
-
     def _silent(self, window: JobWindow, last: Floats, period: float) -> Flags:
         limit = max(self.periods * period, self.seconds)
         newest = float(last.max(initial=-np.inf))
@@ -133,6 +127,22 @@ class LostDevices(Detector):
         for row in np.flatnonzero((value == 1) & current).tolist():
             since[row] = devices.since(held, row, 1.0)
         return since
+
+
+def _last(window: JobWindow) -> Floats:
+    """Return [ranks], when a device last gave a vital reading; -inf where none did."""
+    last = np.full(len(window.ranks), -np.inf)
+    for metric in VITAL:
+        held = window.rank_readings.get(metric)
+        if held is not None and held.newest_at() > -np.inf:
+            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
+    return last
+
+
+def _period(window: JobWindow) -> float:
+    """Return how often devices give vital readings, in seconds: what is given most rarely."""
+    held = [window.rank_readings[metric] for metric in VITAL if metric in window.rank_readings]
+    return max([5.0, *(one.period() for one in held if one.newest_at() > -np.inf)])
 
 
 def _last_steps(window: JobWindow) -> Floats:

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
+from ..window import Ints, JobWindow
 from . import collective_signs, pauses, stall_signs, stops
 from .stall_signs import AGE, Stall
 
