@@ -109,16 +109,12 @@ def excess(
     count = newest(window, steps)
     recent = steps.last(count)
     step = step_seconds(recent)
-    if not step > 0:
-        return None
     newly = part[:, -count:]
+    if not stands_out(window, step, newly, least=min(least, least_from_start)):
+        return None
     newly = np.where(np.abs(newly) < own_time.MOST, newly, np.nan)
     seconds = mean(newly)
     peers = _peers(seconds, window.role_of)
-    # What a habit takes off only lowers the effect: with no more than this nobody stands out.
-    most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
-    if most < min(least, least_from_start) * step:
-        return None
     part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
     below = _below(newly, seconds, window.role_of)
     early = part[:, WARM_UP:-count][:, :HABIT]
@@ -143,6 +139,20 @@ def excess(
         return None
     first = min(_first(part[row], float(peers[row] + effect[row] / 2), count) for row in rows)
     return Excess(rows, seconds, peers, effect, first, step, recent, steps)
+
+
+def stands_out(window: JobWindow, step: float, newly: Floats, *, least: float) -> bool:
+    """Tell whether anybody may stand out by a share of the step (s), whatever is usual.
+
+    newly: [ranks, newest steps], seconds. A habit only lowers the effect, so what is False here
+    needs no past.
+    """
+    if not step > 0:
+        return False
+    seconds = mean(np.where(np.abs(newly) < own_time.MOST, newly, np.nan))
+    peers = _peers(seconds, window.role_of)
+    most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
+    return bool(most >= least * step)
 
 
 def habit_of(early: Floats, count: int) -> Floats:

@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+PERIOD_ROWS = 256
+"""So many rows tell how often a metric is reported."""
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -157,7 +160,7 @@ class Readings:
 
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
-        rows = np.linspace(0, len(self.at) - 1, min(len(self.at), 256)).astype(np.int64)
+        rows = np.linspace(0, len(self.at) - 1, min(len(self.at), PERIOD_ROWS)).astype(np.int64)
         gaps = np.diff(np.sort(self.at[rows], axis=1), axis=1)
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
         return float(np.median(gaps)) if len(gaps) else 5.0

@@ -26,6 +26,9 @@ _WHERE = {
     DATA: "on data, in its own process",
     CPU: "on the CPU",
 }
+MARGIN = 0.8
+"""Means of ratios are not ratios of means."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -72,6 +75,7 @@ class ExtraWork(Detector):
 
     name = "extra_work"
     kinds = ("job.slow", "rank.extra_work", "rank.prepares_data")
+    cadence_seconds = 5.0
 
     def __init__(
         self,
@@ -122,15 +126,13 @@ class ExtraWork(Detector):
     def _left_over(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
         if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
             return None
-        left = _sane(steps.plane(own_time.STEP))
-        for name in _PARTS:
-            if name in steps.planes:
-                part = _sane(steps.plane(name))
-                timed = name in (own_time.COMPUTE, own_time.COMM)
-                left = left - (part if timed else np.nan_to_num(part))
-        left = np.maximum(left, 0.0)
+        # In a healthy job the newest steps are all that is looked at.
+        recent = steps.last(parts.newest(window, steps))
+        least = min(self.least, self.least_from_start)
+        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=least):
+            return None
         return parts.excess(
-            window, steps, left, least=self.least, least_from_start=self.least_from_start
+            window, steps, _left(steps), least=self.least, least_from_start=self.least_from_start
         )
 
     def _prepares(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
@@ -162,10 +164,24 @@ class ExtraWork(Detector):
             return None
         return replace(found, rows=rows)
 
+    def _alike(self, window: JobWindow, steps: Steps) -> bool:
+        """Tell whether the newest own times are too much alike for anybody to stand out.
+
+        An excess over peers is a smaller share of the step than of the peers' own time.
+        """
+        ratio = window.features.ratio
+        if ratio is None:
+            return True
+        newest = parts.mean(ratio[:, -parts.newest(window, steps) :])
+        most = float(np.max(newest, initial=0.0, where=np.isfinite(newest)))
+        return most - 1 < MARGIN * min(self.least, self.least_from_start)
+
     def _by_cpu(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
         used = window.rank_readings.get(CPU)
+        if used is None or self._alike(window, steps):
+            return None
         own = own_time.own_time(steps)
-        if used is None or own is None:
+        if own is None:
             return None
         own = own_time.per_token(own, steps)
         found = parts.excess(
@@ -185,6 +201,17 @@ class ExtraWork(Detector):
         if not len(rows) or _whole_hosts(window, rows, cpu):
             return None
         return replace(found, rows=rows)
+
+
+def _left(steps: Steps) -> Floats:
+    """Return [ranks, steps], what is left of steps without their timed parts, in seconds."""
+    left = _sane(steps.plane(own_time.STEP))
+    for name in _PARTS:
+        if name in steps.planes:
+            part = _sane(steps.plane(name))
+            timed = name in (own_time.COMPUTE, own_time.COMM)
+            left = left - (part if timed else np.nan_to_num(part))
+    return np.maximum(left, 0.0)
 
 
 def _sane(values: Floats) -> Floats:

@@ -145,7 +145,7 @@ class IdleGpus(Detector):
         known = idle.copy()
         for metric in _ACTIVITY:
             readings = window.of_ranks(metric)
-            if not readings.at.shape[1]:
+            if readings.newest_at() == -np.inf:
                 continue
             # Most devices work now: only those that do not are looked at any further.
             now: Floats = readings.mean(window.now - 60.0, window.now)

@@ -74,6 +74,7 @@ class CpuTime(Detector):
 
     name = "cpu_time"
     kinds = tuple(sign.kind for sign in _SIGNS)
+    cadence_seconds = 5.0
 
     def __init__(self, *, seconds: float = 20.0, past: float = 600.0) -> None:
         self.seconds = seconds

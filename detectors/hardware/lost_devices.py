@@ -23,8 +23,8 @@ class LostDevices(Detector):
 
     Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,
     while another device of the host gave one in that time. A device whose rank goes on making steps
-    works: then it is the agent that cannot read it, and nothing is said. Nor is a device lost that
-    itself reported another fault: one that answers, or that keeps a call waiting, is still there.
+    works: then it is the agent that cannot read it, and nothing is said. Nor is a device lost whose
+    rank's own process fell silent with it without an end, or that itself reported another fault: one that answers, or that keeps a call waiting, is still there.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class LostDevices(Detector):
 
     name = "lost_devices"
     kinds = ("gpu.lost",)
-    cadence_seconds = 2.0
+    cadence_seconds = 5.0
 
     def __init__(self, *, periods: float = 4.0, seconds: float = 15.0) -> None:
         self.periods = periods
@@ -60,9 +60,15 @@ class LostDevices(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
-        last, period = self._last(window)
-        silent = self._silent(window, last, period)
+        last = _last(window)
+        newest = float(last.max(initial=-np.inf))
+        late = np.isfinite(last) & (last < newest - self.seconds)
         failed = self._failed(window)
+        if not (late | np.isfinite(failed)).any():
+            return []
+        period = _period(window)
+        silent = self._silent(window, last, period)
+        silent &= ~_gone_with_its_rank(window, max(self.periods * period, self.seconds))
         rows = np.flatnonzero(silent | np.isfinite(failed))
         if not len(rows):
             return []
@@ -96,17 +102,6 @@ class LostDevices(Detector):
                 )
             )
         return findings
-
-    def _last(self, window: JobWindow) -> tuple[Floats, float]:
-        """Return [ranks], when a device last gave a vital reading, and how often it does."""
-        last, period = np.full(len(window.ranks), -np.inf), 5.0
-        for metric in VITAL:
-            held = window.rank_readings.get(metric)
-            if held is None or held.newest_at() == -np.inf:
-                continue
-            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
-            period = max(period, held.period())
-        return last, period
 
     def _silent(self, window: JobWindow, last: Floats, period: float) -> Flags:
         limit = max(self.periods * period, self.seconds)
@@ -149,6 +144,34 @@ def _with_another_fault(window: JobWindow) -> set[int]:
     # Rows of memory that are to be remapped neither stop a device nor keep it from being lost.
     named = {code for code, kind in KINDS.items() if not kind.startswith("gpu.row_remap")} - LOST
     return {row for row, held in codes.items() if held & named and not held & LOST}
+
+
+def _last(window: JobWindow) -> Floats:
+    """Return [ranks], when a device last gave a vital reading; -inf where none did."""
+    last = np.full(len(window.ranks), -np.inf)
+    for metric in VITAL:
+        held = window.rank_readings.get(metric)
+        if held is not None and held.newest_at() > -np.inf:
+            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
+    return last
+
+
+def _period(window: JobWindow) -> float:
+    """Return how often devices give vital readings, in seconds: what is given most rarely."""
+    held = [window.rank_readings[metric] for metric in VITAL if metric in window.rank_readings]
+    return max([5.0, *(one.period() for one in held if one.newest_at() > -np.inf)])
+
+
+def _gone_with_its_rank(window: JobWindow, seconds: float) -> Flags:
+    """Return [ranks], whose own process fell silent too, and was not seen to end.
+
+    Then whoever reads for that rank stopped, and nothing is known of its device.
+    """
+    exits = (event for event in window.events if event.name == "process.exit")
+    ended = {event.attributes.get("rank") for event in exits}
+    with np.errstate(invalid="ignore"):
+        gone: Flags = window.now - window.last_received > seconds
+    return gone & ~np.isin(window.ranks, [rank for rank in ended if isinstance(rank, int)])
 
 
 def _last_steps(window: JobWindow) -> Floats:

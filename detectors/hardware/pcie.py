@@ -7,12 +7,15 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow
+from ..window import Flags, Floats, JobWindow, Readings
 from . import counters, devices
 
 WIDTH = "hw.gpu.pcie.width"
 GENERATION = "hw.gpu.pcie.generation"
 REPLAYS = "hw.gpu.pcie.replays"
+
+PAST_SECONDS, MOMENTS = 900.0, 12
+"""The past in which a link may have run at more, and how many moments of it are looked at."""
 
 
 class PcieLinks(Detector):
@@ -53,7 +56,7 @@ class PcieLinks(Detector):
 
     name = "pcie_links"
     kinds = ("gpu.pcie_slow", "gpu.pcie_replays")
-    cadence_seconds = 5.0
+    cadence_seconds = 10.0
 
     def __init__(self, *, seconds: float = 30.0, past: float = 300.0, least: float = 60.0) -> None:
         self.seconds = seconds
@@ -87,8 +90,9 @@ class PcieLinks(Detector):
         with np.errstate(invalid="ignore"):
             low = valid & ((seen < most) | ~np.isfinite(most))
             below_peers = seen < usual
+        rows = np.flatnonzero(low & (below_peers | self._fell(window, held, seen)))
         findings = []
-        for row in np.flatnonzero(low).tolist():
+        for row in rows.tolist():
             entity = window.gpu_entity(row)
             before = self._before(window, metric, row, float(seen[row]))
             if entity is None or not (below_peers[row] or before > seen[row]):
@@ -111,6 +115,23 @@ class PcieLinks(Detector):
                 )
             )
         return findings
+
+    def _fell(self, window: JobWindow, held: Readings, seen: Floats) -> Flags:
+        """Return [ranks], whose link may have run at more for a quarter of the time held.
+
+        By a few moments of it: at a hundred thousand devices the whole is large.
+        """
+        newest, half = held.newest_at(), held.period() / 2
+        ends = window.features.step_ends
+        began = max(window.attempt_started_at, float(np.min(ends, initial=np.inf)) - 60.0)
+        span = min(newest - began, PAST_SECONDS) if np.isfinite(began) else PAST_SECONDS
+        fell: Flags = np.zeros(len(seen), np.bool_)
+        for number in range(MOMENTS):
+            at = newest - span * (number + 0.5) / MOMENTS
+            value = held.between(at - half, at + half).value
+            with np.errstate(invalid="ignore"):
+                fell |= ((value > seen[:, None]) & (value < 1e3)).any(axis=1)
+        return fell
 
     def _before(self, window: JobWindow, metric: str, row: int, seen: float) -> float:
         """Return what a link ran at while the device worked before, 0 where it never ran at more.

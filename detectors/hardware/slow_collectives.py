@@ -49,7 +49,7 @@ class SlowCollectives(Detector):
 
     name = "slow_collectives"
     kinds = ("job.slow_collectives",)
-    cadence_seconds = 2.0
+    cadence_seconds = 5.0
 
     def __init__(self, *, least: float = 0.05, sigmas: float = 5.0) -> None:
         self.least = least

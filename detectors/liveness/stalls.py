@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
+from ..window import Ints, JobWindow
 from . import collective_signs, pauses, stall_signs, stops
 from .stall_signs import AGE, Stall
 
@@ -256,14 +256,14 @@ def _newest_report(window: JobWindow) -> float:
                    "process.memory.usage"):  # fmt: skip
         found = window.rank_readings.get(metric)
         if found is not None:
-            newest = max(newest, _newest(found.at))
+            newest = max(newest, found.newest_at())
     for group in window.groups:
         newest = max(newest, float(np.max(group.at, initial=-np.inf)))
     if newest == -np.inf:
         for metric in ("system.cpu.utilization", "system.memory.usage"):
             found = window.host_readings.get(metric)
             if found is not None:
-                newest = max(newest, _newest(found.at))
+                newest = max(newest, found.newest_at())
     return newest
 
 
@@ -275,11 +275,6 @@ def _collectives_moved(window: JobWindow, last: float, interval: float) -> float
     moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
                 default=-np.inf)  # fmt: skip
     return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
-
-
-def _newest(at: Floats) -> float:
-    valid = at[np.isfinite(at)]
-    return float(valid.max()) if len(valid) else -np.inf
 
 
 def _all_ended(window: JobWindow) -> bool:

@@ -71,7 +71,7 @@ class Filling(Detector):
 
     name = "filling"
     kinds = ("host.memory_low", "host.shm_full")
-    cadence_seconds = 5.0
+    cadence_seconds = 10.0
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Filling(Detector):
         findings: list[Finding] = []
         for kind in _KINDS:
             usage = window.of_hosts(kind.usage)
-            if not usage.at.shape[1]:
+            if usage.newest_at() == -np.inf:
                 continue
             limit = window.of_hosts(kind.limit).latest()[0]
             limit = np.where(limit > 0, limit, np.nan)
@@ -106,6 +106,8 @@ class Filling(Detector):
         with np.errstate(invalid="ignore"):
             seen = usage.mean(window.now - 20.0, window.now) / limit
             hosts = np.flatnonzero(seen >= self.full)
+            if not len(hosts):
+                return []
             early = usage.mean(window.now - growth.FINE_SECONDS, window.now - 120.0) / limit
             risen = early < self.full - 0.05
         order = sorted(hosts.tolist(), key=lambda host: (not risen[host], window.hosts[host]))

@@ -55,6 +55,7 @@ class GradientExplosion(Detector):
 
     name = "gradient_explosion"
     kinds = ("job.gradient_exploded",)
+    cadence_seconds = 5.0
 
     def __init__(self, *, least: float = 10.0, reached: float = 4.0) -> None:
         self.least = least
@@ -113,6 +114,7 @@ class GradientVanishing(Detector):
 
     name = "gradient_vanishing"
     kinds = ("job.gradient_vanished",)
+    cadence_seconds = 5.0
 
     def __init__(self, *, least: float = 30.0, solved: float = 0.2) -> None:
         self.least = least

@@ -15,6 +15,9 @@ from .excess import LONG, SHORT, Scale, Standing, Usual, standing_out
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
 
+SHARED = 20
+"""Newest steps that two ranks at least have reported, by which ranks end steps together or not."""
+
 
 class Stragglers(Detector):
     """Name the ranks that a synchronous job waits for.
@@ -352,10 +355,21 @@ def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
 
 
 def _apart(steps: Steps) -> bool:
-    """Tell whether ranks end their steps at different times: the newest of some are long ago."""
+    """Tell whether ranks end their steps at different times: the newest of some are long ago.
+
+    Ranks of a synchronous job end a step together, however late some of them report it.
+    """
     reported: Flags = np.isfinite(steps.at)
     newest = reported.shape[1] - 1 - np.argmax(reported[:, ::-1], axis=1)
-    return bool(np.median(newest) < newest.max() - 3 or newest.min() < newest.max() - 20)
+    if np.median(newest) >= newest.max() - 3 and newest.min() >= newest.max() - 20:
+        return False
+    shared = np.flatnonzero(reported.sum(axis=0) >= 2)[-SHARED:]
+    if not len(shared):
+        return True
+    at = steps.at[:, shared]
+    away = own_time.highest(at, axis=0) + own_time.highest(-at, axis=0)
+    step = _middle(steps.plane(own_time.STEP)[:, shared])
+    return not float(np.median(away)) < 2 * step
 
 
 def _aligned(steps: Steps) -> Steps:

@@ -28,6 +28,9 @@ from .training import Attempt
 Array = NDArray[np.float64]
 
 
+_UNSEEN = np.int32(np.iinfo(np.int32).min)
+"""In place of the number of a series of which nothing has arrived yet."""
+
 _RUN_UP_SECONDS = 900.0
 """No fault shows anything so long before its onset."""
 
@@ -200,9 +203,12 @@ class _Push:
 
         `dates` gives what the host's clock says at true times.
         """
-        known = ids.get(id(self.rows))
-        if known is None:
-            known = ids[id(self.rows)] = _numbers(table, self.rows)
+        known = ids.setdefault(id(self.rows), np.full(len(self.rows), _UNSEEN))
+        # As they arrive: a table that holds a later attempt's series has begun that attempt.
+        new = np.unique(self.points.row)
+        new = new[known[new] == _UNSEEN]
+        if len(new):
+            known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
         return Columns(known[self.points.row], dates(self.points.at), self.points.value)
 
 

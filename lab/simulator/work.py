@@ -67,7 +67,8 @@ class Workload:
         uneven = np.where(share < 1, self._lognormal(0.12, world), 1.0)
         launch = launch_cpu * (1 + (1 / share - 1) * uneven)
         device = base * self._skew * state.drag[seats.slot] / state.clock[seats.slot]
-        compute = np.maximum(device, launch) if self._gpus else launch * self._skew
+        on_cpu = launch * self._skew * state.drag[seats.slot]
+        compute = np.maximum(device, launch) if self._gpus else on_cpu
         compute = compute + self._strays(state, done)
         data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
         data = data * state.nodes.storage[seats.host]

@@ -196,6 +196,37 @@ def test_after_a_snapshot_the_detectors_are_those_of_the_new_start():
         assert kept == any(row.asked for row in resumed._evaluated.values())
 
 
+class Counting(Detector):
+    """Notes when it is evaluated."""
+
+    kinds = ()
+
+    def __init__(self, name: str, cadence: float) -> None:
+        self.name, self.cadence_seconds = name, cadence
+        self.at: list[float] = []
+
+    def evaluate(self, window):
+        self.at.append(window.now - START)
+        return ()
+
+
+def test_detectors_of_one_cadence_are_not_all_evaluated_in_the_same_second():
+    """By their names, so that a replay does the same."""
+
+    def seconds():
+        counting = [Counting(f"detector-{number}", 30.0) for number in range(12)]
+        Job(seconds=100).play(Pipeline(detectors=counting))
+        return [row.at for row in counting]
+
+    rows = seconds()
+    assert rows == seconds()
+    assert len({tuple(row) for row in rows}) > 3
+    for row in rows:
+        gaps = np.diff(row)
+        assert 30 <= gaps[0] < 60
+        assert (gaps[1:] == 30).all()
+
+
 class Broken(Detector):
     name = "broken"
     kinds: tuple[str, ...] = ()

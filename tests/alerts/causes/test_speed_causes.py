@@ -57,3 +57,21 @@ def test_a_checkpoint_that_goes_on_explains_a_stall(topology, found):
         for kind in ("job.stalled", "job.checkpoint_long", "job.checkpoint_lost")
     ]
     assert ("software.checkpoint_stall", "job") == named(findings, topology)
+
+
+def test_a_restart_with_a_change_is_a_regression_though_no_parts_of_steps_are_compared(
+    on_job, topology
+):
+    assert ("software.regression", "code") == named(on_job("job.slow_since_change"), topology)
+
+
+def test_stolen_cpu_time_is_contention_where_no_parts_of_steps_are_reported(topology, found):
+    findings = [
+        found("job.slow", topology.job_entity),
+        found("host.cpu_steal", topology.host_entity("host-1")),
+    ]
+    parts = {signal for kind in ("rank.slow_compute", "rank.waits_least")
+             for signal in kinds.catalogue()[kind].signals}  # fmt: skip
+    observed = EVERYTHING - parts | {"training.step.duration"}
+    first = engine.explain(findings, topology, observed=observed).hypotheses[0]
+    assert (first.fault, first.entity.id) == ("host.cpu_contention", "host-1")

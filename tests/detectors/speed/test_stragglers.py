@@ -191,6 +191,20 @@ def test_where_ranks_do_not_wait_for_each_other_step_time_is_their_own(steady, n
     assert ["4"] == named(Stragglers().evaluate(window), "rank.slow_compute")
 
 
+def test_ranks_of_a_synchronous_job_that_are_reported_late_are_not_slow(steady):
+    """Hosts push every 20 s: when a slow episode of the job ends, half of them have yet to."""
+    own = steady(steps=80)
+    own[:, 66:75] *= 2.4
+    full = sketch(own)
+    hidden = np.ones(own.shape)
+    hidden[2:, 72:] = np.nan
+    duration = full.steps.planes[DURATION]
+    window = sketch(
+        own, steps=Steps(np.arange(80), full.steps.at * hidden, {DURATION: duration * hidden})
+    )
+    assert [] == Stragglers().evaluate(window)
+
+
 def test_pipeline_stages_with_different_work_are_compared_within_themselves(steady, named):
     own = steady(ranks=8)
     own[4:] *= 1.8

@@ -5,6 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rankscope.formats.otlp.columns import SeriesTable
+from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.shape import EPOCH, Reporting
 
 from .jobs import broken, events, healthy, of_rank, rows, scenario, slowdown, split, steps
@@ -139,6 +141,15 @@ def test_an_announced_regression_comes_with_a_change_and_slows_everybody_alike()
     assert not events(broken("regression", {"announced": False}), "change")
 
 
+def test_a_slower_job_is_slower_where_it_has_no_devices_too():
+    base = scenario()
+    cluster = dataclasses.replace(base.cluster, gpus=False)
+    fault = {"kind": "job_slowdown", "onset": 60.0, "factor": 1.3}
+    found = recording.simulate(dataclasses.replace(base, cluster=cluster, fault=fault), 1)
+    before, after = split(found, "compute")
+    np.testing.assert_allclose(after / before, 1.3, rtol=0.05)
+
+
 def test_a_regression_may_come_with_a_restart():
     found = broken(
         "regression",
@@ -149,6 +160,14 @@ def test_a_regression_may_come_with_a_restart():
     compute = [np.median(steps(found, "compute", n)[6:]) for n in (0, 1)]
     assert compute[1] == pytest.approx(1.3 * compute[0], rel=0.05)
     assert found.truth.entity.type == "code"
+
+
+def test_a_table_gets_the_series_of_an_attempt_when_they_arrive():
+    """Else the collector would take the later attempt for the current one from the start on."""
+    found = healthy(restarts=(60.0,), restart_seconds=10.0)
+    table = SeriesTable()
+    sizes = [len(table) for at, _ in found.batches(table) if at < EPOCH + 60]
+    assert 0 < sizes[-1] <= len(table) - 16
 
 
 def test_recompilation_halts_all_ranks_at_single_steps():
