@@ -198,12 +198,17 @@ class _Push:
     ) -> Columns:
         """Return the samples as columns; `ids` remembers the numbers of a host's series here.
 
-        `dates` gives what the host's clock says at true times.
+        A series enters the table with its first sample, as it does from lines: those of a later
+        attempt must not announce it. `dates` gives what the host's clock says at true times.
         """
-        known = ids.get(id(self.rows))
-        if known is None:
-            known = ids[id(self.rows)] = _numbers(table, self.rows)
+        known = ids.setdefault(id(self.rows), np.full(len(self.rows), _UNNUMBERED, np.int32))
+        new = np.unique(self.points.row[known[self.points.row] == _UNNUMBERED])
+        if len(new):
+            known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
         return Columns(known[self.points.row], dates(self.points.at), self.points.value)
+
+
+_UNNUMBERED = np.iinfo(np.int32).min
 
 
 def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
