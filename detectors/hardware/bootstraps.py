@@ -101,7 +101,6 @@ class Bootstraps(Detector):
             )
         ]
 
-
     def next_due(self, window: JobWindow) -> float:
         """Return when the lines of other hosts have been waited for."""
         if window.steps.at.shape[1] and np.isfinite(window.steps.at).any():

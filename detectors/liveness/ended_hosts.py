@@ -20,7 +20,8 @@ class EndedHosts(Detector):
 
     A process that fails ends by itself, and its launcher ends the others after it. Where every rank
     of one host ends by SIGTERM within `together`, before any rank ends otherwise, somebody outside
-    the job asked that host's processes to end: an eviction, a drain, an operator. Where the first
+    the job ended that host's processes: an eviction, a drain, an operator; by SIGKILL as well, where
+    the memory of the host is known and was not used up. Where the first
     rank to end was killed (SIGKILL) and the memory of its host, carried on at the rate of its last
     readings, was used up by then, the kernel lacked memory. Evidence only; the symptom is the crash.
 
@@ -81,7 +82,14 @@ class EndedHosts(Detector):
              if event.at <= first.at + stops.POLLED_SECONDS and code_of(event) == -stops.SIGKILL),
             None,
         )  # fmt: skip
-        return [] if killed is None else self._memory(window, killed)
+        if killed is None:
+            return []
+        reached = self._reached(window, killed)
+        if reached is None:
+            return []
+        if reached[-1] >= self.full and reached[-1] - min(reached) >= self.risen:
+            return self._memory(window, killed, reached)
+        return self._terminated(window, host, exits) if reached[-1] < self.full else []
 
     def _terminated(self, window: JobWindow, host: int, exits: Sequence[Event]) -> list[Finding]:
         ranks = set(window.ranks[window.host_of == host].tolist())
@@ -89,7 +97,8 @@ class EndedHosts(Detector):
         others = [event for event in exits if rank_of(event) not in ranks]
         if len(ranks) < 2 or len(here) < len(ranks) or not others:
             return []
-        if any(code_of(event) != -stops.SIGTERM for event in here):
+        signal = code_of(here[0])
+        if any(code_of(event) != signal for event in here):
             return []
         if here[-1].at - here[0].at > self.together or others[0].at < here[0].at:
             return []
@@ -106,46 +115,54 @@ class EndedHosts(Detector):
                 seen=(here[0].at, exits[-1].at),
                 magnitude=float(len(here)),
                 signal="process.exit",
-                observed="SIGTERM",
+                observed=f"signal {-(signal or 0)}",
                 expected="no signal",
-                text=f"all {len(here)} ranks of host {entity.id} were asked to end (SIGTERM) "
-                "before any other rank ended",
+                text=f"all {len(here)} ranks of host {entity.id} were ended by signal "
+                f"{-(signal or 0)} before any other rank ended",
             )
         ]
 
-    def _memory(self, window: JobWindow, killed: Event) -> list[Finding]:
+    def _reached(self, window: JobWindow, killed: Event) -> tuple[float, ...] | None:
+        """Return the shares of the memory used before a kill, then that at the kill; None: unknown.
+
+        The last reading is carried on at the rate of the last three.
+        """
         row = window.row_of(rank_of(killed) or 0)
         host = -1 if row is None else int(window.host_of[row])
         usage = window.of_hosts(USAGE)
         if host < 0 or not usage.at.shape[1]:
-            return []
+            return None
         limit = float(window.of_hosts(LIMIT).latest()[0][host])
         found = usage.between(killed.at - self.past, killed.at)
         inside = (found.at[host] > killed.at - self.past) & (found.at[host] <= killed.at)
         inside &= np.isfinite(found.value[host])
         at, used = found.at[host][inside], found.value[host][inside]
         if not limit > 0 or len(at) < 3:
-            return []
+            return None
         order = np.argsort(at, kind="stable")
         at, used = at[order], used[order] / limit
-        rate = max(float(used[-1] - used[-3]) / max(float(at[-1] - at[-3]), 1e-3), 0.0)
-        reached = float(used[-1]) + rate * min(killed.at - float(at[-1]), float(at[-1] - at[-3]))
-        if reached < self.full or reached - float(used.min()) < self.risen:
+        took = max(float(at[-1] - at[-3]), 1e-3)
+        rate = max(float(used[-1] - used[-3]) / took, 0.0)
+        return (*used.tolist(), float(used[-1]) + rate * min(killed.at - float(at[-1]), took))
+
+    def _memory(self, window: JobWindow, killed: Event, reached: Sequence[float]) -> list[Finding]:
+        row = window.row_of(rank_of(killed) or 0)
+        if row is None:
             return []
-        entity = window.host_entity(host)
+        entity = window.host_entity(int(window.host_of[row]))
         return [
             report(
                 window,
                 self.name,
                 "host.memory_at_kill",
                 entity,
-                onset=(float(at[int(np.argmin(used))]), killed.at),
-                seen=(float(at[0]), killed.at),
-                magnitude=reached,
+                onset=killed.at,
+                seen=(killed.at - self.past, killed.at),
+                magnitude=reached[-1],
                 signal=USAGE,
-                observed=reached,
-                expected=float(used.min()),
-                text=f"memory of host {entity.id} rose from {float(used.min()):.0%} to "
-                f"{min(reached, 1.0):.0%} until rank {rank_of(killed)} was killed",
+                observed=reached[-1],
+                expected=min(reached),
+                text=f"memory of host {entity.id} rose from {min(reached):.0%} to "
+                f"{min(reached[-1], 1.0):.0%} until rank {rank_of(killed)} was killed",
             )
         ]

@@ -11,7 +11,6 @@ from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import pauses, stops
 
-
 STOPPED_SECONDS = 10.0
 """A host that reports on for so long after the last step is not why there was no other."""
 

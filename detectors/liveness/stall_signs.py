@@ -109,8 +109,10 @@ def left(stall: Stall) -> list[Finding]:
         if row is None or event.at < stall.last - 2 * stall.usual - 2.0:
             continue
         phase = event.attributes.get("phase") if event.name == "training.phase" else None
-        if phase == "shutdown" or (phase == "eval" and asleep[row]) or (
-            event.name == "process.exit" and event.attributes.get("exit_code") == 0
+        if (
+            phase == "shutdown"
+            or (phase == "eval" and asleep[row])
+            or (event.name == "process.exit" and event.attributes.get("exit_code") == 0)
         ):
             gone[row] = event.name
         elif phase is not None:
