@@ -20,10 +20,10 @@ class EndedHosts(Detector):
 
     A process that fails ends by itself, and its launcher ends the others after it. Where every rank
     of one host ends by SIGTERM within `together`, before any rank ends otherwise, somebody outside
-    the job ended that host's processes: an eviction, a drain, an operator; by SIGKILL as well, where
-    the memory of the host is known and was not used up. Where the first
+    the job ended that host's processes: an eviction, a drain, an operator; by SIGKILL as well,
+    where the memory of the host is known and was not used up. Where the first
     rank to end was killed (SIGKILL) and the memory of its host, carried on at the rate of its last
-    readings, was used up by then, the kernel lacked memory. Evidence only; the symptom is the crash.
+    readings, was used up by then, the kernel lacked memory. Evidence only.
 
     Parameters
     ----------
