@@ -27,6 +27,9 @@ _PAST_SECONDS = 180.0
 BUSY = (0.15, 0.85)
 """CPU of a process that runs its own code: between a sleeping and a spinning waiter."""
 
+IDLE = 0.05
+"""CPU, and utilization of a device, below which nothing is done at all."""
+
 SECOND_CPU, BUSIER = 1.15, 0.3
 """CPUs in use that no single thread can spin away; how many more than the median rank's."""
 

@@ -31,13 +31,15 @@ class Bootstraps(Detector):
 
     By signatures and texts of logs, while no rank has finished a step. A line that finds no way out
     of its own host accuses that host, and only such lines count where there are any; one that names
-    another host of the job accuses that one; else the host that logged it. The host that most lines
-    accuse counts; the others logged what follows from it. A symptom: without its groups
-    the job does not start.
+    another host of the job accuses that one. The host that most lines accuse counts; the others
+    logged what follows from it. Lines that only say that somebody did not come accuse the host that
+    logged them where no other host logs any within `hold`; where several do, one member is missing
+    for all of them, and nothing says that a network is why. A symptom: without its groups the job
+    does not start.
 
     Parameters
     ----------
-    None.
+    hold : seconds given to the lines of other hosts.
 
     Examples
     --------
@@ -59,19 +61,18 @@ class Bootstraps(Detector):
     name = "bootstraps"
     kinds = ("host.bootstrap_error",)
 
+    def __init__(self, *, hold: float = 5.0) -> None:
+        self.hold = hold
+
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding: the host that most lines accuse."""
         if np.isfinite(window.steps.at).any():
             return []
-        lines = [
-            event
-            for event in own_events(window)
-            if event.name == "log.fault"
-            and SIGNATURE.search(
-                f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
-            )
-        ]
-        lines = [line for line in lines if LOCAL.search(_text(line))] or lines
+        lines = _lines(window)
+        local = [line for line in lines if LOCAL.search(_text(line))]
+        if not local and not self._accuse(window, lines):
+            return []
+        lines = local or lines
         accused: dict[str, list[Event]] = {}
         for event in lines:
             host = _accused(window, event)
@@ -99,6 +100,34 @@ class Bootstraps(Detector):
                 text=f"{len(events)} ranks could not reach host {host}: {line}",
             )
         ]
+
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the lines of other hosts have been waited for."""
+        if window.steps.at.shape[1] and np.isfinite(window.steps.at).any():
+            return np.inf
+        due = min((line.at for line in _lines(window)), default=np.inf) + self.hold
+        return due if due > window.now else np.inf
+
+    def _accuse(self, window: JobWindow, lines: Sequence[Event]) -> bool:
+        """Tell whether lines that are not about their own host say which one is not reached."""
+        hosts = {line.resource.host for line in lines}
+        if any(_accused(window, line) != line.resource.host for line in lines):
+            return True
+        if len(hosts) != 1 or len(window.hosts) < 2:
+            return False
+        return window.now >= min(line.at for line in lines) + self.hold
+
+
+def _lines(window: JobWindow) -> list[Event]:
+    """Return the log lines of ranks that did not reach others."""
+    return [
+        event
+        for event in own_events(window)
+        if event.name == "log.fault"
+        and SIGNATURE.search(
+            f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+        )
+    ]
 
 
 def _accused(window: JobWindow, event: Event) -> str | None:

@@ -24,7 +24,8 @@ class LostDevices(Detector):
     Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,
     while another device of the host gave one in that time. A device whose rank goes on making steps
     works: then it is the agent that cannot read it, and nothing is said. Nor is a device lost whose
-    rank's own process fell silent with it without an end, or that itself reported another fault: one that answers, or that keeps a call waiting, is still there.
+    rank's own process fell silent with it and was not seen to end, or that itself reported another
+    fault: one that answers, or that keeps a call waiting, is still there.
 
     Parameters
     ----------

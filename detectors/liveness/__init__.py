@@ -1,6 +1,7 @@
 """Who lives, who ended, and whether steps still end."""
 
 from ..contract import Detector
+from .ended_hosts import EndedHosts
 from .exits import Exits
 from .never_started import NeverStarted
 from .silent_hosts import SilentHosts
@@ -9,6 +10,7 @@ from .stalls import Stalls
 DETECTORS: tuple[Detector, ...] = (
     Stalls(),
     Exits(),
+    EndedHosts(),
     SilentHosts(),
     NeverStarted(),
 )

@@ -24,6 +24,7 @@ class NeverStarted(Detector):
     Parameters
     ----------
     least : seconds without a step, since the processes started, while nothing works.
+    asleep : the same, where every rank is there and is seen to sleep, its device too.
     working : the same, while a device or a process of the job does.
     beyond : factor on these from which on it is certain.
 
@@ -51,19 +52,24 @@ class NeverStarted(Detector):
 
     name = "never_started"
     kinds = ("job.never_started", "job.no_step", "job.ranks_missing")
-    cadence_seconds = 5.0
 
     def __init__(
-        self, *, least: float = 900.0, working: float = 3600.0, beyond: float = 2.0
+        self,
+        *,
+        least: float = 900.0,
+        asleep: float = 300.0,
+        working: float = 3600.0,
+        beyond: float = 2.0,
     ) -> None:
         self.least = least
+        self.asleep = asleep
         self.working = working
         self.beyond = beyond
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, or that a job ended without a step."""
         start = window.attempt_started_at
-        if not np.isfinite(start) or np.isfinite(window.steps.at).any():
+        if not np.isfinite(start) or _stepped(window):
             return []
         ended = [event for event in stops.exits_of(window) if stops.code_of(event) != 0]
         if ended:
@@ -74,6 +80,8 @@ class NeverStarted(Detector):
         done = activity.since(window, start)
         works = bool(done.works.any() or done.busy.any())
         limit = self.working if works else max(self.least, window.collective_timeout_seconds)
+        if _asleep(window, window.now - self.asleep + 30.0):
+            limit = self.asleep
         if waited < limit:
             return []
         symptom = report(
@@ -122,6 +130,23 @@ class NeverStarted(Detector):
                 text=f"{lacking} of {window.world_size} ranks never reported",
             )
         ]
+
+
+def _asleep(window: JobWindow, since: float) -> bool:
+    """Tell whether all ranks of the job are there, and neither processes nor devices do anything.
+
+    Nobody who is still to come is waited for, and nothing is read, compiled or moved.
+    """
+    if len(window.ranks) < window.world_size:
+        return False
+    cpu = window.of_ranks(activity.CPU).mean(since, np.inf)
+    device = np.nan_to_num(window.of_ranks("hw.gpu.utilization").mean(since, np.inf))
+    return bool((cpu < activity.IDLE).all() and (device < activity.IDLE).all())
+
+
+def _stepped(window: JobWindow) -> bool:
+    steps = window.steps
+    return bool(np.isfinite(steps.at if steps.ends is None else steps.ends).any())
 
 
 def _steps_would_be_seen(window: JobWindow) -> bool:

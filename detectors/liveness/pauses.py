@@ -4,19 +4,30 @@ from collections import Counter
 
 from ..window import JobWindow
 
+TEARDOWN_SECONDS = 30.0
+"""What ranks take to end after the first of them said that training is over."""
+
 SURELY_SECONDS = 60.0
 """What a pause may take that the job has not shown before."""
 
 
 def phase(window: JobWindow) -> str:
-    """Return the phase that matters: shutdown if every rank said so, else any long-lived one."""
+    """Return the phase that matters: shutdown if every rank said so, else any long-lived one.
+
+    Where few ranks report phases, these stand for the others for TEARDOWN_SECONDS only: one rank
+    that leaves the loop alone leaves the others waiting.
+    """
     phases: dict[object, str] = {}
+    newest = float("-inf")
     for event in window.events:
         if event.name == "training.phase":
             phases[event.attributes.get("rank")] = str(event.attributes.get("phase", ""))
+            newest = max(newest, event.at)
     counts = Counter(phases.values())
     if counts["shutdown"] and counts["shutdown"] >= len(phases):
-        return "shutdown"
+        most = 2 * counts["shutdown"] > len(window.ranks)
+        if most or window.now - newest < TEARDOWN_SECONDS:
+            return "shutdown"
     for name in ("checkpoint", "eval", "init"):
         if counts[name]:
             return name

@@ -11,23 +11,31 @@ from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import pauses, stops
 
+STOPPED_SECONDS = 10.0
+"""A host that reports on for so long after the last step is not why there was no other."""
+
 
 class SilentHosts(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
 
     Silence is measured by the clock that telemetry is received with, against the host's own
     reporting interval; as long as that is not known, against `unknown`. Everything silent together
-    is the end of the data and no finding. Neither is a host whose ranks all ended in order, nor
-    one whose agent announced its shutdown: what its ranks do then is for others to say. A
+    is the end of the data and no finding. Neither is a host whose ranks all ended, in order or
+    not, nor one whose agent announced its shutdown: what its ranks do then is for others to say. A
     synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
     not overdue by `overdue` usual steps, the host lives and its agent or its network does not. So
     it does while ranks elsewhere calculate between steps: they evaluate or save.
+
+    A lost host is what stops the job. One that still reported after a rank elsewhere had ended
+    abnormally, or long after the last step, fell silent because the job was over: agents report no
+    job that has ended. Where no exit is seen, the ranks of the others must live on and wait.
 
     Parameters
     ----------
     least : seconds of silence that count at the earliest.
     periods : how many of the host's usual reporting intervals must pass.
-    unknown : seconds of silence that count where the interval is not known.
+    unknown : seconds of silence that count where the interval is not known, or where no step has
+        ended yet: nothing then says that the job waits for this host, and agents restart.
     overdue : how many usual steps may pass since the last step ended before the job stands still.
 
     Examples
@@ -84,7 +92,7 @@ class SilentHosts(Detector):
                 continue
             if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
                 continue
-            if window.now < _pause_ends(window):
+            if window.now < _pause_ends(window) or _job_was_over(window, int(host), limit):
                 continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
@@ -124,7 +132,8 @@ class SilentHosts(Detector):
         """Return [hosts], how long each may be silent."""
         known = np.isfinite(window.host_interval)
         interval = np.where(known, window.host_interval, 0.0)
-        return np.where(known, np.maximum(self.least, self.periods * interval), self.unknown)
+        least = self.least if np.isfinite(_pace(window)[0]) else self.unknown
+        return np.where(known, np.maximum(least, self.periods * interval), self.unknown)
 
     def _steps_go_on(self, window: JobWindow, host: int) -> bool:
         """Tell whether other ranks ended steps that began after the host was last received.
@@ -134,15 +143,21 @@ class SilentHosts(Detector):
         last, usual = _pace(window)
         if np.isfinite(last) and window.now - last < self.overdue * usual:
             return True
-        steps = window.steps
-        others = steps.at[window.host_of != host]
-        mine = steps.at[window.host_of == host]
-        if not others.size or not np.isfinite(mine).any() or not np.isfinite(others).any():
+        others = np.isfinite(window.steps.at[window.host_of != host])
+        mine = np.isfinite(window.steps.at[window.host_of == host])
+        if not mine.any() or not others.any():
             return False
-        valid = np.flatnonzero(np.isfinite(mine).any(axis=0))
-        later = np.flatnonzero(np.isfinite(others).any(axis=0))
         # The step in flight and the one being reported may still end.
-        return bool((later > valid[-1]).sum() > 2)
+        later = np.flatnonzero(others.any(axis=0)) > np.flatnonzero(mine.any(axis=0))[-1]
+        # What ended before the host's next report was due proves nothing either.
+        due = float(window.host_last_received[host] + np.nan_to_num(window.host_interval[host]))
+        newest = _newest(window.steps.at[window.host_of != host])
+        return bool(later.sum() > 2) and newest > due + self.overdue * usual
+
+
+def _newest(ends: Floats) -> float:
+    """Return the newest of some ends of steps, -inf where there is none."""
+    return float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
 
 
 def _others_work(window: JobWindow, host: int) -> bool:
@@ -175,6 +190,39 @@ def _pace(window: JobWindow) -> tuple[float, float]:
     return float(ends.max()), float(np.median(np.diff(ends)))
 
 
+def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:
+    """Tell whether the job had stopped before this host fell silent: it is not what stopped it."""
+    silent_since = float(window.host_last_received[host])
+    crashes = _crashes_elsewhere(window, host)
+    if crashes and min(crashes) < silent_since:
+        return True
+    last, usual = _pace(window)
+    interval = float(np.nan_to_num(window.host_interval).max(initial=0.0))
+    if np.isfinite(last):
+        # A pause is no stop: as long as one may last, the host may be lost in it.
+        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+        pause = max(pauses.longest(window), 2 * usual, STOPPED_SECONDS)
+        if silent_since > last + pause + 2 * interval:
+            return True
+    if crashes:
+        return False
+    elsewhere = window.last_received[(window.host_of != host) & (window.host_of >= 0)]
+    elsewhere = elsewhere[np.isfinite(elsewhere)]
+    if not len(elsewhere):
+        return False
+    return float(elsewhere.max()) < silent_since + 0.8 * float(limit[host])
+
+
+def _crashes_elsewhere(window: JobWindow, host: int) -> list[float]:
+    """Return when ranks of other hosts ended abnormally."""
+    here = set(window.ranks[window.host_of == host].tolist())
+    return [
+        event.at
+        for event in stops.exits_of(window)
+        if stops.code_of(event) != 0 and stops.rank_of(event) not in here
+    ]
+
+
 def _announced(window: JobWindow) -> Flags:
     """Return [hosts], whose agent announced its shutdown and was not received since."""
     if len(window.host_announced) == len(window.hosts):
@@ -183,13 +231,13 @@ def _announced(window: JobWindow) -> Flags:
 
 
 def _ended(window: JobWindow) -> set[int]:
-    """Return the ranks that ended in order, or by a signal that somebody sent."""
+    """Return the ranks that ended: a host that reported an exit lived to report it."""
     ended = set()
     for event in window.events:
         rank = event.attributes.get("rank")
         if not isinstance(rank, int):
             continue
         shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-        if shutdown or (event.name == "process.exit" and stops.is_stop(event)):
+        if shutdown:
             ended.add(rank)
-    return ended
+    return ended | {rank for e in stops.exits_of(window) if (rank := stops.rank_of(e)) is not None}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import activity
 from ..findings import report
 from ..window import Floats, JobWindow
 
@@ -94,17 +95,28 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
 
 
 def left(stall: Stall) -> list[Finding]:
-    """Return the few ranks that left the training loop in order while the others wait for them."""
+    """Return the few ranks that left the training loop in order while the others wait for them.
+
+    They ended, said that training is over, or say that they evaluate while they are asleep: by the
+    newest event of each.
+    """
     window = stall.window
+    asleep = activity.since(window, stall.last).cpu < activity.BUSY[0]
     gone: dict[int, str] = {}
     for event in window.events:
-        over = (event.name == "process.exit" and event.attributes.get("exit_code") == 0) or (
-            event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
-        )
         rank = event.attributes.get("rank")
-        row = window.row_of(rank) if isinstance(rank, int) and over else None
-        if row is not None and event.at >= stall.last - 2 * stall.usual - 2.0:
+        row = window.row_of(rank) if isinstance(rank, int) else None
+        if row is None or event.at < stall.last - 2 * stall.usual - 2.0:
+            continue
+        phase = event.attributes.get("phase") if event.name == "training.phase" else None
+        if (
+            phase == "shutdown"
+            or (phase == "eval" and asleep[row])
+            or (event.name == "process.exit" and event.attributes.get("exit_code") == 0)
+        ):
             gone[row] = event.name
+        elif phase is not None:
+            gone.pop(row, None)
     if not 0 < len(gone) <= len(window.ranks) / 2:
         return []
     return [

@@ -58,6 +58,7 @@ class Stalls(Detector):
     beyond : factor over the longest gap between steps that the job has shown.
     phases : factor on every limit while a rank says it evaluates or writes a checkpoint.
     pause : seconds that a first pause may take where it may be an evaluation or a checkpoint.
+    lone : the same, where one rank alone works that is not the first of its host.
 
     Examples
     --------
@@ -106,6 +107,7 @@ class Stalls(Detector):
         beyond: float = 1.5,
         phases: float = 20.0,
         pause: float = 180.0,
+        lone: float = 90.0,
     ) -> None:
         self.least = least
         self.steps = steps
@@ -114,6 +116,7 @@ class Stalls(Detector):
         self.beyond = beyond
         self.phases = phases
         self.pause = pause
+        self.lone = lone
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job and the signs on ranks; nothing while steps go on."""
@@ -143,6 +146,7 @@ class Stalls(Detector):
                       last - float(ends.max()))  # fmt: skip
         stall = Stall(window, last, usual)
         tops = stall_signs.stacks(stall)
+        circle = collective_signs.circle(stall)
         signs = [
             *collective_signs.behind(stall),
             *collective_signs.unlike(stall),
@@ -158,7 +162,12 @@ class Stalls(Detector):
         silent = {_row(window, s) for s in signs if s.kind == "rank.probe_silent"}
         on_device = {_row(window, s) for s in signs if s.kind == "rank.behind_completed"}
         limits = self._limits(stall, suspects, silent, on_device, tops, least, longest)
-        if phase in ("eval", "checkpoint", "init"):
+        gone = np.array([_row(window, s) for s in signs if s.kind == "rank.left_loop"], int)
+        if circle or self._left_alone(stall, gone):
+            # Neither ends by itself, whatever else the ranks do meanwhile.
+            certain = max(self.surely, self.beyond * longest)
+            limits = _Limits(least, max(self.agreed, self.beyond * longest), certain)
+        elif phase in ("eval", "checkpoint", "init"):
             first = max(least * self.phases, self.beyond * longest)
             limits = _Limits(max(limits.first, first), limits.warning, limits.certain)
         if stalled < limits.first:
@@ -180,7 +189,6 @@ class Stalls(Detector):
             ranks=window.ranks[suspects].tolist(),
         )
         # A circle accuses nobody in it: each is behind for the others.
-        circle = collective_signs.circle(stall)
         return [symptom, *signs, *circle, *collective_signs.inside(stall)]
 
     def next_due(self, window: JobWindow) -> float:
@@ -196,6 +204,16 @@ class Stalls(Detector):
         )
         later = due[np.isfinite(due) & (due > window.now)]
         return float(later.min()) if len(later) else np.inf
+
+    def _left_alone(self, stall: Stall, gone: Ints) -> bool:
+        """Tell whether ranks left the loop, do nothing now, and nobody else works either."""
+        if not len(gone):
+            return False
+        done = activity.since(stall.window, stall.last)
+        rest = np.ones(len(stall.window.ranks), bool)
+        rest[gone] = False
+        asleep = ~(np.nan_to_num(done.cpu) > activity.BUSY[0])[gone]
+        return bool(asleep.all()) and not bool(((done.works | done.busy) & rest).any())
 
     def _limits(
         self,
@@ -227,6 +245,9 @@ class Stalls(Detector):
             at_work[saving] = True
             at_work[list(silent)] = False
             if at_work[suspects].any():
+                if _nobodys_work(window, suspects) and not saving:
+                    alone = max(self.lone, 10 * usual, shown)
+                    return _Limits(min(alone, pause.warning), min(alone, pause.warning), timeout)
                 return _Limits(pause.warning, pause.warning, timeout)
             if done.pending[suspects].all():
                 return pause
@@ -242,6 +263,18 @@ class Stalls(Detector):
         if done.busy.any():
             return _Limits(pause.warning, timeout, 2 * timeout)
         return pause
+
+
+def _nobodys_work(window: JobWindow, rows: Ints) -> bool:
+    """Tell whether one rank alone is at work, and it is not the first of its host.
+
+    What one rank does for all (a checkpoint, an evaluation, a download) is the first one's, of the
+    job or of a host.
+    """
+    if len(rows) != 1:
+        return False
+    peers = window.ranks[window.host_of == window.host_of[rows[0]]]
+    return int(window.ranks[rows[0]]) > int(peers.min())
 
 
 def _row(window: JobWindow, sign: Finding) -> int:

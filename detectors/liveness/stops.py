@@ -31,6 +31,9 @@ _WISHES = re.compile(
 )
 """Reasons of a scheduler that end a job without a fault."""
 
+_TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)
+"""Reasons of a scheduler that end the processes of a host because of its state."""
+
 Outcome = Literal["stopped", "waiting", "together", "crashed"]
 """stopped: no fault. waiting: too early to tell. together: all at once, most likely stopped."""
 
@@ -87,6 +90,8 @@ def being_ended(window: JobWindow, last: float) -> bool:
 def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]) -> Outcome:
     """Return how the job ended, by the exits of its ranks and the abnormal ones among them."""
     wished = [event for event in abnormal if code_of(event) in _WISHED]
+    if len(wished) == len(abnormal) and _taken(window, abnormal[0].at):
+        return "crashed"
     if len(wished) == len(abnormal) or _after_a_wish(window, exits, abnormal, wished):
         return "stopped"
     codes = {code_of(event) for event in abnormal}
@@ -149,6 +154,17 @@ def _after_a_wish(
         or (bool(wished) and began + POLLED_SECONDS < event.at <= began + GRACE_SECONDS)
         for event in abnormal
         for code in (code_of(event),)
+    )
+
+
+def _taken(window: JobWindow, at: float) -> bool:
+    """Tell whether a scheduler said just before `at` that it takes a host for a fault of it."""
+    return any(
+        event.name == "scheduler.event"
+        and -GRACE_SECONDS <= event.at - at <= POLLED_SECONDS
+        and _TAKES.search(_reason(event))
+        and not _WISHES.search(_reason(event))
+        for event in own_events(window)
     )
 
 

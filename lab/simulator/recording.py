@@ -201,7 +201,8 @@ class _Push:
     ) -> Columns:
         """Return the samples as columns; `ids` remembers the numbers of a host's series here.
 
-        `dates` gives what the host's clock says at true times.
+        A series enters the table with its first sample, as it does from lines: those of a later
+        attempt must not announce it. `dates` gives what the host's clock says at true times.
         """
         known = ids.setdefault(id(self.rows), np.full(len(self.rows), _UNSEEN))
         # As they arrive: a table that holds a later attempt's series has begun that attempt.
@@ -210,6 +211,9 @@ class _Push:
         if len(new):
             known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
         return Columns(known[self.points.row], dates(self.points.at), self.points.value)
+
+
+_UNNUMBERED = np.iinfo(np.int32).min
 
 
 def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:

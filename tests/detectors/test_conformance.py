@@ -90,6 +90,16 @@ def unstarted() -> JobWindow:
     return replace(window, steps=Steps(window.steps.index[:0], window.steps.at[:, :0], {}))
 
 
+def ended_from_outside() -> JobWindow:
+    """Return a job whose ranks on host-1 were asked to end, and whose host-2 fell silent before."""
+    ends = [Event("process.exit", START + 62, {"rank": rank, "signal": 15}) for rank in (2, 3)]
+    ends += [Event("process.exit", START + 63, {"rank": 0, "exit_code": 1})]
+    now = START + 90
+    received = now - np.array([0.0, 0.0, 30.0, 0.0])
+    own = np.full((8, 60), 0.8)
+    return sketch(own, hosts=4, now=now, host_last_received=received, events=ends)
+
+
 def never_started() -> JobWindow:
     """Return a job of eight ranks that ended by an error before its first step."""
     exit_ = Event("process.exit", START + 90, {"rank": 3, "exit_code": 1}, Resource("host-1", "a"))
@@ -226,7 +236,13 @@ def accused(findings) -> set[tuple[str, str]]:
 @EVERY
 def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
     """The other tests of this file would prove nothing without it."""
-    windows = (troubled(), troubled(stalled=40.0), unstarted(), never_started())
+    windows = (
+        troubled(),
+        troubled(stalled=40.0),
+        unstarted(),
+        never_started(),
+        ended_from_outside(),
+    )
     assert any(
         detector.evaluate(window) for window in (*windows, *long_jobs().values(), *diverging)
     )

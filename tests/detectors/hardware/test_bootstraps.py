@@ -56,3 +56,10 @@ def test_other_lines_accuse_nobody(found, event):
 
 def test_a_name_inside_another_name_is_not_meant(found, event):
     assert ["host-0"] == found(line(event, "host-0", "no answer from host-22"))
+
+
+def test_one_member_missing_for_all_hosts_accuses_no_host(found, event):
+    text = "Timed out after 60 seconds waiting for clients. 7/8 clients joined."
+    lines = [line(event, f"host-{n}", text, signature="python.DistStoreError") for n in range(2)]
+    assert [] == found(*lines)
+    assert ["host-1"] == found(lines[1])

@@ -11,7 +11,7 @@ from rankscope.detectors.sketch import START, sketch
 def found(steady, levels):
     """Return a function that evaluates a job whose readings go on to second 100."""
 
-    def evaluate(silent, *, steps=40, since=45.0, status=None):
+    def evaluate(silent, *, steps=40, since=45.0, status=None, **fields):
         power = levels(4, 500, seconds=100)
         late = power.at[0] >= START + since
         for row in silent:
@@ -19,7 +19,7 @@ def found(steady, levels):
         held = {"hw.power": power}
         if status is not None:
             held["hw.status|failed"] = status
-        window = sketch(steady(steps=steps), now=START + 100, rank_readings=held)
+        window = sketch(steady(steps=steps), now=START + 100, rank_readings=held, **fields)
         return [(f.kind, f.entity.id) for f in LostDevices().evaluate(window)]
 
     return evaluate
@@ -35,6 +35,14 @@ def test_a_device_whose_rank_makes_steps_works(found):
 
 def test_a_host_whose_devices_are_all_silent_is_no_lost_device(found):
     assert [] == found([2, 3])
+
+
+def test_a_device_that_fell_silent_with_its_whole_rank_says_nothing_of_itself(found, event):
+    """Whoever reads for that rank stopped, unless the process was seen to end."""
+    heard = START + np.array([100.0, 100, 100, 45])
+    assert [] == found([3], last_received=heard)
+    ended = event("process.exit", 46, rank=3, signal=6)
+    assert [("gpu.lost", "GPU-3")] == found([3], last_received=heard, events=(ended,))
 
 
 def test_a_short_gap_is_normal_life(found):

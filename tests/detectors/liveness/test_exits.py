@@ -293,3 +293,11 @@ def test_ranks_that_vanish_together_with_codes_unknown_most_likely_ended(evaluat
     assert "rank.first_exit" in {f.kind for f in evaluated(gone[2])}
     blamed = logged(2, 60.9, "root", signature="cuda_oom")
     assert "rank.first_exit" in {f.kind for f in evaluated(blamed, *gone)}
+
+
+def test_a_job_of_one_host_that_the_scheduler_evicts_is_no_stop(evaluated, exited, event, named):
+    ends = [exited(rank, 60, signal=15) for rank in range(4)]
+    evicted = event("scheduler.event", 55, reason="Evicted", text="low on ephemeral-storage")
+    assert "job.crashed" == evaluated(evicted, *ends)[0].kind
+    preempted = event("scheduler.event", 55, reason="Preempted", text="by a higher priority")
+    assert [] == evaluated(preempted, *ends)

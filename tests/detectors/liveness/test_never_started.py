@@ -28,7 +28,14 @@ def evaluated():
 
 @pytest.mark.parametrize(("seconds", "scores"), [(600, []), (960, [2.0]), (1860, [3.0])])
 def test_a_start_that_waits_is_a_symptom_after_a_quarter_of_an_hour(evaluated, seconds, scores):
-    assert scores == [finding.score for finding in evaluated(seconds)]
+    assert scores == [finding.score for finding in evaluated(seconds, cpu=0.1)]
+
+
+@pytest.mark.parametrize(("seconds", "scores"), [(240, []), (330, [2.0]), (630, [3.0])])
+def test_a_start_whose_ranks_are_all_there_and_asleep_is_given_five_minutes(
+    evaluated, seconds, scores
+):
+    assert scores == [finding.score for finding in evaluated(seconds, cpu=0.01)]
 
 
 def test_a_start_that_works_is_given_an_hour(evaluated):

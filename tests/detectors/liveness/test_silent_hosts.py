@@ -9,12 +9,16 @@ from rankscope.detectors.sketch import START, readings, sketch
 
 @pytest.fixture
 def evaluated(steady):
-    """Return a function that evaluates a job whose hosts were last received so many seconds ago."""
+    """Return a function that evaluates a job whose hosts were last received so many seconds ago.
+
+    Its steps of about a second end when the first of them falls silent.
+    """
 
     def evaluate(*silence, cadence=1.0, **fields):
         hosts = len(silence)
+        steps = int(120 - max((s for s in silence if np.isfinite(s) and s < 110), default=0.0))
         window = sketch(
-            steady(ranks=2 * hosts),
+            steady(ranks=2 * hosts, steps=steps),
             hosts=hosts,
             now=START + 120,
             host_last_received=START + 120 - np.array(silence),
@@ -68,18 +72,69 @@ def test_a_host_that_was_never_heard_is_not_called_silent(evaluated):
 @pytest.mark.parametrize("code", [0, "0"])
 def test_a_host_whose_ranks_all_ended_in_order_is_not_missed(evaluated, event, code):
     ended = (
-        event("training.phase", 59, host="host-1", rank=2, phase="shutdown"),
-        event("process.exit", 60, host="host-1", rank=3, exit_code=code),
+        event("training.phase", 109, host="host-1", rank=2, phase="shutdown"),
+        event("process.exit", 110, host="host-1", rank=3, exit_code=code),
     )
     assert [] == evaluated(0.5, 15.0, events=ended)
 
 
 def test_a_host_of_which_one_rank_ended_in_order_is_missed(evaluated, event):
-    ended = event("training.phase", 59, host="host-1", rank=2, phase="shutdown")
-    nobodys = event("process.exit", 60, host="host-1", exit_code=0)
-    crashed = event("process.exit", 60, host="host-1", rank=3, exit_code=1)
-    findings = evaluated(0.5, 15.0, events=(ended, nobodys, crashed))
+    ended = event("training.phase", 109, host="host-1", rank=2, phase="shutdown")
+    nobodys = event("process.exit", 110, host="host-1", exit_code=0)
+    findings = evaluated(0.5, 15.0, events=(ended, nobodys))
     assert ["host-1"] == [f.entity.id for f in findings]
+
+
+def test_a_host_that_reported_the_exit_of_each_of_its_ranks_was_alive_then(evaluated, event):
+    crashed = [event("process.exit", 110, host="host-1", rank=r, exit_code=1) for r in (2, 3)]
+    assert [] == evaluated(0.5, 15.0, events=crashed)
+    assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 15.0, events=crashed[:1])]
+
+
+def test_a_host_that_reported_after_a_crash_elsewhere_is_not_lost(steady, event):
+    """The job is over, and an agent reports no job that has ended."""
+    crashed = event("process.exit", 66, host="host-0", rank=0, exit_code=1)
+    window = sketch(
+        steady(),
+        now=START + 100,
+        host_last_received=START + np.array([99.5, 70.0]),
+        events=(crashed,),
+    )
+    assert [] == SilentHosts().evaluate(window)
+
+
+def test_a_host_whose_peers_gave_up_after_it_fell_silent_is_lost(evaluated, event):
+    gave_up = [event("process.exit", 110 + r, host="host-0", rank=r, exit_code=1) for r in (0, 1)]
+    assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 15.0, events=gave_up)]
+
+
+def test_a_host_that_reported_on_long_after_the_last_step_did_not_stop_the_job(steady):
+    """Another host was lost 40 s before it, and the job ended."""
+    silent = np.array([0.5, 55.0, 15.0])
+    window = sketch(
+        steady(ranks=6, steps=64), hosts=3, now=START + 120, host_last_received=START + 120 - silent
+    )
+    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+def test_a_job_whose_processes_all_fell_silent_is_over(evaluated):
+    """No exit is reported; the agent of one host only reports for longer than the other's."""
+    over = np.full(4, START + 105.0)
+    assert [] == evaluated(0.5, 15.0, last_received=over)
+    waits = np.array([START + 119.0, START + 119, START + 105, START + 105])
+    assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 15.0, last_received=waits)]
+
+
+def test_an_agent_is_given_a_minute_to_restart_before_the_first_step():
+    def evaluate(seconds):
+        window = sketch(
+            np.zeros((4, 0)),
+            now=START + 120,
+            host_last_received=START + 120 - np.array([0.5, seconds]),
+        )
+        return [f.entity.id for f in SilentHosts().evaluate(window)]
+
+    assert ([], ["host-1"]) == (evaluate(40.0), evaluate(61.0))
 
 
 def test_a_host_without_which_the_job_goes_on_stepping_is_alive(steady):
@@ -153,3 +208,16 @@ def test_a_host_whose_agent_is_away_while_the_others_evaluate_is_not_lost(steady
 def test_hosts_whose_last_reports_lie_an_interval_apart_are_the_end_of_the_data(evaluated):
     assert [] == evaluated(7.0, 15.5, cadence=5.0)
     assert ["host-1"] == [f.entity.id for f in evaluated(3.0, 15.5, cadence=5.0)]
+
+
+def test_steps_that_ended_before_the_next_report_was_due_do_not_prove_that_a_host_lives(steady):
+    """It reports every 20 s, and was lost 15 s after its last report."""
+    now = START + 140
+    window = sketch(
+        steady(),
+        now=now,
+        host_last_received=np.array([now - 5, START + 45.0]),
+        host_interval=np.full(2, 20.0),
+    )
+    window.steps.at[2:, 44:] = np.nan
+    assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]

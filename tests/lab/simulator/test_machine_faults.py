@@ -122,3 +122,12 @@ def test_batches_of_a_recording_carry_every_sample_once():
     )
     assert carried > 0.98 * found.samples
     assert not events(found, "gpu.fault")
+
+
+def test_a_series_enters_the_table_with_its_first_sample():
+    """Those of a later attempt would announce it before it begins."""
+    found = injected("cable_errors", scenario(nics=2))
+    table = SeriesTable()
+    counts = [len(table) for _ in found.batches(table)]
+    assert counts[0] < counts[-1]
+    assert sorted(counts) == counts

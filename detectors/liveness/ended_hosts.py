@@ -1,0 +1,168 @@
+"""Hosts whose processes were ended from outside, as far as their exits and their memory show."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..contract import Detector
+from ..findings import report
+from ..window import JobWindow
+from . import stops
+from .stops import code_of, rank_of
+
+USAGE, LIMIT = "system.memory.usage", "system.memory.limit"
+
+
+class EndedHosts(Detector):
+    """Say what ended the ranks of a host where nobody reports it: a wish, or a lack of memory.
+
+    A process that fails ends by itself, and its launcher ends the others after it. Where every rank
+    of one host ends by SIGTERM within `together`, before any rank ends otherwise, somebody outside
+    the job ended that host's processes: an eviction, a drain, an operator; by SIGKILL as well,
+    where the memory of the host is known and was not used up. Where the first
+    rank to end was killed (SIGKILL) and the memory of its host, carried on at the rate of its last
+    readings, was used up by then, the kernel lacked memory. Evidence only.
+
+    Parameters
+    ----------
+    together : seconds within which all ranks of the host end.
+    full : share of the memory that counts as used up, by the reading before the kill carried on.
+    risen : share of the memory by which it must have risen within `past` seconds.
+
+    Examples
+    --------
+    Both ranks of host-1 end by SIGTERM, those of host-0 because their peers are gone.
+
+    >>> from rankscope.detectors.sketch import START, sketch
+    >>> events = [Event("process.exit", START + 60 + rank / 10, {"rank": rank, "signal": 15})
+    ...           for rank in (2, 3)]
+    >>> events += [Event("process.exit", START + 61, {"rank": 0, "exit_code": 1})]
+    >>> window = sketch(np.full((4, 60), 0.8), now=START + 70, events=events)
+    >>> [(found.kind, str(found.entity)) for found in EndedHosts().evaluate(window)]
+    [('host.ranks_terminated', 'host host-1')]
+
+    Cannot see who sent a signal, nor tell an eviction that kills at once from other kills. Fails
+    where a host runs one rank of the job: one SIGTERM may be anything.
+
+    References: Kubernetes, pod termination; Linux Documentation/admin-guide/mm (OOM killer).
+    """
+
+    name = "ended_hosts"
+    kinds = ("host.ranks_terminated", "host.memory_at_kill")
+
+    def __init__(
+        self,
+        *,
+        together: float = 2.0,
+        full: float = 0.9,
+        risen: float = 0.1,
+        past: float = 300.0,
+    ) -> None:
+        self.together = together
+        self.full = full
+        self.risen = risen
+        self.past = past
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding, about the host whose rank ended first."""
+        exits = [event for event in stops.exits_of(window) if code_of(event) != 0]
+        if not exits:
+            return []
+        first = exits[0]
+        row = window.row_of(rank_of(first) or 0)
+        host = -1 if row is None else int(window.host_of[row])
+        if host < 0:
+            return []
+        if code_of(first) == -stops.SIGTERM:
+            return self._terminated(window, host, exits)
+        killed = next(
+            (event for event in exits
+             if event.at <= first.at + stops.POLLED_SECONDS and code_of(event) == -stops.SIGKILL),
+            None,
+        )  # fmt: skip
+        if killed is None:
+            return []
+        reached = self._reached(window, killed)
+        if reached is None:
+            return []
+        if reached[-1] >= self.full and reached[-1] - min(reached) >= self.risen:
+            return self._memory(window, killed, reached)
+        return self._terminated(window, host, exits) if reached[-1] < self.full else []
+
+    def _terminated(self, window: JobWindow, host: int, exits: Sequence[Event]) -> list[Finding]:
+        ranks = set(window.ranks[window.host_of == host].tolist())
+        here = [event for event in exits if rank_of(event) in ranks]
+        others = [event for event in exits if rank_of(event) not in ranks]
+        if len(ranks) < 2 or len(here) < len(ranks) or not others:
+            return []
+        signal = code_of(here[0])
+        if any(code_of(event) != signal for event in here):
+            return []
+        if here[-1].at - here[0].at > self.together or others[0].at < here[0].at:
+            return []
+        if all(stops.is_stop(event) for event in others):
+            return []  # the whole job was stopped
+        entity = window.host_entity(host)
+        return [
+            report(
+                window,
+                self.name,
+                "host.ranks_terminated",
+                entity,
+                onset=here[0].at,
+                seen=(here[0].at, exits[-1].at),
+                magnitude=float(len(here)),
+                signal="process.exit",
+                observed=f"signal {-(signal or 0)}",
+                expected="no signal",
+                text=f"all {len(here)} ranks of host {entity.id} were ended by signal "
+                f"{-(signal or 0)} before any other rank ended",
+            )
+        ]
+
+    def _reached(self, window: JobWindow, killed: Event) -> tuple[float, ...] | None:
+        """Return the shares of the memory used before a kill, then that at the kill; None: unknown.
+
+        The last reading is carried on at the rate of the last three.
+        """
+        row = window.row_of(rank_of(killed) or 0)
+        host = -1 if row is None else int(window.host_of[row])
+        usage = window.of_hosts(USAGE)
+        if host < 0 or not usage.at.shape[1]:
+            return None
+        limit = float(window.of_hosts(LIMIT).latest()[0][host])
+        found = usage.between(killed.at - self.past, killed.at)
+        inside = (found.at[host] > killed.at - self.past) & (found.at[host] <= killed.at)
+        inside &= np.isfinite(found.value[host])
+        at, used = found.at[host][inside], found.value[host][inside]
+        if not limit > 0 or len(at) < 3:
+            return None
+        order = np.argsort(at, kind="stable")
+        at, used = at[order], used[order] / limit
+        took = max(float(at[-1] - at[-3]), 1e-3)
+        rate = max(float(used[-1] - used[-3]) / took, 0.0)
+        return (*used.tolist(), float(used[-1]) + rate * min(killed.at - float(at[-1]), took))
+
+    def _memory(self, window: JobWindow, killed: Event, reached: Sequence[float]) -> list[Finding]:
+        row = window.row_of(rank_of(killed) or 0)
+        if row is None:
+            return []
+        entity = window.host_entity(int(window.host_of[row]))
+        return [
+            report(
+                window,
+                self.name,
+                "host.memory_at_kill",
+                entity,
+                onset=killed.at,
+                seen=(killed.at - self.past, killed.at),
+                magnitude=reached[-1],
+                signal=USAGE,
+                observed=reached[-1],
+                expected=min(reached),
+                text=f"memory of host {entity.id} rose from {min(reached):.0%} to "
+                f"{min(reached[-1], 1.0):.0%} until rank {rank_of(killed)} was killed",
+            )
+        ]

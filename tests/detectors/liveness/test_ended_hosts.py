@@ -1,0 +1,62 @@
+"""Hosts whose processes were ended from outside."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.liveness.ended_hosts import LIMIT, USAGE, EndedHosts
+from rankscope.detectors.sketch import START, readings, sketch
+
+
+@pytest.fixture
+def found(steady, event):
+    """Return a function: kinds and hosts found after exits of (rank, second, how)."""
+
+    def evaluate(*exits, used=None):
+        at = START + np.arange(0.0, 61, 5)
+        memory = {}
+        if used is not None:
+            memory = {
+                USAGE: readings(at, np.tile(used, (2, 1))),
+                LIMIT: readings(at, np.ones((2, 1))),
+            }
+        events = tuple(event("process.exit", s, rank=rank, **how) for rank, s, how in exits)
+        window = sketch(steady(), now=START + 90, events=events, host_readings=memory)
+        return [(f.kind, f.entity.id) for f in EndedHosts().evaluate(window)]
+
+    return evaluate
+
+
+TERM, KILL, ERROR = {"signal": 15}, {"signal": 9}, {"exit_code": 1}
+GROWS, LEVEL = np.linspace(0.4, 0.97, 13), np.full(13, 0.4)
+
+
+def test_a_host_whose_ranks_were_all_asked_to_end_first_is_named(found):
+    exits = ((2, 62, TERM), (3, 62.1, TERM), (0, 63, ERROR), (1, 63.1, ERROR))
+    assert [("host.ranks_terminated", "host-1")] == found(*exits)
+
+
+@pytest.mark.parametrize(
+    "exits",
+    [
+        pytest.param(((2, 62, ERROR), (3, 62.1, TERM), (0, 63, ERROR)), id="one failed"),
+        pytest.param(((2, 62, TERM), (0, 63, ERROR)), id="one of two"),
+        pytest.param(((2, 62, TERM), (3, 62.1, TERM)), id="nobody else ended"),
+        pytest.param(((2, 62, TERM), (3, 62.1, TERM), (0, 62.2, TERM)), id="all were asked"),
+        pytest.param(((2, 62, TERM), (3, 72, TERM), (0, 63, ERROR)), id="one after the other"),
+    ],
+)
+def test_other_ends_accuse_nobody(found, exits):
+    assert [] == found(*exits)
+
+
+def test_a_kill_while_the_memory_runs_out_is_the_kernels(found):
+    exits = ((2, 62, KILL), (3, 62.5, TERM), (0, 63, ERROR))
+    assert [("host.memory_at_kill", "host-1")] == found(*exits, used=GROWS)
+    assert [] == found(*exits, used=LEVEL)
+    assert [] == found(*exits)
+
+
+def test_a_host_killed_at_once_with_memory_left_was_ended_from_outside(found):
+    exits = ((2, 62, KILL), (3, 62.1, KILL), (0, 63, ERROR))
+    assert [("host.ranks_terminated", "host-1")] == found(*exits, used=LEVEL)
+    assert [] == found(*exits)
