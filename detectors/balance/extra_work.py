@@ -152,8 +152,11 @@ class ExtraWork(Detector):
         if not len(others):
             return None
         usual = float(np.median(cpu[others]))
-        waits = float(np.nanmedian(parts.mean(found.recent.plane(own_time.COMM))[others]))
-        waits = max(waits / found.step, 1e-3)
+        waited = parts.mean(found.recent.plane(own_time.COMM))[others]
+        waited = waited[np.isfinite(waited)]
+        if not len(waited):
+            return None
+        waits = max(float(np.median(waited)) / found.step, 1e-3)
         # The CPU that peers burn while they wait for this rank, which it does not wait for.
         burnt = float(np.clip((usual - (1.0 - waits)) / waits, 0.0, 1.0))
         share = found.effect / found.step
