@@ -28,8 +28,10 @@ class PowerLimits(Detector):
     --------
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> limit = np.array([[700.0], [700.0], [700.0], [500.0]])
+    >>> at = START + np.arange(0, 61, 5)
     >>> window = sketch(np.full((4, 60), 0.8), rank_readings={
-    ...     "hw.power.limit": readings(START + np.arange(0, 61, 5), limit)})
+    ...     "hw.power.limit": readings(at, limit),
+    ...     "hw.gpu.memory.limit": readings(at, np.full((4, 1), 80 * 2.0**30))})
     >>> [finding.text for finding in PowerLimits().evaluate(window)]
     ['gpu GPU-3 on host-1: power limit 500 W, its peers have 700 W']
 

@@ -29,7 +29,8 @@ class EndedHosts(Detector):
     ----------
     together : seconds within which all ranks of the host end.
     full : share of the memory that counts as used up, by the reading before the kill carried on.
-    risen : share of the memory by which it must have risen within `past` seconds.
+    risen : share of the memory by which it must have risen before the kill.
+    past : seconds before the kill that are looked at.
 
     Examples
     --------
@@ -43,8 +44,9 @@ class EndedHosts(Detector):
     >>> [(found.kind, str(found.entity)) for found in EndedHosts().evaluate(window)]
     [('host.ranks_terminated', 'host host-1')]
 
-    Cannot see who sent a signal, nor tell an eviction that kills at once from other kills. Fails
-    where a host runs one rank of the job: one SIGTERM may be anything.
+    Cannot see who sent a signal, nor tell an eviction that kills at once from other kills.
+
+    Fails where a host runs one rank of the job: one SIGTERM may be anything.
 
     References: Kubernetes, pod termination; Linux Documentation/admin-guide/mm (OOM killer).
     """

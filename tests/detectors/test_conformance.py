@@ -47,6 +47,7 @@ def hardware(at, stopped):
     by_rank = {
         "hw.power": power,
         "hw.power.limit": levels(8, 700.0, 500.0, 7),
+        "hw.gpu.memory.limit": levels(8, 80 * 2.0**30, 80 * 2.0**30, 7),
         "hw.gpu.utilization": busy,
         "hw.gpu.throttle|thermal_hw": levels(8, 0, 1, 2, 40),
         "hw.errors|uncorrected|hbm": counts(8, 0, 1, 1, 50),
@@ -98,6 +99,14 @@ def ended_from_outside() -> JobWindow:
     received = now - np.array([0.0, 0.0, 30.0, 0.0])
     own = np.full((8, 60), 0.8)
     return sketch(own, hosts=4, now=now, host_last_received=received, events=ends)
+
+
+def moved_clock() -> JobWindow:
+    """Return a job on one of whose hosts the clock is moved ahead."""
+    window = sketch(np.full((8, 80), 0.8), hosts=4)
+    ends = window.steps.at.copy()
+    ends[2:4, 40:] += 2.5
+    return replace(window, steps=replace(window.steps, at=ends))
 
 
 def never_started() -> JobWindow:
@@ -240,6 +249,7 @@ def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
         troubled(),
         troubled(stalled=40.0),
         unstarted(),
+        moved_clock(),
         never_started(),
         ended_from_outside(),
     )
