@@ -11,7 +11,9 @@ from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from . import listening
 
-FOREIGN = ("api", "http", "intake", "journal", "judgement", "store", "webhooks")
+FOREIGN = (
+    "api", "detectors", "evaluation", "http", "intake", "journal", "store", "webhooks",
+)  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
 
 

@@ -1,6 +1,6 @@
 """Which open incident an explanation belongs to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..vocabulary import faults
 from ..vocabulary import findings as kinds
@@ -38,6 +38,21 @@ def matched(
                 left.remove(explanation)
                 break
     return pairs
+
+
+def left_over(
+    explanation: Explanation,
+    incidents: Sequence[TrackedIncident],
+    pairs: Mapping[int, Explanation],
+    job: Job,
+) -> bool:
+    """Return whether an explanation is what remains of a symptom of an incident that goes on.
+
+    As a trouble ends, some of its evidence goes before the rest: that is no second one.
+    """
+    return not _named(explanation) and any(
+        _shares_symptom(incidents[number], explanation, job) for number in pairs
+    )
 
 
 def includes(explanation: Explanation, incident: TrackedIncident) -> bool:

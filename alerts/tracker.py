@@ -62,7 +62,7 @@ class IncidentTracker:
         pairs = matching.matched(job, attempt, incidents, found)
         used = {id(explanation) for explanation in pairs.values()}
         for explanation in found:
-            if id(explanation) in used:
+            if id(explanation) in used or matching.left_over(explanation, incidents, pairs, job):
                 continue
             home = self._home(job, explanation, incidents, health, now)
             if home is not None:
