@@ -75,6 +75,11 @@ class CommunicationGroup:
     ranks: Ranks
     description: str = ""
 
+    @property
+    def entity(self) -> Entity:
+        """Return the group with its members."""
+        return Entity("group", self.name, None, self.ranks)
+
 
 class Topology:
     """One job attempt's layout. Everything is known when it is made; nothing changes later.
@@ -148,10 +153,6 @@ class Topology:
         index = UNKNOWN if row is None else self.host_of[row]
         return self.hosts[index] if index >= 0 else None
 
-    def host_index(self, host: str) -> int | None:
-        """Return the index of a host in `hosts`."""
-        return self._host_index.get(host)
-
     def pid(self, rank: int) -> int | None:
         """Return the process id of a rank on its host, None where unknown."""
         row = self.row(rank)
@@ -211,11 +212,6 @@ class Topology:
             return Entity("switch", switch, None, Ranks(ranks))
 
         return self._once("switch", switch, made)
-
-    def group_entity(self, name: str) -> Entity | None:
-        """Return a communication group with its members, None for an unknown one."""
-        found = next((group for group in self.groups if group.name == name), None)
-        return None if found is None else Entity("group", name, None, found.ranks)
 
     def nic_entity(self, nic: Nic) -> Entity:
         """Return a port with the ranks that use it: those of its device, else of its host."""

@@ -53,6 +53,6 @@ def _as_type(entity: Entity, wanted: EntityType, topology: Topology) -> Iterator
     elif wanted == "group" and entity.type == "rank":
         for group in topology.groups:
             if int(entity.id) in group.ranks:
-                yield Entity("group", group.name, None, group.ranks)
+                yield group.entity
     else:
         yield from topology.as_type(entity, wanted)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...detectors.baselines import Baselines
-from ...detectors.window import Floats, Ints
+from ...detectors.window import Ints
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
@@ -167,7 +167,3 @@ class Attempt:
         """Return how many bytes its matrices take."""
         sets = (self.readings, self.members.planes, self.nodes.planes)
         return self.grid.nbytes + sum(planes.nbytes for planes in sets)
-
-    def last_received_of(self) -> Floats:
-        """Return [rows], when each rank's own process last reported."""
-        return self.grid.last_received[: len(self.placements)]

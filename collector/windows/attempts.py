@@ -6,9 +6,6 @@ from .attempt import Attempt
 SAME_START_SECONDS = 5.0
 """Processes whose reported starts differ by less are one start, told with different precision."""
 
-STAGGERED_SECONDS = 300.0
-"""How long after an attempt's first process its other processes may start."""
-
 
 class Attempts:
     """Attempts by job and number. `numbered` is by their number in the windows, None when gone."""

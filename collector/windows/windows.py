@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints, JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
-from ...vocabulary.samples import Event, Scalar
+from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
 from . import restarts, views
 from .attempt import Attempt
@@ -147,11 +147,6 @@ class Windows:
     def host_names(self) -> list[str]:
         """Return every host, in order of appearance."""
         return self.known_hosts.names
-
-    @property
-    def host_labels(self) -> dict[str, dict[str, Scalar]]:
-        """Return what the resources of hosts say of them."""
-        return self.known_hosts.labels
 
     @property
     def nbytes(self) -> int:

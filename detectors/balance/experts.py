@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import CommunicationGroup
 from .. import own_time, parts
@@ -121,7 +120,7 @@ class Experts(Detector):
             window,
             self.name,
             "group.expert_imbalance",
-            Entity("group", group.name, None, group.ranks),
+            group.entity,
             onset=(float(ends[0]), window.now),
             magnitude=1 + excess,
             score=excess / self.least,

@@ -10,6 +10,9 @@ from ..window import Floats, Ints, Readings
 MOST = 1e15
 """A larger value is a sender's way to say that there is none (blank sentinels of vendors)."""
 
+PEERS = 10.0
+"""A row is unlike its peers where it grows so many times as fast as their median."""
+
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -76,6 +79,35 @@ def growth(readings: Readings, seconds: float) -> Growth:
         np.stack((at[number, first], at[number, first + 1]), axis=1),
         np.stack((at[number, last], at[number, last + 1]), axis=1),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Fast:
+    """A counter that grows faster than it should, and than those of its peers.
+
+    rate: by how much, in the unit of time that was asked for; usual: the median of all rows. onset:
+    the readings between which it first grew.
+    """
+
+    row: int
+    rate: float
+    usual: float
+    onset: tuple[float, float]
+
+
+def fast(found: Growth, rows: int, *, per: float, shortest: float, least: float) -> Iterator[Fast]:
+    """Yield what grew by `least` in `per` seconds and ten times as fast as the median of `rows`.
+
+    shortest: the time, in seconds, that growth is spread over at least: that of one reading is no
+    rate.
+    """
+    rate = np.zeros(rows)
+    rate[found.rows] = found.total * per / np.maximum(found.seconds, shortest)
+    usual = float(np.median(rate)) if rows > 1 else 0.0
+    for number, row in enumerate(found.rows.tolist()):
+        if rate[row] >= max(least, PEERS * usual):
+            first, last = found.first[number].tolist()
+            yield Fast(row, float(rate[row]), usual, (first, last))
 
 
 def _nothing() -> Growth:

@@ -99,30 +99,26 @@ class MemoryErrors(Detector):
         self, window: JobWindow, name: str, findings: dict[tuple[str, int], Finding]
     ) -> None:
         found = counters.growth(window.rank_readings[name], self.seconds)
-        if not len(found.rows):
-            return
-        # Over a known time at least: one reading's worth of growth is no rate.
-        rate = np.zeros(len(window.ranks))
-        rate[found.rows] = found.total / np.maximum(found.seconds, self.seconds / 5)
-        usual = float(np.median(rate)) if len(rate) > 1 else 0.0
-        for number, row in enumerate(found.rows.tolist()):
-            entity, seen = window.gpu_entity(row), float(rate[row])
-            if entity is None or seen < max(self.least, 10 * usual):
+        for fast in counters.fast(
+            found, len(window.ranks), per=1.0, shortest=self.seconds / 5, least=self.least
+        ):
+            entity = window.gpu_entity(fast.row)
+            if entity is None:
                 continue
             findings.setdefault(
-                ("corrected", row),
+                ("corrected", fast.row),
                 report(
                     window,
                     self.name,
                     "gpu.memory_corrected",
                     entity,
-                    onset=(float(found.first[number, 0]), float(found.first[number, 1])),
-                    magnitude=seen,
-                    score=min(1 + np.log10(seen / self.least), 3.0),
+                    onset=fast.onset,
+                    magnitude=fast.rate,
+                    score=min(1 + np.log10(fast.rate / self.least), 3.0),
                     signal=ERRORS,
-                    observed=seen,
-                    expected=usual,
-                    text=f"{entity} corrects {seen:.3g} memory errors a second, its peers "
-                    f"{usual:.2g}",
+                    observed=fast.rate,
+                    expected=fast.usual,
+                    text=f"{entity} corrects {fast.rate:.3g} memory errors a second, its peers "
+                    f"{fast.usual:.2g}",
                 ),
             )

@@ -148,13 +148,12 @@ class PcieLinks(Detector):
         if held is None:
             return []
         found = counters.growth(held, self.past)
-        rate: Floats = np.zeros(len(window.ranks))
-        rate[found.rows] = found.total * 60 / np.maximum(found.seconds, 60.0)
-        usual = float(np.median(rate)) if len(rate) > 1 else 0.0
         findings = []
-        for number, row in enumerate(found.rows.tolist()):
-            entity, seen = window.gpu_entity(row), float(rate[row])
-            if entity is None or seen < max(self.least, 10 * usual):
+        for fast in counters.fast(
+            found, len(window.ranks), per=60.0, shortest=60.0, least=self.least
+        ):
+            entity = window.gpu_entity(fast.row)
+            if entity is None:
                 continue
             findings.append(
                 report(
@@ -162,13 +161,14 @@ class PcieLinks(Detector):
                     self.name,
                     "gpu.pcie_replays",
                     entity,
-                    onset=(float(found.first[number, 0]), float(found.first[number, 1])),
-                    magnitude=seen,
-                    score=min(1.5 + np.log10(seen / self.least), 3.0),
+                    onset=fast.onset,
+                    magnitude=fast.rate,
+                    score=min(1.5 + np.log10(fast.rate / self.least), 3.0),
                     signal=REPLAYS,
-                    observed=seen,
-                    expected=usual,
-                    text=f"{entity}: {seen:.3g} PCIe replays a minute, its peers {usual:.2g}",
+                    observed=fast.rate,
+                    expected=fast.usual,
+                    text=f"{entity}: {fast.rate:.3g} PCIe replays a minute, its peers "
+                    f"{fast.usual:.2g}",
                 )
             )
         return findings

@@ -213,9 +213,6 @@ class _Push:
         return Columns(known[self.points.row], dates(self.points.at), self.points.value)
 
 
-_UNNUMBERED = np.iinfo(np.int32).min
-
-
 def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
     """Return the table's numbers of these series, all at once."""
     metrics = [table.metric(row.metric) for row in rows]

@@ -38,7 +38,7 @@ def test_entities_carry_the_ranks_that_are_placed_on_them(topology):
     assert [0, 1, 2, 3] == list(topology.switch_entity("leaf-1").ranks)
     assert [1] == list(topology.nic_entity(topology.nics[0]).ranks)
     assert [2, 3] == list(topology.nic_entity(topology.nics[1]).ranks)
-    assert [0, 2] == list(topology.group_entity("dp:1").ranks)
+    assert [0, 2] == list(next(g for g in topology.groups if g.name == "dp:1").entity.ranks)
 
 
 def test_ancestors_of_a_rank_lead_over_device_host_and_switch_to_the_job(topology):

@@ -14,7 +14,6 @@ from .readings import used
 from .resources import of_node
 
 Array = NDArray[np.float64]
-SHM = 256 * 2.0**30
 SOFTWARE_SECONDS = 60.0
 VERSIONS = {
     "kernel": "5.15.0-105-generic",
