@@ -19,8 +19,8 @@ STATES = ("ok", "degraded", "failed")
 class Slot:
     """One series of the contract: its values on this page so far.
 
-    `spare` values come from rows that count only where no other has the series. Parts are added up by
-    the metric they came from: one device may be listed several times, once for each pod that shares
+    `spare` values come from rows that count only where no other has the series. Parts are added up
+    by the metric they came from: one device may be listed several times, once for each pod that shares
     it, and of those the highest value holds.
     """
 
