@@ -20,8 +20,8 @@ class Slot:
     """One series of the contract: its values on this page so far.
 
     `spare` values come from rows that count only where no other has the series. Parts are added up
-    by the metric they came from: one device may be listed several times, once for each pod that shares
-    it, and of those the highest value holds.
+    by the metric they came from: one device may be listed several times, once for each pod that
+    shares it, and of those the highest value holds.
     """
 
     __slots__ = ("_levels", "_main", "_needed", "_pairs", "_spare", "device", "metric", "page")
