@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.detectors.hardware.pcie import PcieLinks
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
@@ -33,6 +33,22 @@ def test_an_idle_link_lowers_its_generation_and_is_no_fault(found, levels):
 def test_a_link_that_rises_with_the_load_is_no_fault(found, levels):
     generation = {"generation": levels(4, 5, 1, 2, until=40), "generation.max": levels(4, 5)}
     assert [] == found(**generation)
+
+
+def test_links_that_fall_together_follow_the_job(found, levels):
+    """Devices of a job that waits save power, though their waiting kernels count as busy."""
+    generation = {"generation": levels(4, 4, 1, range(4), since=20)}
+    assert [] == found(**generation)
+
+
+def test_a_link_that_falls_while_no_step_ends_is_no_fault(steady, levels):
+    held = {
+        "hw.gpu.pcie.generation": levels(4, 4, 1, 2),
+        "hw.gpu.pcie.generation.max": levels(4, 4),
+        "hw.gpu.utilization": levels(4, 0.9),
+    }
+    stands = sketch(steady(steps=10), now=START + 60.0, rank_readings=held)
+    assert [] == PcieLinks().evaluate(stands)
 
 
 def test_narrow_slots_everywhere_are_what_the_site_bought(found, levels):
