@@ -25,10 +25,11 @@ from .window import JobWindow, Readings, Steps, no_processes
 
 def problems(detector: Detector) -> list[str]:
     """Return what is wrong with a detector, a sentence each; empty where it keeps the contract."""
-    found = [*_described(detector), *_stateless(detector)]
-    for name, window in windows().items():
+    drawn = windows()
+    found = [*_described(detector), *_stateless(detector, drawn["a job with a slow rank"])]
+    for name, window in drawn.items():
         found += [f"{text} ({name})" for text in _evaluated(detector, window)]
-    healthy = _findings(detector, windows()["a healthy job"])
+    healthy = _findings(detector, drawn["a healthy job"])
     kinds = findings.catalogue()
     if any(kinds[row.kind].symptom for row in healthy if row.kind in kinds):
         found.append("it reports a symptom of a healthy job")
@@ -114,9 +115,9 @@ def _described(detector: Detector) -> Iterator[str]:
             yield f"its docstring {why}"
 
 
-def _stateless(detector: Detector) -> Iterator[str]:
+def _stateless(detector: Detector, window: JobWindow) -> Iterator[str]:
     before = copy.deepcopy(vars(detector))
-    _findings(detector, windows()["a job with a slow rank"])
+    _findings(detector, window)
     if str(before) != str(vars(detector)):
         yield "it keeps state: its attributes changed in evaluate"
     try:

@@ -22,6 +22,9 @@ DATA = "training.data.duration"
 FEWEST_REPORTED = 0.3
 """Share of the steps that must come with a duration for durations to be looked at."""
 
+UNIT, FITTED = 10.0, 64
+"""Factor between two units of time at least; so many of the newest steps are compared."""
+
 PARTS = (
     own_time.COMPUTE,
     own_time.COMM,
@@ -126,7 +129,8 @@ class StepFeatures:
     def duration(self) -> Floats:
         """Return [steps], the median step time over ranks, or gaps between ends; not by tokens.
 
-        Gaps too where most reports hold no duration: a trainer may report one every 20th time.
+        Gaps too where most reports hold no duration: a trainer may report one every 20th time. And
+        where steps would have taken many times longer than they were apart: another unit.
         """
         kept, steps = self.steps.kept, self.steps
         if steps.has(own_time.STEP):
@@ -135,11 +139,19 @@ class StepFeatures:
                 if kept is None
                 else kept.duration
             )
-            if np.isfinite(found).mean() >= FEWEST_REPORTED:
+            if np.isfinite(found).mean() >= FEWEST_REPORTED and self._fits(found):
                 return found
         gaps = np.diff(self.step_ends, prepend=np.nan)
         gaps = gaps / np.maximum(np.diff(steps.index, prepend=0), 1)
         return np.where(gaps > 0, gaps, np.nan)
+
+    def _fits(self, duration: Floats) -> bool:
+        """Tell whether the newest steps were far enough apart to have lasted so long."""
+        newest, ends = duration[-FITTED:], self.step_ends[-FITTED:]
+        ends = ends[np.isfinite(ends)]
+        span = float(ends[-1] - ends[0]) if len(ends) else 0.0
+        # Senders that stamp a whole delivery with one time say nothing about it.
+        return not span > 0 or float(np.nansum(newest[1:])) <= UNIT * span
 
     @cached_property
     def most_tokens(self) -> Floats:

@@ -1,7 +1,6 @@
 """Jobs that stopped stepping, and the ranks that the others wait for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,8 +8,9 @@ from ...vocabulary.findings import Finding
 from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Ints, JobWindow
-from . import collective_signs, pauses, stall_signs, stops
+from ..window import JobWindow
+from . import collective_signs, pauses, stall_limits, stall_signs, stops
+from .stall_limits import Shown
 from .stall_signs import AGE, Stall
 
 _STRONG = (
@@ -21,15 +21,6 @@ _STRONG = (
     "rank.probe_silent",
     collective_signs.OTHER_COLLECTIVE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Seconds without a step from which on there is a first word, a warning, and certainty."""
-
-    first: float
-    warning: float
-    certain: float
 
 
 class Stalls(Detector):
@@ -156,20 +147,9 @@ class Stalls(Detector):
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]
-        suspects = np.array(
-            sorted({row for s in signs if s.kind in _STRONG if (row := _row(window, s)) >= 0}), int
-        )
-        silent = {_row(window, s) for s in signs if s.kind == "rank.probe_silent"}
-        on_device = {_row(window, s) for s in signs if s.kind == "rank.behind_completed"}
-        limits = self._limits(stall, suspects, silent, on_device, tops, least, longest)
-        gone = np.array([_row(window, s) for s in signs if s.kind == "rank.left_loop"], int)
-        if circle or self._left_alone(stall, gone):
-            # Neither ends by itself, whatever else the ranks do meanwhile.
-            certain = max(self.surely, self.beyond * longest)
-            limits = _Limits(least, max(self.agreed, self.beyond * longest), certain)
-        elif phase in ("eval", "checkpoint", "init"):
-            first = max(least * self.phases, self.beyond * longest)
-            limits = _Limits(max(limits.first, first), limits.warning, limits.certain)
+        suspects = stall_limits.rows(stall, signs, *_STRONG)
+        shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
+        limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         if stalled < limits.first:
             return []
         score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
@@ -204,82 +184,6 @@ class Stalls(Detector):
         )
         later = due[np.isfinite(due) & (due > window.now)]
         return float(later.min()) if len(later) else np.inf
-
-    def _left_alone(self, stall: Stall, gone: Ints) -> bool:
-        """Tell whether ranks left the loop, do nothing now, and nobody else works either."""
-        if not len(gone):
-            return False
-        done = activity.since(stall.window, stall.last)
-        rest = np.ones(len(stall.window.ranks), bool)
-        rest[gone] = False
-        asleep = ~(np.nan_to_num(done.cpu) > activity.BUSY[0])[gone]
-        return bool(asleep.all()) and not bool(((done.works | done.busy) & rest).any())
-
-    def _limits(
-        self,
-        stall: Stall,
-        suspects: Ints,
-        silent: set[int],
-        on_device: set[int],
-        tops: dict[int, str],
-        least: float,
-        longest: float,
-    ) -> _Limits:
-        """Return from when on this stall counts, by who does what."""
-        window, usual = stall.window, stall.usual
-        shown = self.beyond * longest
-        timeout = max(window.collective_timeout_seconds, shown)
-        # What may be a pause of normal life, and is not yet beyond all reason.
-        pause = _Limits(max(least, shown), max(self.pause, 10 * usual, shown), timeout)
-        if pauses.just_announced(window, stall.last, usual):
-            # One rank may go on writing what all of them said they had written: no counter tells
-            # that from being stuck, only time does.
-            certain = max(self.surely, shown)
-            return _Limits(max(least, min(shown, self.surely)), certain, certain)
-        done = activity.since(window, stall.last)
-        saving = stall_signs.pausing(tops)
-        if len(suspects):
-            # A device that hangs leaves its process spinning; a process that hangs does neither.
-            busy = done.busy | (np.nan_to_num(done.cpu) > activity.BUSY[1])
-            at_work = done.works | (busy & ~np.isin(np.arange(len(busy)), list(on_device)))
-            at_work[saving] = True
-            at_work[list(silent)] = False
-            if at_work[suspects].any():
-                if _nobodys_work(window, suspects) and not saving:
-                    alone = max(self.lone, 10 * usual, shown)
-                    return _Limits(min(alone, pause.warning), min(alone, pause.warning), timeout)
-                return _Limits(pause.warning, pause.warning, timeout)
-            if done.pending[suspects].all():
-                return pause
-            idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
-            survived = 0.0 if set(suspects.tolist()) <= silent else shown
-            warning = max(15.0, 3 * usual, 0.0 if idle else survived)
-            return _Limits(least, warning, max(self.agreed, 4 * usual, survived))
-        if saving or done.works.any():
-            return _Limits(timeout, 2 * timeout, 3 * timeout)
-        if collective_signs.waiting_group(stall) is not None and not done.busy.any():
-            certain = max(self.surely, 10 * usual, shown)
-            return _Limits(least, max(30.0, shown), certain)
-        if done.busy.any():
-            return _Limits(pause.warning, timeout, 2 * timeout)
-        return pause
-
-
-def _nobodys_work(window: JobWindow, rows: Ints) -> bool:
-    """Tell whether one rank alone is at work, and it is not the first of its host.
-
-    What one rank does for all (a checkpoint, an evaluation, a download) is the first one's, of the
-    job or of a host.
-    """
-    if len(rows) != 1:
-        return False
-    peers = window.ranks[window.host_of == window.host_of[rows[0]]]
-    return int(window.ranks[rows[0]]) > int(peers.min())
-
-
-def _row(window: JobWindow, sign: Finding) -> int:
-    row = window.row_of(int(sign.entity.id))
-    return -1 if row is None else row
 
 
 def _newest_report(window: JobWindow) -> float:

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ..contract import Detector
-from ..findings import report
 from ..window import JobWindow
 from . import growth, host_processes
 from .gpu_leak import warm_up_end
@@ -73,25 +72,14 @@ class HostLeak(Detector):
             return []
         found = found.of((host[found.rows] >= 0) & (window.pids[found.rows] >= 0))
         rows = found.rows
-        times = host_processes.left(window, found, host[rows])
-        return [
-            report(
-                window,
-                self.name,
-                "process.memory_grows",
-                host_processes.entity(
-                    window, int(host[row]), int(window.pids[row]), int(row)
-                ),
-                onset=float(found.begun[place]),
-                magnitude=min(float(np.nan_to_num(times[0][place], nan=np.inf)),
-                              growth.INTEREST_SECONDS),
-                score=growth.score(float(times[0][place]), self.horizon),
-                signal=host_processes.PRIVATE,
-                observed=float(found.slope[place]),
-                expected=0.0,
-                text=f"private memory of the trainer of rank {int(window.ranks[row])} grows by "
-                f"{host_processes.words(found, place, times)}",
-            )
-            for place in host_processes.fastest(window, found, host[rows], window.pids[rows])
-            for row in (rows[place],)
-        ]  # fmt: skip
+        return host_processes.reports(
+            window,
+            self,
+            "process.memory_grows",
+            found,
+            host=host[rows],
+            pid=window.pids[rows],
+            row=rows,
+            horizon=self.horizon,
+            name=lambda place: f"the trainer of rank {int(window.ranks[rows[place]])}",
+        )

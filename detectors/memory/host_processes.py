@@ -1,9 +1,14 @@
 """How fast the processes of a host eat up its memory: shared by the detectors of their leaks."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.entities import process as process_entity
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
 from ..window import Floats, Ints, JobWindow
 from . import growth
 
@@ -31,7 +36,50 @@ def room(window: JobWindow) -> Floats:
     return np.where(limit > 0, np.maximum(limit - usage, 0.0), np.nan)
 
 
-def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
+def entity(window: JobWindow, host: int, pid: int, row: int) -> Entity:
+    """Return a process, with the rank that it is or works for."""
+    ranks = () if row < 0 else (int(window.ranks[row]),)
+    return process_entity(window.hosts[host], pid, ranks)
+
+
+def reports(
+    window: JobWindow,
+    detector: Detector,
+    kind: str,
+    found: growth.Growth,
+    *,
+    host: Ints,
+    pid: Ints,
+    row: Ints,
+    horizon: float,
+    name: Callable[[int], str],
+) -> list[Finding]:
+    """Return a finding for each of the processes that grow fastest.
+
+    host, pid, row: [found], index into hosts, process id, and row of the rank that it is or works
+    for. name: what a process is called, by its place in what was found.
+    """
+    times = _left(window, found, host)
+    return [
+        report(
+            window,
+            detector.name,
+            kind,
+            entity(window, int(host[place]), int(pid[place]), int(row[place])),
+            onset=float(found.begun[place]),
+            magnitude=min(float(np.nan_to_num(times[0][place], nan=np.inf)),
+                          growth.INTEREST_SECONDS),
+            score=growth.score(float(times[0][place]), horizon),
+            signal=PRIVATE,
+            observed=float(found.slope[place]),
+            expected=0.0,
+            text=f"private memory of {name(place)} grows by {_words(found, place, times)}",
+        )
+        for place in _fastest(window, found, host, pid)
+    ]  # fmt: skip
+
+
+def _left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
     """Return [found] seconds until the host's memory is used up: expected, shortest, longest.
 
     All processes that grow on a host use it up together. host: [found], index into hosts.
@@ -45,19 +93,13 @@ def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, F
     return times[0], times[1], times[2]
 
 
-def entity(window: JobWindow, host: int, pid: int, row: int) -> Entity:
-    """Return a process, with the rank that it is or works for."""
-    ranks = () if row < 0 else (int(window.ranks[row]),)
-    return process_entity(window.hosts[host], pid, ranks)
-
-
-def fastest(window: JobWindow, found: growth.Growth, host: Ints, pid: Ints) -> list[int]:
+def _fastest(window: JobWindow, found: growth.Growth, host: Ints, pid: Ints) -> list[int]:
     """Return places in what was found, the fastest first, the order of rows apart."""
     names = np.array([window.hosts[index] for index in host.tolist()])
     return [int(place) for place in np.lexsort((pid, names, -found.slope))[:MOST]]
 
 
-def words(found: growth.Growth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
+def _words(found: growth.Growth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
     """Return how fast one grows, for how long, and when its host's memory is used up."""
     rate = found.slope[place] * 60 / 2**20
     text = f"{rate:.3g} MiB a minute for {growth.duration(found.end - float(found.begun[place]))}"

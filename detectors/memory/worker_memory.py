@@ -151,28 +151,18 @@ class WorkerMemory(Detector):
             found = found.of(_host_grows(window, found))
         else:
             found = found.of(self._lost(window, found) < self.copied)
-        host, pid = workers.host[found.rows], workers.pid[found.rows]
-        times = host_processes.left(window, found, host)
-        return [
-            report(
-                window,
-                self.name,
-                "process.worker_memory_grows",
-                host_processes.entity(
-                    window, int(host[place]), int(pid[place]), int(workers.row[found.rows[place]])
-                ),
-                onset=float(found.begun[place]),
-                magnitude=min(float(np.nan_to_num(times[0][place], nan=np.inf)),
-                              growth.INTEREST_SECONDS),
-                score=growth.score(float(times[0][place]), self.horizon),
-                signal=host_processes.PRIVATE,
-                observed=float(found.slope[place]),
-                expected=0.0,
-                text=f"private memory of dataloader worker {int(pid[place])} grows by "
-                + host_processes.words(found, place, times),
-            )
-            for place in host_processes.fastest(window, found, host, pid)
-        ]  # fmt: skip
+        pid = workers.pid[found.rows]
+        return host_processes.reports(
+            window,
+            self,
+            "process.worker_memory_grows",
+            found,
+            host=workers.host[found.rows],
+            pid=pid,
+            row=workers.row[found.rows],
+            horizon=self.horizon,
+            name=lambda place: f"dataloader worker {int(pid[place])}",
+        )
 
     def _lost(self, window: JobWindow, found: growth.Growth) -> Floats:
         """Return [found], the share of private growth that shared memory lost meanwhile.

@@ -18,6 +18,9 @@ MOSTLY = 0.7
 ALWAYS_SECONDS, ALWAYS_STEPS = 60.0, 20
 """How long the job must have waited where nobody knows what is usual for it."""
 
+LONGEST = 2.0
+"""Nobody waits in a step for so many times the time since the step before: that is another unit."""
+
 
 class DataWait(Detector):
     """Name the ranks whose data loader keeps a synchronous job waiting.
@@ -79,7 +82,10 @@ class DataWait(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(DATA):
             return []
+        apart = np.diff(own_time.step_ends(steps), prepend=np.nan)
         wait = steps.plane(DATA)
+        with np.errstate(invalid="ignore"):
+            wait = np.where((apart > 0) & (wait > LONGEST * apart), np.nan, wait)
         found = parts.excess(
             window, steps, wait, least=self.least, least_from_start=self.least_from_start
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..suites.cases import Case
 from .seen import Seen, Truth, seen, truth
 
 PIPELINE = "rankscope"
@@ -56,6 +57,24 @@ class Result:
             "error": self.error,
             "detector_failures": dict(self.detector_failures),
         }
+
+
+def empty(case: Case, key: str, *, error: str = "") -> Result:
+    """Return the result of a case of which nothing came."""
+    cluster = case.scenario.cluster
+    ranks = cluster.hosts * cluster.slots
+    return Result(
+        key=key,
+        case=case.document(),
+        seconds=case.scenario.seconds,
+        step_seconds=case.scenario.jobs[0].step_seconds,
+        ranks=ranks,
+        devices=ranks if cluster.gpus else 0,
+        samples=0,
+        truth=None,
+        found={},
+        error=error,
+    )
 
 
 def result(row: Mapping[str, Any]) -> Result:

@@ -4,6 +4,7 @@ import hashlib
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ...vocabulary.samples import Event
 from ..simulator import recording
 from ..simulator.shape import EPOCH, Scenario
 from ..suites.cases import Case
-from . import baselines
+from . import baselines, results
 from .results import PIPELINE, Result
 from .seen import Seen, Truth, of_incident
 
@@ -88,19 +89,12 @@ def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
             cpu["baselines"], began = _lap(began)
     except Exception:  # noqa: BLE001  the edge of one case: it is kept, and the others go on
         error = traceback.format_exc()
-    cluster = case.scenario.cluster
-    return Result(
-        key=key,
-        case=case.document(),
-        seconds=case.scenario.seconds,
-        step_seconds=case.scenario.jobs[0].step_seconds,
-        ranks=cluster.hosts * cluster.slots,
-        devices=cluster.hosts * cluster.slots if cluster.gpus else 0,
+    return replace(
+        results.empty(case, key, error=error),
         samples=samples,
         truth=truth,
         found=found,
         cpu=cpu,
-        error=error,
         detector_failures=failures,
     )
 

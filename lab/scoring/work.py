@@ -98,24 +98,7 @@ def _alone(work: Callable[..., Result], key: str, case: Case) -> Result:
         try:
             return pool.submit(work, case, key=key).result()
         except BrokenProcessPool:
-            return failed(case, key, _DIED)
-
-
-def failed(case: Case, key: str, error: str) -> Result:
-    """Return the result of a case that could not be run."""
-    cluster = case.scenario.cluster
-    return Result(
-        key=key,
-        case=case.document(),
-        seconds=case.scenario.seconds,
-        step_seconds=case.scenario.jobs[0].step_seconds,
-        ranks=cluster.hosts * cluster.slots,
-        devices=cluster.hosts * cluster.slots if cluster.gpus else 0,
-        samples=0,
-        truth=None,
-        found={},
-        error=error,
-    )
+            return results.empty(case, key, error=_DIED)
 
 
 @contextmanager
@@ -147,4 +130,4 @@ def _leave_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-__all__ = ["Report", "Work", "failed", "parallel"]
+__all__ = ["Report", "Work", "parallel"]

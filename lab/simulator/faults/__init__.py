@@ -3,8 +3,8 @@
 A fault is a frozen dataclass with its contract id, an onset (seconds from the start of the
 recording), settings with usable defaults, and three methods: `act` changes the conditions at a
 moment and `entity` says what is truly at fault. Places (`host`, `slot`) that a scenario leaves open
-are drawn from the seed. `inject` puts a fault of a kind into any scenario: a fault that needs
-something of the job (a loss scale, pipeline stages) has `prepared`, one of some strength `drawn`.
+are drawn from the seed. `inject` puts a fault of a kind into any scenario: `needs` says what the
+fault needs there (devices, pipeline stages), `prepared` changes more, `drawn` says how strong.
 """
 
 import dataclasses
@@ -24,9 +24,10 @@ from .records import Record
 class Fault(Protocol):
     """What the simulator asks of a fault.
 
-    `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. Two
-    class methods are optional. `prepared(scenario, random)` returns the scenario, changed so
-    that the fault can occur in its first job, or raises ScenarioError where it cannot.
+    `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. So
+    are a class attribute and two class methods. `needs` are what it needs of the scenario, of
+    requirements.py. `prepared(scenario, random)` returns the scenario, changed further so that the
+    fault can occur in its first job, or raises ScenarioError where it cannot.
     `drawn(scenario, random, strength)` returns settings: fields of the fault but its place, and
     "lasts" (s) for how long it goes on. The onset is among them where the scenario decides it: 0
     for what is so from the first step on, that of a restart or of the start of the job.
@@ -102,6 +103,8 @@ def inject(
     if kind not in FAULTS:
         raise ScenarioError(f"fault.kind {kind!r}: one of {', '.join(FAULTS)}")
     fault = cast("Any", FAULTS[kind])
+    for need in getattr(fault, "needs", ()):
+        scenario = need(scenario, random)
     if hasattr(fault, "prepared"):
         scenario = fault.prepared(scenario, random)
     if onset is None:

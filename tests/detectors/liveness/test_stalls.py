@@ -5,52 +5,8 @@ import pytest
 
 from rankscope.detectors.liveness.stalls import Stalls
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.window import Group
 
 AGE = "training.progress.age"
-
-
-def ages(until, ranks=4, rows=None):
-    """Return what the probes of some ranks say every 5 s until a second."""
-    at = START + np.arange(0.0, until + 1, 5)
-    found = readings(at, np.zeros((ranks, 1)))
-    if rows is not None:
-        found.at[[row for row in range(ranks) if row not in rows]] = np.nan
-    return found
-
-
-@pytest.fixture
-def evaluated(steady):
-    """Return a function that evaluates a job whose last step ended 60 s after START."""
-
-    def evaluate(now, *, spoken=None, ranks=4, last_step=None, **fields):
-        own = steady(ranks=ranks, spread=0.0)
-        valid = {AGE: ages(now if spoken is None else spoken, ranks), **fields.pop("readings", {})}
-        window = sketch(own, now=START + now, rank_readings=valid, **fields)
-        for row, column in (last_step or {}).items():
-            window.steps.at[row, column + 1 :] = np.nan
-        return Stalls().evaluate(window)
-
-    return evaluate
-
-
-@pytest.fixture
-def group():
-    """Return a function that makes a group of all ranks by their counters, reported at a second."""
-
-    def make(enqueued, completed, at=90.0, changed=61.0, kind="dp"):
-        size = len(enqueued)
-        return Group(
-            name=f"{kind}:1",
-            kind=kind,
-            rows=np.arange(size),
-            enqueued=np.array(enqueued, float),
-            completed=np.array(completed, float),
-            at=START + np.broadcast_to(np.array(at, float), size),
-            changed_at=START + np.broadcast_to(np.array(changed, float), size),
-        )
-
-    return make
 
 
 def kinds(findings):
@@ -70,7 +26,7 @@ def test_the_first_word_comes_after_about_ten_seconds(evaluated, now, count):
     assert count == len(evaluated(now))
 
 
-def test_a_slow_job_is_given_two_and_a_half_steps(steady):
+def test_a_slow_job_is_given_two_and_a_half_steps(steady, ages):
     own = steady(seconds=19.8)
     end = 60 * 20
     early, late = (
@@ -78,100 +34,6 @@ def test_a_slow_job_is_given_two_and_a_half_steps(steady):
         for s in (45, 65)
     )
     assert ([], ["job.stalled"]) == (early, kinds(late))
-
-
-@pytest.mark.parametrize(
-    ("now", "score"), [(70, 1.0), (150, 1.0), (239, 1.0), (240, 2.0), (659, 2.0), (660, 3.0)]
-)
-def test_without_a_sign_it_stays_a_first_word_and_certainty_waits_for_the_collective_time_out(
-    evaluated, now, score
-):
-    """An unannounced evaluation of 40 s, and of 90 s, is normal life."""
-    assert score == evaluated(now)[0].score
-
-
-@pytest.mark.parametrize(("now", "score"), [(70, 1.0), (90, 2.0), (115, 2.0), (120, 3.0)])
-def test_a_collective_that_everybody_waits_in_is_certain_after_a_minute(
-    evaluated, group, now, score
-):
-    pending = group([100] * 4, [99] * 4, at=now)
-    assert score == evaluated(now, groups=(pending,))[0].score
-
-
-def test_counters_that_are_all_complete_say_that_nobody_waits_in_a_collective(evaluated, group):
-    idle = group([100] * 4, [100] * 4, at=150)
-    assert 1.0 == evaluated(150, groups=(idle,))[0].score
-
-
-@pytest.mark.parametrize(
-    ("metric", "usual", "during"),
-    [
-        pytest.param("hw.gpu.tensor.activity", 0.4, 0.3, id="tensor cores"),
-        pytest.param("hw.gpu.sm.activity", 0.8, 0.7, id="multiprocessors"),
-        pytest.param("hw.power", 600.0, 550.0, id="power"),
-        pytest.param(
-            "process.cpu.utilization", 0.6, 0.6, id="processes that neither sleep nor spin"
-        ),
-    ],
-)
-def test_a_pause_in_which_the_ranks_work_is_no_hang(evaluated, metric, usual, during):
-    at = START + np.arange(0.0, 151, 5)
-    level = np.where(at > START + 60, during, usual)
-    works = readings(at, np.tile(level, (4, 1)))
-    assert [] == evaluated(150, readings={metric: works})
-
-
-@pytest.mark.parametrize(
-    ("metric", "usual", "during"),
-    [("hw.gpu.tensor.activity", 0.4, 0.0), ("hw.power", 600.0, 165.0)],
-)
-def test_devices_that_spin_without_arithmetic_do_not_work(evaluated, group, metric, usual, during):
-    at = START + np.arange(0.0, 151, 5)
-    spins = readings(at, np.tile(np.where(at > START + 60, during, usual), (4, 1)))
-    full = {"hw.gpu.utilization": readings(at, np.ones((4, 1))), metric: spins}
-    pending = group([100] * 4, [99] * 4, at=150)
-    assert 3.0 == evaluated(150, readings=full, groups=(pending,))[0].score
-
-
-def test_a_rank_that_saves_while_the_others_wait_for_it_is_no_hang(evaluated, group, event):
-    """Rank 0 writes the checkpoint: behind in launches, its process busy, or its stack says so."""
-    at = START + np.arange(0.0, 151, 5)
-    behind = group([99, 100, 100, 100], [99] * 4, at=150)
-    busy = readings(at, np.array([[0.6], [0.02], [0.02], [0.02]]))
-    assert [] == evaluated(150, groups=(behind,), readings={"process.cpu.utilization": busy})
-    stacks = tuple(
-        event(
-            "process.stack", 80, rank=r, text="torch.save (serialization.py)" if r == 0 else "recv"
-        )
-        for r in range(4)
-    )
-    assert [] == evaluated(150, groups=(behind,), events=stacks)
-
-
-def test_a_rank_that_burns_its_cpu_outside_the_collective_is_named_once_no_pause_explains_it(
-    evaluated, group
-):
-    at = START + np.arange(0.0, 301, 5)
-    behind = group([99, 100, 100, 100], [99] * 4, at=250)
-    busy = readings(at, np.array([[1.0], [0.02], [0.02], [0.02]]))
-    stalled, *_ = evaluated(300, groups=(behind,), readings={"process.cpu.utilization": busy})
-    assert (2.0, [0]) == (stalled.score, list(stalled.ranks))
-
-
-@pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (90, 3.0)])
-def test_a_stopped_process_is_certain_as_soon_as_ever(evaluated, group, now, score):
-    """SIGSTOP of one rank: behind in launches, its process idle."""
-    at = START + np.arange(0.0, now + 1, 5)
-    behind = group([100, 100, 99, 100], [99] * 4, at=now)
-    cpu = readings(at, np.array([[1.0], [1.0], [0.0], [1.0]]))
-    stalled, *_ = evaluated(now, groups=(behind,), readings={"process.cpu.utilization": cpu})
-    assert (score, [2]) == (stalled.score, list(stalled.ranks))
-
-
-def test_a_silent_probe_is_stuck_however_long_the_job_paused_before(evaluated):
-    last_received = np.array([230.0, 230.0, 163.0, 230.0]) + START
-    stalled, *_ = evaluated(230, gaps={30: 100.0}, last_received=last_received)
-    assert 3.0 == stalled.score
 
 
 def test_slow_reporters_are_given_two_of_their_reports(evaluated):
@@ -189,27 +51,8 @@ def test_time_alone_matters_when_the_next_probe_would_be_silent(steady):
     assert np.isinf(ended) or ended > START
 
 
-@pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (85, 2.0), (90, 3.0)])
-def test_where_counters_agree_it_is_certain_sooner(evaluated, group, now, score):
-    behind = group([100, 100, 99, 100], [99] * 4, at=now)
-    assert score == evaluated(now, groups=(behind,))[0].score
-
-
-def test_a_wait_that_the_job_has_shown_before_is_not_certain(evaluated):
-    """It evaluated for 100 s once."""
-    first = [evaluated(60 + 100 + more, gaps={30: 100.0}) for more in (140, 160, 190)]
-    assert [[], [1.0], [2.0]] == [[f.score for f in found] for found in first]
-
-
 def test_a_job_whose_sources_are_all_silent_is_over_and_not_stalled(evaluated):
     assert [] == evaluated(600, spoken=62)
-
-
-@pytest.mark.parametrize("phase", ["eval", "checkpoint", "init"])
-def test_a_phase_that_takes_its_time_is_normal_life(evaluated, event, phase):
-    begun = event("training.phase", 62, rank=0, phase=phase)
-    assert [] == evaluated(200, events=(begun,))
-    assert ["job.stalled"] == kinds(evaluated(300, events=(begun,)))
 
 
 def test_a_phase_that_ended_is_progress(evaluated, event):
@@ -221,21 +64,6 @@ def test_a_phase_that_ended_is_progress(evaluated, event):
     assert [] == evaluated(185, events=back)  # somebody may be a minute behind with it
     (finding,) = evaluated(195, events=back)
     assert START + 130 == finding.onset[0]
-
-
-@pytest.mark.parametrize(("now", "score"), [(75, 1.0), (120, 1.0), (126, 3.0)])
-def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
-    evaluated, group, event, now, score
-):
-    """One rank may go on writing what all of them said they had written."""
-    saved = (
-        event("training.phase", 61, rank=0, phase="checkpoint"),
-        event("training.phase", 62, rank=0, phase="train"),
-    )
-    behind = group([100, 100, 99, 100], [99] * 4, at=now)
-    stalled, *signs = evaluated(now, groups=(behind,), events=saved)
-    assert score == stalled.score
-    assert ["rank.behind_enqueued"] == kinds(signs)
 
 
 def test_a_job_that_said_it_shuts_down_is_not_stalled(evaluated, event):
@@ -275,13 +103,13 @@ def test_collectives_that_go_on_are_an_evaluation(evaluated, group):
     assert [] == evaluated(100, groups=(going_on,))
 
 
-def test_one_step_or_none_is_start_up_and_another_detectors(steady):
+def test_one_step_or_none_is_start_up_and_another_detectors(steady, ages):
     for steps in (0, 1):
         window = sketch(steady(steps=steps), now=START + 300, rank_readings={AGE: ages(300)})
         assert [] == Stalls().evaluate(window)
 
 
-def test_two_steps_are_enough_to_know_what_is_usual(steady):
+def test_two_steps_are_enough_to_know_what_is_usual(steady, ages):
     window = sketch(steady(steps=2), now=START + 300, rank_readings={AGE: ages(300)})
     assert ["job.stalled"] == kinds(Stalls().evaluate(window))
 
@@ -419,15 +247,6 @@ def test_the_one_idle_process_among_busy_waiters_is_a_sign(evaluated, metric):
     findings = evaluated(90, readings={metric: busy})
     (idle,) = [f for f in findings if f.kind == "rank.idle_process"]
     assert ("2", metric) == (idle.entity.id, idle.signal)
-
-
-@pytest.mark.parametrize("waiters", [0.9, 0.02])
-def test_a_rank_that_uses_a_second_cpu_while_the_others_wait_writes_a_checkpoint(
-    evaluated, waiters
-):
-    at = START + np.arange(0.0, 151, 5)
-    busy = readings(at, np.array([[1.5], *[[waiters]] * 3]))
-    assert [] == evaluated(150, readings={"process.cpu.utilization": busy})
 
 
 def test_the_one_busy_process_among_sleeping_waiters_is_a_sign(evaluated):

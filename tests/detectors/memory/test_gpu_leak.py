@@ -74,6 +74,14 @@ def test_device_memory_counts_where_the_framework_says_nothing(evaluated):
     assert [] == evaluated(np.full((4, COUNT), 30.0), **{USAGE: readings(at, usage)})
 
 
+def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak(evaluated):
+    """What is in use holds the cache as well, which grows with every record of the peak."""
+    at = START + np.arange(0.0, 481, 5)
+    usage = np.full((4, len(at)), 60 * GIB)
+    usage[1] += np.maximum(at - START - 150, 0) / 60 * 0.25 * GIB
+    assert [] == evaluated(None, **{USAGE: readings(at, usage)})
+
+
 def test_memory_that_grows_with_the_tokens_is_a_longer_batch(evaluated):
     tokens = np.full((4, COUNT), 4000.0)
     tokens[2] += np.maximum(STEP - 150, 0) * 4.0

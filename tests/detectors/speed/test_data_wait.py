@@ -118,3 +118,11 @@ def test_untimed_loaders_are_no_finding(steady):
     own = steady()
     own[2, 40:] += 0.4
     assert [] == DataWait().evaluate(sketch(own))
+
+
+def test_a_wait_that_no_step_had_time_for_is_another_unit(steady):
+    """From step 40 on waits of 20 ms are reported as 20."""
+    own, wait = steady(), np.full((4, 60), 0.02)
+    wait[:, 40:] *= 1000.0
+    window = sketch(own + 0.02, planes={DATA: wait, COMPUTE: own})
+    assert [] == DataWait().evaluate(window)

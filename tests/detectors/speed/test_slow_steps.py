@@ -312,3 +312,17 @@ def test_bursts_shorter_than_half_of_the_stretch_cannot_be_seen(steady):
     own[:, 41::5] *= 3
     for end in range(45, 61):
         assert [] == SlowSteps().evaluate(sketch(own[:, :end]))
+
+
+def test_durations_that_steps_had_no_time_for_are_another_unit(steady):
+    """Milliseconds from step 40 on."""
+    window = sketch(steady())
+    window.steps.planes[DURATION][:, 40:] *= 1000.0
+    assert [] == SlowSteps().evaluate(window)
+
+
+def test_a_sender_that_stamps_all_steps_with_one_time_says_nothing_of_their_unit(steady):
+    window = sketch(steady())
+    steps = replace(window.steps, at=np.full_like(window.steps.at, window.now))
+    found = replace(window, steps=steps).features.duration
+    assert window.features.duration.tolist() == found.tolist()

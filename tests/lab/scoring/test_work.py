@@ -27,7 +27,7 @@ def ran(monkeypatch):
 
     def run(case, *, key, with_baselines):
         names.append((case.name, with_baselines))
-        return dataclasses.replace(work.failed(case, key, ""), found={"rankscope": ()})
+        return dataclasses.replace(results.empty(case, key), found={"rankscope": ()})
 
     monkeypatch.setattr(running, "run", run)
     return names
@@ -100,7 +100,7 @@ def dies(case, *, key):
     """End the worker process for the second case, as the kernel does where memory is short."""
     if case.name.endswith("-1"):
         os.kill(os.getpid(), signal.SIGKILL)
-    return work.failed(case, key, "")
+    return results.empty(case, key)
 
 
 @pytest.mark.slow

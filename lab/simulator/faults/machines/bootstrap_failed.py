@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -17,13 +18,13 @@ class BootstrapFailed:
     """All ranks wait for it until the time-out of the start (Job.start_timeout)."""
 
     id: ClassVar[str] = "network.bootstrap_failed"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario; half of the time it is a requeue that fails."""
-        effects.between_hosts(scenario)
         job = scenario.jobs[0]
         moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
         job = replace(

@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -17,6 +18,7 @@ class CableErrors:
     """`symbols` and `packets` a second are bad; `factor` is how much longer transfers take."""
 
     id: ClassVar[str] = "network.cable_errors"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
     place: int
@@ -26,11 +28,6 @@ class CableErrors:
     packets: float = 15.0
     factor: float = 2.0
     trains: float = 0.0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it needs two hosts."""
-        return effects.between_hosts(scenario)
 
     @classmethod
     def drawn(

@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...devices import under_limit
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -18,17 +19,13 @@ class ClockLocked:
     """`clock` is the setting as a ratio to the highest clock."""
 
     id: ClassVar[str] = "gpu.clock_locked"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
     slots: int
     until: float = float("inf")
     clock: float = 0.7
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

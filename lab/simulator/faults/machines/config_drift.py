@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -21,16 +21,12 @@ class ConfigDrift:
     """
 
     id: ClassVar[str] = "host.config_drift"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
     slots: int
     what: Literal["driver", "firmware", "governor"] = "driver"
     factor: float = 1.2
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it needs two hosts."""
-        return effects.between_hosts(scenario)
 
     @classmethod
     def drawn(

@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -21,6 +21,7 @@ class DriverHang:
     """
 
     id: ClassVar[str] = "host.driver_hang"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     slots: int
@@ -28,11 +29,6 @@ class DriverHang:
     stops: bool = True
     share: float = 0.9
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

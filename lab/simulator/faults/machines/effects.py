@@ -1,6 +1,4 @@
-"""What the faults of machines share: what is at fault, how strong, what the cluster must have."""
-
-from dataclasses import replace
+"""What the faults of machines share: what is at fault, how strong, and for how long."""
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from ...conditions import Conditions
 from ...devices import under_limit
 from ...fabric import nic_id, port_of
 from ...placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
-from ...shape import Cluster, Scenario, ScenarioError, Strength
+from ...shape import Cluster, Strength
 
 
 def gpu(seats: Seats, host: int, place: int) -> entities.Entity:
@@ -74,22 +72,3 @@ def lasting(random: np.random.Generator, seconds: float) -> dict[str, float]:
     if random.random() < 0.7:
         return {}
     return {"lasts": float(random.uniform(0.15, 0.3) * seconds)}
-
-
-def with_devices(scenario: Scenario) -> Scenario:
-    """Return the scenario with devices in its hosts."""
-    return replace(scenario, cluster=replace(scenario.cluster, gpus=True))
-
-
-def between_hosts(scenario: Scenario, *, least: int = 2) -> Scenario:
-    """Return the scenario; raises ScenarioError where its first job is on too few hosts."""
-    if len(scenario.jobs[0].hosts or range(scenario.cluster.hosts)) < least:
-        raise ScenarioError(f"{scenario.name}: its first job needs {least} hosts for this fault")
-    return scenario
-
-
-def several_devices(scenario: Scenario) -> Scenario:
-    """Return the scenario with devices; raises ScenarioError where a host of the job has one."""
-    if len(scenario.jobs[0].slots or range(scenario.cluster.slots)) < 2:
-        raise ScenarioError(f"{scenario.name}: its first job needs two devices a host")
-    return with_devices(scenario)

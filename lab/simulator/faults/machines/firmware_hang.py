@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -18,16 +18,12 @@ class FirmwareHang:
     """`logged`: the driver writes XID 119, six seconds after the first call without an answer."""
 
     id: ClassVar[str] = "gpu.firmware_hang"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
     slots: int
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -17,6 +18,7 @@ class ForeignProcess:
     """`share` is the part of the device's time it takes, `gibibytes` the memory it holds."""
 
     id: ClassVar[str] = "gpu.foreign_process"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
@@ -24,11 +26,6 @@ class ForeignProcess:
     until: float = float("inf")
     share: float = 0.3
     gibibytes: float = 6.0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions, Death
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -21,17 +21,13 @@ class GpuLost:
     """
 
     id: ClassVar[str] = "gpu.lost"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
     slots: int
     after: float | None = 1.0
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

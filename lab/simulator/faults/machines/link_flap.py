@@ -10,7 +10,7 @@ from ...conditions import Conditions
 from ...fabric import device_name, port_of
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -19,6 +19,7 @@ class LinkFlap:
     """It is down for `down` seconds in every `every`; transfers stand still meanwhile."""
 
     id: ClassVar[str] = "network.link_flap"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
     place: int
@@ -27,11 +28,6 @@ class LinkFlap:
     every: float = 30.0
     down: float = 3.0
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it needs two hosts."""
-        return effects.between_hosts(scenario)
 
     @classmethod
     def drawn(

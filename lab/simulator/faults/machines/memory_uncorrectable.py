@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions, Death
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -22,6 +22,7 @@ class MemoryUncorrectable:
     """
 
     id: ClassVar[str] = "gpu.memory_uncorrectable"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
@@ -30,11 +31,6 @@ class MemoryUncorrectable:
     contained: bool = True
     logged: bool = True
     count: int = 1
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

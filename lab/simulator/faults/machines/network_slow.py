@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -20,15 +21,11 @@ class NetworkSlow:
     """
 
     id: ClassVar[str] = "network.congestion"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     until: float = float("inf")
     factor: float = 3.0
     every: float = 0.0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it needs two hosts."""
-        return effects.between_hosts(scenario)
 
     @classmethod
     def drawn(

@@ -10,7 +10,7 @@ from ...conditions import Conditions, Death
 from ...fabric import device_name, port_of
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -22,6 +22,7 @@ class NicDown:
     """
 
     id: ClassVar[str] = "network.nic_down"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
     place: int
@@ -31,11 +32,6 @@ class NicDown:
     left: float = 0.5
     gives_up: float = 25.0
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it needs two hosts."""
-        return effects.between_hosts(scenario)
 
     @classmethod
     def drawn(

@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -21,6 +21,7 @@ class NvLink:
     """
 
     id: ClassVar[str] = "gpu.nvlink"
+    needs: ClassVar = (requirements.has_two_a_host, requirements.with_devices)
     onset: float
     host: int
     place: int
@@ -30,11 +31,6 @@ class NvLink:
     errors: float = 2.0
     width: float = 0.5
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices; it needs two on a host."""
-        return effects.several_devices(scenario)
 
     @classmethod
     def drawn(

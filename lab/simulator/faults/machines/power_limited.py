@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...devices import limit_for
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -22,6 +23,7 @@ class PowerLimited:
     """
 
     id: ClassVar[str] = "gpu.power_limited"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
@@ -30,11 +32,6 @@ class PowerLimited:
     clock: float = 0.7
     by: Literal["limit", "brake"] = "limit"
     whole_host: bool = False
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

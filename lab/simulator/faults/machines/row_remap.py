@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
-from .. import records
+from .. import records, requirements
 from . import effects
 
 
@@ -18,17 +18,13 @@ class RowRemap:
     """`failed`: no spare row was left. `logged`: the driver writes XID 63 or 64."""
 
     id: ClassVar[str] = "gpu.row_remap"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
     slots: int
     failed: bool = False
     logged: bool = True
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

@@ -1,6 +1,6 @@
 """gpu.silent_corruption: a device computes wrong, finite values, and reports nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -17,6 +18,7 @@ class SilentCorruption:
     """`error` is the relative error of its rank's own loss and gradient."""
 
     id: ClassVar[str] = "gpu.silent_corruption"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
@@ -27,8 +29,7 @@ class SilentCorruption:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with ranks that report their own loss."""
-        jobs = (replace(scenario.jobs[0], loss_scope="local"), *scenario.jobs[1:])
-        return effects.with_devices(replace(scenario, jobs=jobs))
+        return requirements.changed(scenario, loss_scope="local")
 
     @classmethod
     def drawn(

@@ -11,6 +11,7 @@ from ...conditions import Conditions, Death
 from ...fabric import port_of
 from ...placement import Seats, device_index, ports_on, rail_switch
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -23,6 +24,7 @@ class Switch:
     """
 
     id: ClassVar[str] = "network.switch"
+    needs: ClassVar = (requirements.has_hosts(4),)
     onset: float
     host: int
     place: int
@@ -37,7 +39,6 @@ class Switch:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with half of its hosts on each of two leaf switches, or more."""
-        effects.between_hosts(scenario, least=4)
         cluster = scenario.cluster
         most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
         return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))

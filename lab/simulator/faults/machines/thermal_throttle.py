@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...devices import cooling_for
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -21,6 +22,7 @@ class ThermalThrottle:
     """
 
     id: ClassVar[str] = "gpu.thermal_throttle"
+    needs: ClassVar = (requirements.with_devices,)
     onset: float
     host: int
     place: int
@@ -29,11 +31,6 @@ class ThermalThrottle:
     clock: float = 0.6
     ramp: float = 20.0
     whole_host: bool = False
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with devices."""
-        return effects.with_devices(scenario)
 
     @classmethod
     def drawn(

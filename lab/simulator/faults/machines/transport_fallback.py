@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import effects
 
 
@@ -20,6 +21,7 @@ class TransportFallback:
     """
 
     id: ClassVar[str] = "network.transport_fallback"
+    needs: ClassVar = (requirements.has_hosts(2),)
     onset: float
     host: int
     until: float = float("inf")
@@ -28,7 +30,6 @@ class TransportFallback:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario; half of the time the job is requeued before it happens."""
-        effects.between_hosts(scenario)
         if random.random() < 0.5 or scenario.jobs[0].restarts:
             return scenario
         moment = float(random.uniform(0.3, 0.45) * scenario.seconds)

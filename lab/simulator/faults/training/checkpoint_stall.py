@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -27,7 +28,7 @@ class CheckpointStall:
         every = max(int(scenario.seconds / random.uniform(8, 14) / job.step_seconds), 2)
         by = "all" if job.checkpoint_by == "async" else job.checkpoint_by
         seconds = max(0.04 * every * job.step_seconds, 2.0)
-        return preparing.changed(
+        return requirements.changed(
             scenario, checkpoint_every=every, checkpoint_seconds=seconds, checkpoint_by=by
         )
 

@@ -10,6 +10,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions, Death
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 _TEXT = (
@@ -28,6 +29,7 @@ class CollectiveMismatch:
     """
 
     id: ClassVar[str] = "software.collective_mismatch"
+    needs: ClassVar = (requirements.with_replicas,)
     onset: float
     host: int
     place: int
@@ -38,10 +40,9 @@ class CollectiveMismatch:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with the library's counts, and peers."""
         if preparing.first(scenario).buckets < 2:
-            scenario = preparing.changed(scenario, buckets=4)
+            scenario = requirements.changed(scenario, buckets=4)
         reporting = dataclasses.replace(scenario.reporting, launch_counts=True)
-        scenario = dataclasses.replace(scenario, reporting=reporting)
-        return preparing.with_replicas(scenario)
+        return dataclasses.replace(scenario, reporting=reporting)
 
     @classmethod
     def drawn(

@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...memory import GIB
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -33,7 +34,7 @@ class CopyOnRead:
         """Return the scenario with workers that inherit gigabytes."""
         inherited = float(random.uniform(2.0, 3.2)) * GIB
         workers = max(preparing.first(scenario).workers, 4)
-        return preparing.changed(scenario, workers=workers, inherited=inherited)
+        return requirements.changed(scenario, workers=workers, inherited=inherited)
 
     @classmethod
     def drawn(

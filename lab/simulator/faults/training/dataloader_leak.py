@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...memory import HOST_MEMORY
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -21,17 +22,13 @@ class DataloaderLeak:
     """
 
     id: ClassVar[str] = "memory.dataloader_leak"
+    needs: ClassVar = (requirements.with_workers,)
     onset: float
     host: int
     place: int
     slots: int
     workers: int = 2
     rate: float = 0.02
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with data loader workers."""
-        return preparing.with_workers(scenario, random)
 
     @classmethod
     def drawn(

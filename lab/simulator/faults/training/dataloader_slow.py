@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index, host_name, ranks_of_host
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,6 +18,7 @@ class DataloaderSlow:
     """`seconds` of extra wait a step, where `scope` says; the workers are busy all the time."""
 
     id: ClassVar[str] = "software.dataloader_slow"
+    needs: ClassVar = (requirements.with_workers,)
     onset: float
     host: int
     place: int
@@ -24,11 +26,6 @@ class DataloaderSlow:
     scope: Literal["rank", "host", "job"] = "rank"
     seconds: float = 0.5
     until: float = float("inf")
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with data loader workers."""
-        return preparing.with_workers(scenario, random)
 
     @classmethod
     def drawn(

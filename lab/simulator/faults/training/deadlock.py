@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,12 +18,13 @@ class Deadlock:
     """Half of the ranks wait in their data-parallel group, the rest in the group of the metrics."""
 
     id: ClassVar[str] = "software.deadlock"
+    needs: ClassVar = (requirements.with_replicas,)
     onset: float
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with a second group of all ranks."""
-        return preparing.with_replicas(preparing.changed(scenario, second_group=True))
+        return requirements.changed(scenario, second_group=True)
 
     @classmethod
     def drawn(

@@ -10,6 +10,7 @@ from .....vocabulary.ranks import Ranks
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -18,16 +19,12 @@ class Expert:
     """`member` of the expert-parallel `group` gets `factor` times its share, within `ramp` s."""
 
     id: ClassVar[str] = "balance.expert"
+    needs: ClassVar = (requirements.with_experts,)
     onset: float
     group: int = 0
     member: int = 0
     factor: float = 1.8
     ramp: float = 20.0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with expert parallelism."""
-        return preparing.with_experts(scenario)
 
     @classmethod
     def drawn(

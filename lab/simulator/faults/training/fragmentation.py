@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -20,16 +21,12 @@ class Fragmentation:
     """
 
     id: ClassVar[str] = "memory.fragmentation"
+    needs: ClassVar = (requirements.has_devices,)
     onset: float
     host: int
     place: int
     slots: int
     rate: float = 0.05
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it must have devices."""
-        return preparing.with_devices(scenario)
 
     @classmethod
     def drawn(

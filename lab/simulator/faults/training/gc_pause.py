@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -25,7 +26,9 @@ class GcPause:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario, in which pauses are measured or not."""
         reported = preparing.flip(random, 0.6)
-        return preparing.with_peers(preparing.changed(scenario, gc_reported=reported), 4)
+        return requirements.has_ranks(4)(
+            requirements.changed(scenario, gc_reported=reported), random
+        )
 
     @classmethod
     def drawn(
@@ -33,7 +36,7 @@ class GcPause:
     ) -> dict[str, Any]:
         """Return how long, and how often."""
         share = preparing.drawn(random, strength, plain=(0.2, 0.5), weak=(0.08, 0.12))
-        chance = min(float(random.uniform(1.0, 2.0)) / preparing.ranks(scenario), 0.9)
+        chance = min(float(random.uniform(1.0, 2.0)) / requirements.ranks(scenario), 0.9)
         return {"seconds": share * preparing.first(scenario).step_seconds, "chance": chance}
 
     def act(self, state: Conditions, at: float) -> None:

@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,17 +18,13 @@ class GpuLeak:
     """`rate` is the share of the device's memory per minute; `whole_job`: on every rank alike."""
 
     id: ClassVar[str] = "memory.gpu_leak"
+    needs: ClassVar = (requirements.has_devices,)
     onset: float
     host: int
     place: int
     slots: int
     rate: float = 0.03
     whole_job: bool = False
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it must have devices."""
-        return preparing.with_devices(scenario)
 
     @classmethod
     def drawn(

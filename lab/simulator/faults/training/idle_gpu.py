@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,13 +18,9 @@ class IdleGpu:
     """A notebook left open, a trainer that waits for an answer: no collective is open."""
 
     id: ClassVar[str] = "efficiency.idle_gpu"
+    needs: ClassVar = (requirements.has_devices,)
     onset: float
     until: float = float("inf")
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it must have devices."""
-        return preparing.with_devices(scenario)
 
     @classmethod
     def drawn(

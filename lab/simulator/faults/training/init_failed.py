@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -26,7 +27,7 @@ class InitFailed:
         """Return the scenario with a job that starts after a while."""
         start = float(random.uniform(0.1, 0.3)) * scenario.seconds
         again = preparing.flip(random)
-        return preparing.changed(
+        return requirements.changed(
             scenario, starts_after=start, restarts=(), restarts_after_crash=again, ends_after=0.0
         )
 

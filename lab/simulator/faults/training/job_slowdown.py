@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -24,7 +25,7 @@ class JobSlowdown:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario without restarts."""
-        return preparing.changed(scenario, restarts=())
+        return requirements.changed(scenario, restarts=())
 
     @classmethod
     def drawn(

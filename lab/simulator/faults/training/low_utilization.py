@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,13 +18,14 @@ class LowUtilization:
     """Small kernels: the CPU takes `launch` times as long to launch as the device to run them."""
 
     id: ClassVar[str] = "efficiency.low_utilization"
+    needs: ClassVar = (requirements.has_devices,)
     onset: float
     launch: float = 3.0
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it must have devices."""
-        return preparing.with_devices(preparing.changed(scenario, spins=False))
+        """Return the scenario with waits in which no CPU spins."""
+        return requirements.changed(scenario, spins=False)
 
     @classmethod
     def drawn(

@@ -9,7 +9,7 @@ from .....vocabulary import entities
 from ...conditions import POISONS_LOSS, Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
-from . import preparing
+from .. import requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class NanData:
     ) -> dict[str, Any]:
         """Return which ranks read the shard."""
         each = int(random.choice([1, 2, 3]))
-        return {"each": min(each, max(preparing.ranks(scenario) // 2, 1))}
+        return {"each": min(each, max(requirements.ranks(scenario) // 2, 1))}
 
     def act(self, state: Conditions, at: float) -> None:
         """Spoil the values of those ranks."""

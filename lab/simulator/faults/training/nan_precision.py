@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -23,7 +24,7 @@ class NanPrecision:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with dynamic loss scaling."""
         scale = float(random.choice([2.0**12, 2.0**16, 2.0**20]))
-        return preparing.changed(
+        return requirements.changed(
             scenario, loss_scale=scale, loss_scale_fits=scale, guards_numerics=True
         )
 

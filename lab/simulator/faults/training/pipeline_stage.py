@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,14 +18,10 @@ class PipelineStage:
     """Stage `stage` takes `factor` times as long; the others have bubbles."""
 
     id: ClassVar[str] = "balance.pipeline_stage"
+    needs: ClassVar = (requirements.with_stages,)
     onset: float
     stage: int = 0
     factor: float = 1.3
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with pipeline stages of equal load."""
-        return preparing.with_stages(scenario)
 
     @classmethod
     def drawn(

@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -25,7 +26,7 @@ class Plateau:
         """Return the scenario with a loss that falls all the time."""
         job = preparing.first(scenario)
         steps = scenario.seconds / job.step_seconds
-        return preparing.changed(scenario, loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
+        return requirements.changed(scenario, loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
 
     @classmethod
     def drawn(

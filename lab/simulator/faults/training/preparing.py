@@ -1,6 +1,5 @@
-"""What faults share: changing a scenario's first job, drawing strengths, naming entities."""
+"""What faults of the training side share: a restart, strengths that are drawn, entities."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from .....vocabulary import entities
 from .....vocabulary.ranks import Ranks
 from ...placement import Seats, host_name, rank_of
 from ...shape import Job, Scenario, ScenarioError, Strength
+from .. import requirements
 
 
 def first(scenario: Scenario) -> Job:
@@ -16,42 +16,10 @@ def first(scenario: Scenario) -> Job:
     return scenario.jobs[0]
 
 
-def ranks(scenario: Scenario) -> int:
-    """Return how many ranks the first job has."""
-    job, cluster = scenario.jobs[0], scenario.cluster
-    return len(job.hosts or range(cluster.hosts)) * len(job.slots or range(cluster.slots))
-
-
-def changed(scenario: Scenario, **fields: Any) -> Scenario:
-    """Return the scenario with these fields of its first job."""
-    job = dataclasses.replace(scenario.jobs[0], **fields)
-    return dataclasses.replace(scenario, jobs=(job, *scenario.jobs[1:]))
-
-
-def with_devices(scenario: Scenario) -> Scenario:
-    """Return the scenario; ScenarioError where its cluster has no devices."""
-    if not scenario.cluster.gpus:
-        raise ScenarioError(f"scenario {scenario.name}: the fault needs devices")
-    return scenario
-
-
-def with_peers(scenario: Scenario, least: int = 2) -> Scenario:
-    """Return the scenario; ScenarioError where its first job has fewer ranks."""
-    if ranks(scenario) < least:
-        raise ScenarioError(f"scenario {scenario.name}: the fault needs {least} ranks")
-    return scenario
-
-
-def with_workers(scenario: Scenario, random: np.random.Generator, **fields: Any) -> Scenario:
-    """Return the scenario with data loader workers in its first job."""
-    workers = scenario.jobs[0].workers or int(random.integers(2, 5))
-    return changed(scenario, workers=workers, **fields)
-
-
 def with_restart(scenario: Scenario, random: np.random.Generator, **fields: Any) -> Scenario:
     """Return the scenario with one restart of its first job, about in the middle."""
     at = float(random.uniform(0.4, 0.6) * scenario.seconds)
-    return changed(scenario, restarts=(at,), **fields)
+    return requirements.changed(scenario, restarts=(at,), **fields)
 
 
 def drawn(
@@ -105,35 +73,3 @@ def the_stage(seats: Seats, stage: int) -> entities.Entity:
 def steady(random: np.random.Generator, chance: float = 0.5) -> dict[str, Any]:
     """Return an onset of 0 with this chance: what is so from the first step on."""
     return {"onset": 0.0} if flip(random, chance) else {}
-
-
-def with_stages(scenario: Scenario) -> Scenario:
-    """Return the scenario with a pipeline of at least two stages of equal load."""
-    job, world = first(scenario), ranks(scenario)
-    pp = job.pp if job.pp > 1 else (4 if world % 4 == 0 and world >= 16 else 2)
-    if world % (pp * job.tp) or world // (pp * job.tp) % job.ep:
-        if world % pp:
-            raise ScenarioError(f"scenario {scenario.name}: {world} ranks make no {pp} stages")
-        return changed(scenario, pp=pp, tp=1, ep=1, stage_load=())
-    return changed(scenario, pp=pp, stage_load=())
-
-
-def with_experts(scenario: Scenario) -> Scenario:
-    """Return the scenario with expert-parallel groups of four, or two where four do not fit."""
-    job, world = first(scenario), ranks(scenario)
-    if job.ep > 1:
-        return scenario
-    for ep in (4, 2):
-        if world % (job.tp * job.pp * ep) == 0:
-            return changed(scenario, ep=ep)
-        if world % ep == 0:
-            return changed(scenario, ep=ep, tp=1, pp=1, stage_load=())
-    raise ScenarioError(f"scenario {scenario.name}: {world} ranks make no expert groups")
-
-
-def with_replicas(scenario: Scenario) -> Scenario:
-    """Return the scenario with at least two model replicas, so that gradients are reduced."""
-    job = first(with_peers(scenario))
-    if ranks(scenario) // (job.tp * job.pp) < 2:
-        return changed(scenario, tp=1, pp=1, ep=1, stage_load=())
-    return scenario

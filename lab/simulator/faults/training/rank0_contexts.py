@@ -9,7 +9,8 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...memory import GIB
 from ...placement import Seats, device_id, host_name
-from ...shape import Cluster, Scenario, ScenarioError, Strength
+from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -21,18 +22,12 @@ class Rank0Contexts:
     """
 
     id: ClassVar[str] = "memory.rank0_contexts"
+    needs: ClassVar = (requirements.has_two_a_host, requirements.has_devices)
     onset: float
     host: int
     slots: int
     held: float = 0.6 * GIB
     ranks: int = 0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; it must have two devices a host."""
-        if len(preparing.first(scenario).slots or range(scenario.cluster.slots)) < 2:
-            raise ScenarioError(f"scenario {scenario.name}: a host needs two ranks")
-        return preparing.with_devices(scenario)
 
     @classmethod
     def drawn(

@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...memory import GIB
 from ...placement import Seats, host_name
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -18,14 +19,10 @@ class Rank0Gather:
     """`seconds` of extra work a step, and `held` bytes gathered on its device."""
 
     id: ClassVar[str] = "balance.rank0_gather"
+    needs: ClassVar = (requirements.has_ranks(2),)
     onset: float
     seconds: float = 0.3
     held: float = 4 * GIB
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; rank 0 needs peers."""
-        return preparing.with_peers(scenario)
 
     @classmethod
     def drawn(

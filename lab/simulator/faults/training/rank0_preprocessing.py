@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, host_name
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,13 +18,9 @@ class Rank0Preprocessing:
     """`seconds` of preparation a step; the others wait for it in a broadcast."""
 
     id: ClassVar[str] = "balance.rank0_preprocessing"
+    needs: ClassVar = (requirements.has_ranks(2),)
     onset: float
     seconds: float = 0.3
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario; rank 0 needs peers."""
-        return preparing.with_peers(scenario)
 
     @classmethod
     def drawn(

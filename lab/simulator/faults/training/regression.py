@@ -11,6 +11,7 @@ from ...conditions import Conditions
 from ...placement import Seats
 from ...progress import Attempt
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -29,7 +30,7 @@ class Regression:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario, mostly with a restart that brings the new version."""
         if preparing.flip(random, 0.3):
-            return preparing.changed(scenario, restarts=())
+            return requirements.changed(scenario, restarts=())
         return preparing.with_restart(scenario, random, restarts_after_crash=False)
 
     @classmethod

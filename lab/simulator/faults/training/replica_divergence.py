@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -27,11 +28,11 @@ class ReplicaDivergence:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with one rank a replica and losses of their own."""
         scope = "both" if preparing.flip(random) else "local"
-        scenario = preparing.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
-        scenario = preparing.changed(
+        scenario = requirements.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
+        scenario = requirements.changed(
             scenario, local_norms=preparing.flip(random), report_from="all"
         )
-        return preparing.with_peers(scenario, 3)
+        return requirements.has_ranks(3)(scenario, random)
 
     @classmethod
     def drawn(

@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -17,15 +18,14 @@ class SequenceLength:
     """`spread` of the tokens per rank and step: whoever has the most is last, another each step."""
 
     id: ClassVar[str] = "balance.sequence_length"
+    needs: ClassVar = (requirements.has_ranks(4),)
     onset: float
     spread: float = 0.5
 
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with even tokens otherwise."""
-        return preparing.with_peers(
-            preparing.changed(scenario, variable_length=0.0, attention=0.3), 4
-        )
+        return requirements.changed(scenario, variable_length=0.0, attention=0.3)
 
     @classmethod
     def drawn(

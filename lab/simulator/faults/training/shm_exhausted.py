@@ -10,6 +10,7 @@ from ...conditions import Conditions
 from ...memory import SHM_LIMIT
 from ...placement import Seats, host_name, ranks_of_host
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -18,14 +19,10 @@ class ShmExhausted:
     """It is full about `seconds` after the onset; the next batch then is a bus error."""
 
     id: ClassVar[str] = "memory.shm_exhausted"
+    needs: ClassVar = (requirements.with_workers,)
     onset: float
     host: int
     seconds: float = 90.0
-
-    @classmethod
-    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
-        """Return the scenario with data loader workers."""
-        return preparing.with_workers(scenario, random)
 
     @classmethod
     def drawn(

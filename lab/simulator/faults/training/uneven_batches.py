@@ -9,6 +9,7 @@ from .....vocabulary import entities
 from ...conditions import Conditions
 from ...placement import Seats, device_index
 from ...shape import Cluster, Scenario, Strength
+from .. import requirements
 from . import preparing
 
 
@@ -27,7 +28,9 @@ class UnevenBatches:
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario; a hang needs peers."""
         announces = preparing.first(scenario).announces or preparing.flip(random)
-        return preparing.with_peers(preparing.changed(scenario, announces=announces))
+        return requirements.has_ranks(2)(
+            requirements.changed(scenario, announces=announces), random
+        )
 
     @classmethod
     def drawn(

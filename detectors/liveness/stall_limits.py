@@ -1,0 +1,137 @@
+"""How long a stall may last until it is reported, a warning, certain: by who does what then."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import activity
+from ..window import Ints, JobWindow
+from . import collective_signs, pauses
+from .stall_signs import Stall
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds without a step from which on there is a first word, a warning, and certainty."""
+
+    first: float
+    warning: float
+    certain: float
+
+
+class Parameters(Protocol):
+    """The parameters of the detector that decide; stalls.py says what each is."""
+
+    agreed: float
+    surely: float
+    beyond: float
+    phases: float
+    pause: float
+    lone: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is known of a stall beside its signs.
+
+    suspects: rows that strong signs point at. saving: rows whose stack saves or evaluates. least:
+    seconds to the first word where nothing explains the stall. longest: seconds that the job has
+    survived without a step. phase: the one that a rank announced last, "" for none.
+    """
+
+    suspects: Ints
+    saving: Sequence[int]
+    least: float
+    longest: float
+    phase: str
+
+
+def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown: Shown) -> Limits:
+    """Return from when on a stall counts."""
+    survived = parameters.beyond * shown.longest
+    circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
+    if circle or _left_alone(stall, rows(stall, signs, "rank.left_loop")):
+        # Neither ends by itself, whatever else the ranks do meanwhile.
+        certain = max(parameters.surely, survived)
+        return Limits(shown.least, max(parameters.agreed, survived), certain)
+    found = _by_activity(parameters, stall, signs, shown)
+    if shown.phase in ("eval", "checkpoint", "init"):
+        first = max(shown.least * parameters.phases, survived)
+        return Limits(max(found.first, first), found.warning, found.certain)
+    return found
+
+
+def rows(stall: Stall, signs: Sequence[Finding], *kinds: str) -> Ints:
+    """Return the rows of the ranks that signs of these kinds are about, in order."""
+    window = stall.window
+    found = {window.row_of(int(sign.entity.id)) for sign in signs if sign.kind in kinds}
+    return np.array(sorted(row for row in found if row is not None), np.int64)
+
+
+def _by_activity(
+    parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown: Shown
+) -> Limits:
+    window, usual, suspects = stall.window, stall.usual, shown.suspects
+    least, survived = shown.least, parameters.beyond * shown.longest
+    timeout = max(window.collective_timeout_seconds, survived)
+    # What may be a pause of normal life, and is not yet beyond all reason.
+    long = max(parameters.pause, 10 * usual, survived)
+    if pauses.just_announced(window, stall.last, usual):
+        # One rank may go on writing what all of them said they had written: no counter tells
+        # that from being stuck, only time does.
+        certain = max(parameters.surely, survived)
+        return Limits(max(least, min(survived, parameters.surely)), certain, certain)
+    done = activity.since(window, stall.last)
+    if len(suspects):
+        # A device that hangs leaves its process spinning; a process that hangs does neither.
+        on_device = rows(stall, signs, "rank.behind_completed")
+        silent = rows(stall, signs, "rank.probe_silent")
+        busy = done.busy | (np.nan_to_num(done.cpu) > activity.BUSY[1])
+        at_work = done.works | (busy & ~np.isin(np.arange(len(busy)), on_device))
+        at_work[shown.saving] = True
+        at_work[silent] = False
+        if at_work[suspects].any():
+            if _nobodys_work(window, suspects) and not shown.saving:
+                long = min(max(parameters.lone, 10 * usual, survived), long)
+            return Limits(long, long, timeout)
+        if done.pending[suspects].all():
+            return Limits(max(least, survived), long, timeout)
+        idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
+        if np.isin(suspects, silent).all():
+            survived = 0.0
+        warning = max(15.0, 3 * usual, 0.0 if idle else survived)
+        return Limits(least, warning, max(parameters.agreed, 4 * usual, survived))
+    if shown.saving or done.works.any():
+        return Limits(timeout, 2 * timeout, 3 * timeout)
+    if collective_signs.waiting_group(stall) is not None and not done.busy.any():
+        certain = max(parameters.surely, 10 * usual, survived)
+        return Limits(least, max(30.0, survived), certain)
+    if done.busy.any():
+        return Limits(long, timeout, 2 * timeout)
+    return Limits(max(least, survived), long, timeout)
+
+
+def _left_alone(stall: Stall, gone: Ints) -> bool:
+    """Tell whether ranks left the loop, do nothing now, and nobody else works either."""
+    if not len(gone):
+        return False
+    done = activity.since(stall.window, stall.last)
+    rest = np.ones(len(stall.window.ranks), bool)
+    rest[gone] = False
+    asleep = ~(np.nan_to_num(done.cpu) > activity.BUSY[0])[gone]
+    return bool(asleep.all()) and not bool(((done.works | done.busy) & rest).any())
+
+
+def _nobodys_work(window: JobWindow, suspects: Ints) -> bool:
+    """Tell whether one rank alone is at work, and it is not the first of its host.
+
+    What one rank does for all (a checkpoint, an evaluation, a download) is the first one's, of the
+    job or of a host.
+    """
+    if len(suspects) != 1:
+        return False
+    peers = window.ranks[window.host_of == window.host_of[suspects[0]]]
+    return int(window.ranks[suspects[0]]) > int(peers.min())
