@@ -51,6 +51,7 @@ class ExtraWork(Detector):
     least_from_start : smallest excess where it is not.
     least_data : smallest excess of the time for data where the rank's habit is not known.
     on_cpu : share of the excess that the rank's process must spend on a CPU.
+    little : smallest excess of what is timed that is reported as info: rank 0 logs in most jobs.
 
     Examples
     --------
@@ -84,8 +85,10 @@ class ExtraWork(Detector):
         least_from_start: float = 0.2,
         least_data: float = 0.08,
         on_cpu: float = 0.3,
+        little: float = 0.05,
     ) -> None:
         self.least = least
+        self.little = little
         self.least_from_start = least_from_start
         self.least_data = least_data
         self.on_cpu = on_cpu
@@ -95,15 +98,27 @@ class ExtraWork(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None:
             return []
-        found, signal = self._left_over(window, steps), own_time.STEP
-        if found is None:
-            found, signal = self._prepares(window, steps), DATA
+        found, signal = self._measured(window, steps, self.least, self.least_from_start)
         if found is None:
             found, signal = self._by_cpu(window, steps), CPU
+        certain = found is not None
+        if found is None:
+            found, signal = self._measured(window, steps, self.little, self.little)
         if found is None:
             return []
         slow = parts.slowed(window, self.name, found, least=self.least, without="extra work of {}")
+        slow = slow if certain else replace(slow, score=0.5)
         return [slow, *(self._rank(window, found, int(row), signal) for row in found.rows)]
+
+    def _measured(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> tuple[parts.Excess | None, str]:
+        """Return the ranks with more work by what is timed, and the signal that shows it."""
+        found = self._left_over(window, steps, least, from_start)
+        if found is not None:
+            return found, own_time.STEP
+        from_start = min(from_start, self.least_data)
+        return self._prepares(window, steps, least, from_start), DATA
 
     def _rank(self, window: JobWindow, found: parts.Excess, row: int, signal: str) -> Finding:
         extra = float(found.effect[row])
@@ -123,27 +138,27 @@ class ExtraWork(Detector):
             f"peers, {_WHERE[signal]}",
         )
 
-    def _left_over(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+    def _left_over(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> parts.Excess | None:
         if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
             return None
         # In a healthy job the newest steps are all that is looked at.
         recent = steps.last(parts.newest(window, steps))
-        least = min(self.least, self.least_from_start)
-        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=least):
+        lowest = min(least, from_start)
+        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=lowest):
             return None
-        return parts.excess(
-            window, steps, _left(steps), least=self.least, least_from_start=self.least_from_start
-        )
+        return parts.excess(window, steps, _left(steps), least=least, least_from_start=from_start)
 
-    def _prepares(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+    def _prepares(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> parts.Excess | None:
         """Return the ranks that work on their data, and do not wait for it."""
         used = window.rank_readings.get(CPU)
         if used is None or not (steps.has(DATA) and steps.has(own_time.COMM)):
             return None
         data = _sane(steps.plane(DATA))
-        found = parts.excess(
-            window, steps, data, least=self.least, least_from_start=self.least_data
-        )
+        found = parts.excess(window, steps, data, least=least, least_from_start=from_start)
         if found is None:
             return None
         begin, end = found.seen()

@@ -29,8 +29,8 @@ class Stages(Detector):
 
     Parameters
     ----------
-    least : excess over the other stages that is reported; head and loss of a last stage with few
-        layers are often a tenth.
+    least : excess over the other stages that is reported, as info below `severe`: head and loss of
+        a last stage with few layers are often a tenth, and moving a layer would win half of it.
     severe : excess from which on it is a warning; below it is info.
 
     Examples
@@ -57,7 +57,7 @@ class Stages(Detector):
     kinds = ("group.stage_slow",)
     cadence_seconds = 15.0
 
-    def __init__(self, *, least: float = 0.15, severe: float = 0.25) -> None:
+    def __init__(self, *, least: float = 0.08, severe: float = 0.25) -> None:
         self.least = least
         self.severe = severe
 

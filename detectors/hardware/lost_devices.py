@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import parts
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -74,13 +75,15 @@ class LostDevices(Detector):
         if not len(rows):
             return []
         stepped, other = _last_steps(window), _with_another_fault(window)
+        step = np.nan_to_num(parts.step_seconds(window.steps))
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
             began = float(last[row]) if silent[row] else float(failed[row])
             if entity is None or row in other or stepped[row] > began + max(2 * period, 5.0):
                 continue
-            if not silent[row] and window.now - began < self.seconds:
+            # That no step ended says something only when one should have.
+            if not silent[row] and window.now - began < max(self.seconds, 3 * step):
                 continue
             what = (
                 f"{entity} has given no readings for {window.now - began:.0f} s while its "

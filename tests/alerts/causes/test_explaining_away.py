@@ -102,7 +102,7 @@ def test_two_devices_of_a_host_that_heat_throttles_are_one_root_at_the_host(root
 
 def test_two_of_four_throttled_devices_of_a_host_are_one_root(lay_out, found, roots):
     """The other two are hot as well and are not yet slow enough to stand out."""
-    layout = lay_out(hosts=["host-a", "host-b"], per_host=4)
+    layout = lay_out(hosts=["host-a", "host-b"], each=4)
     rows = [found("job.slow", layout.job_entity)]
     rows += [found("gpu.throttled", layout.gpu_entity(rank)) for rank in range(4)]
     rows += [found("rank.slow_compute", layout.rank_entity(rank)) for rank in (2, 3)]

@@ -45,7 +45,7 @@ FAULTS: dict[str, tuple[list[Row], str, str]] = {
     "balance.rank0_gather at each step": (
         [*SLOW, ("rank.extra_work", 0), ("rank.memory_above_peers", 0)], "rank", "0",
     ),
-    "balance.rank0_preprocessing beside training": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
+    "balance.rank0_gather beside training": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
     "balance.rank0_preprocessing": ([*SLOW, ("rank.prepares_data", 0)], "rank", "0"),
     "balance.pipeline_stage": ([("group.stage_slow", 2)], "group", "ep:0"),
     "balance.sequence_length": (["job.token_imbalance"], "job", "run-1"),
