@@ -173,7 +173,8 @@ def _shared_host(
 ) -> Candidate | None:
     """Return the candidate of the host that two roots of one fault are on, None for none."""
     host = topology.host_of_entity(one.entity)
-    if one.cause is not other.cause or host is None or host != topology.host_of_entity(other.entity):
+    apart = host is None or host != topology.host_of_entity(other.entity)
+    if apart or one.cause is not other.cause:
         return None
     return next(
         (

@@ -29,6 +29,9 @@ _WHERE = {
 MARGIN = 0.8
 """Means of ratios are not ratios of means."""
 
+FEW = 4
+"""Ranks from which on it is no coincidence that rank 0 is the one."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -43,7 +46,7 @@ class ExtraWork(Detector):
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
     that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
     and the process works in it, and does not sleep until its loader's workers are done, the rank
-    prepares data itself.
+    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does.
 
     Parameters
     ----------
@@ -155,12 +158,16 @@ class ExtraWork(Detector):
     ) -> parts.Excess | None:
         """Return the ranks that work on their data, and do not wait for it."""
         used = window.rank_readings.get(CPU)
-        if used is None or not (steps.has(DATA) and steps.has(own_time.COMM)):
+        if not (steps.has(DATA) and steps.has(own_time.COMM)):
             return None
         data = _sane(steps.plane(DATA))
         found = parts.excess(window, steps, data, least=least, least_from_start=from_start)
         if found is None:
             return None
+        if used is None or used.newest_at() == -np.inf:
+            # Without CPU time: that rank 0 alone of many waits for a slow loader is unlikely.
+            alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= FEW
+            return found if alone else None
         begin, end = found.seen()
         cpu = used.mean(min(max(begin, found.onset()[1]), end - 60.0), np.inf)
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)

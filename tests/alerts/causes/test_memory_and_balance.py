@@ -98,6 +98,13 @@ def test_without_its_own_evidence_it_is_no_candidate(explained, name):
             assert fault not in {row.fault for row in root.cause.hypotheses}
 
 
+def test_an_allocator_that_retries_because_the_job_leaks_is_the_leak(explained):
+    rows = ["job.gpu_memory_grows", *(("rank.memory_fragmented", rank) for rank in range(4))]
+    (root,) = explained(rows)
+    first = root.cause.hypotheses[0]
+    assert ("memory.gpu_leak", "job") == (first.fault, first.entity.type)
+
+
 @pytest.mark.parametrize(
     "name",
     ["memory.gpu_leak", "memory.host_leak", "memory.copy_on_read", "memory.host_oom to come"],
