@@ -135,7 +135,11 @@ class TrackedIncident:
         if self.first is None:
             self.first = FirstCause(explanation.cause, now, now)
             return True
-        ages = all(kinds.catalogue()[s.kind].effect == "slows" for s in explanation.symptoms)
+        # Slowness lasts as long as its cause; what is seen of it may still be of that time.
+        ages = all(
+            kinds.catalogue()[s.kind].effect == "slows" and s.window[0] > self.first.supported_at
+            for s in explanation.symptoms
+        )
         text = self.first.update(explanation.cause, now, ages=ages)
         if text:
             self._note(now, "cause", text)

@@ -64,7 +64,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
         index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
-    result = _folded(found)
+    result = _folded(_at_one_host(found, view.topology))
     return _with_left_over(result, open_symptoms, index, view, knowledge)
 
 
@@ -144,6 +144,48 @@ def _without(
         return not any(rank in scope.ranks for rank in finding.entity.ranks)
 
     return FindingIndex([f for f in index.findings if left(f)], topology)
+
+
+def _at_one_host(
+    found: Sequence[tuple[Candidate, Root]], topology: Topology
+) -> list[tuple[Candidate, Root]]:
+    """Return the roots; those of one fault on two parts of a host are one of the host.
+
+    What they share there (cooling, power) fails once, rather than two parts in the same minute.
+    Only where the fault can be a host's, and the host is a candidate that beats unknown.
+    """
+    kept: list[tuple[Candidate, Root]] = []
+    for candidate, root in found:
+        for number, (other, held) in enumerate(kept):
+            shared = _shared_host(other, candidate, held.ranking, topology)
+            if shared is not None:
+                rest = (row for row in held.ranking.candidates if row is not shared)
+                ranked = replace(held.ranking, candidates=(shared, *rest))
+                kept[number] = (shared, _joined(replace(held, ranking=ranked), root))
+                break
+        else:
+            kept.append((candidate, root))
+    return kept
+
+
+def _shared_host(
+    one: Candidate, other: Candidate, ranked: Ranking, topology: Topology
+) -> Candidate | None:
+    """Return the candidate of the host that two roots of one fault are on, None for none."""
+    host = topology.host_of_entity(one.entity)
+    apart = host is None or host != topology.host_of_entity(other.entity)
+    if apart or one.cause is not other.cause:
+        return None
+    return next(
+        (
+            row
+            for row in ranked.candidates
+            if row.cause is one.cause
+            and (row.entity.type, row.entity.id) == ("host", host)
+            and row.score > ranked.unknown.score
+        ),
+        None,
+    )
 
 
 def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:

@@ -29,6 +29,9 @@ _WHERE = {
 MARGIN = 0.8
 """Means of ratios are not ratios of means."""
 
+FEW = 4
+"""Ranks from which on it is no coincidence that rank 0 is the one."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -43,7 +46,7 @@ class ExtraWork(Detector):
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
     that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
     and the process works in it, and does not sleep until its loader's workers are done, the rank
-    prepares data itself.
+    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does.
 
     Parameters
     ----------
@@ -51,6 +54,7 @@ class ExtraWork(Detector):
     least_from_start : smallest excess where it is not.
     least_data : smallest excess of the time for data where the rank's habit is not known.
     on_cpu : share of the excess that the rank's process must spend on a CPU.
+    little : smallest excess of what is timed that is reported as info: rank 0 logs in most jobs.
 
     Examples
     --------
@@ -84,8 +88,10 @@ class ExtraWork(Detector):
         least_from_start: float = 0.2,
         least_data: float = 0.08,
         on_cpu: float = 0.3,
+        little: float = 0.05,
     ) -> None:
         self.least = least
+        self.little = little
         self.least_from_start = least_from_start
         self.least_data = least_data
         self.on_cpu = on_cpu
@@ -95,15 +101,27 @@ class ExtraWork(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None:
             return []
-        found, signal = self._left_over(window, steps), own_time.STEP
-        if found is None:
-            found, signal = self._prepares(window, steps), DATA
+        found, signal = self._measured(window, steps, self.least, self.least_from_start)
         if found is None:
             found, signal = self._by_cpu(window, steps), CPU
+        certain = found is not None
+        if found is None:
+            found, signal = self._measured(window, steps, self.little, self.little)
         if found is None:
             return []
         slow = parts.slowed(window, self.name, found, least=self.least, without="extra work of {}")
+        slow = slow if certain else replace(slow, score=0.5)
         return [slow, *(self._rank(window, found, int(row), signal) for row in found.rows)]
+
+    def _measured(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> tuple[parts.Excess | None, str]:
+        """Return the ranks with more work by what is timed, and the signal that shows it."""
+        found = self._left_over(window, steps, least, from_start)
+        if found is not None:
+            return found, own_time.STEP
+        from_start = min(from_start, self.least_data)
+        return self._prepares(window, steps, least, from_start), DATA
 
     def _rank(self, window: JobWindow, found: parts.Excess, row: int, signal: str) -> Finding:
         extra = float(found.effect[row])
@@ -123,29 +141,33 @@ class ExtraWork(Detector):
             f"peers, {_WHERE[signal]}",
         )
 
-    def _left_over(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+    def _left_over(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> parts.Excess | None:
         if not all(steps.has(name) for name in (own_time.STEP, own_time.COMPUTE, own_time.COMM)):
             return None
         # In a healthy job the newest steps are all that is looked at.
         recent = steps.last(parts.newest(window, steps))
-        least = min(self.least, self.least_from_start)
-        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=least):
+        lowest = min(least, from_start)
+        if not parts.stands_out(window, parts.step_seconds(recent), _left(recent), least=lowest):
             return None
-        return parts.excess(
-            window, steps, _left(steps), least=self.least, least_from_start=self.least_from_start
-        )
+        return parts.excess(window, steps, _left(steps), least=least, least_from_start=from_start)
 
-    def _prepares(self, window: JobWindow, steps: Steps) -> parts.Excess | None:
+    def _prepares(
+        self, window: JobWindow, steps: Steps, least: float, from_start: float
+    ) -> parts.Excess | None:
         """Return the ranks that work on their data, and do not wait for it."""
         used = window.rank_readings.get(CPU)
-        if used is None or not (steps.has(DATA) and steps.has(own_time.COMM)):
+        if not (steps.has(DATA) and steps.has(own_time.COMM)):
             return None
         data = _sane(steps.plane(DATA))
-        found = parts.excess(
-            window, steps, data, least=self.least, least_from_start=self.least_data
-        )
+        found = parts.excess(window, steps, data, least=least, least_from_start=from_start)
         if found is None:
             return None
+        if used is None or used.newest_at() == -np.inf:
+            # Without CPU time: that rank 0 alone of many waits for a slow loader is unlikely.
+            alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= FEW
+            return found if alone else None
         begin, end = found.seen()
         cpu = used.mean(min(max(begin, found.onset()[1]), end - 60.0), np.inf)
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)

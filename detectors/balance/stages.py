@@ -15,8 +15,8 @@ from ..window import Floats, Ints, JobWindow
 SAMPLE = 128
 """Ranks of a stage that are looked at; their median says as much as that of all."""
 
-EARLY = 40
-"""Steps after the warm-up that say how it was from the first step."""
+EARLY, FEWEST, EARLY_SECONDS = 40, 10, 120.0
+"""Steps after the warm-up that say how it was from the first step; fewer where they are long."""
 
 
 class Stages(Detector):
@@ -29,8 +29,8 @@ class Stages(Detector):
 
     Parameters
     ----------
-    least : excess over the other stages that is reported; head and loss of a last stage with few
-        layers are often a tenth.
+    least : excess over the other stages that is reported, as info below `severe`: head and loss of
+        a last stage with few layers are often a tenth, and moving a layer would win half of it.
     severe : excess from which on it is a warning; below it is info.
 
     Examples
@@ -48,7 +48,8 @@ class Stages(Detector):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     group.stage_slow group pp stage 3 1.33
 
-    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps.
+    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps (ten,
+    where they take long).
 
     References: What-if analysis of stragglers (OSDI'25): last stage in 39.3 % of slow jobs.
     """
@@ -57,7 +58,7 @@ class Stages(Detector):
     kinds = ("group.stage_slow",)
     cadence_seconds = 15.0
 
-    def __init__(self, *, least: float = 0.15, severe: float = 0.25) -> None:
+    def __init__(self, *, least: float = 0.08, severe: float = 0.25) -> None:
         self.least = least
         self.severe = severe
 
@@ -65,7 +66,10 @@ class Stages(Detector):
         """Return one finding on the slowest stage, or none."""
         steps = parts.steps_to_compare(window)
         stage_of = stages_of(window)
-        if steps is None or stage_of is None or len(steps.index) < parts.WARM_UP + EARLY:
+        if steps is None or stage_of is None:
+            return []
+        needed = _early(parts.step_seconds(steps))
+        if len(steps.index) < parts.WARM_UP + needed:
             return []
         own = window.features.own
         if own is None:
@@ -74,8 +78,8 @@ class Stages(Detector):
         stage_of, own, tokens = stage_of[chosen], own[chosen], steps.plane(own_time.TOKENS)[chosen]
         fit = own_time.token_fit(own, tokens) if steps.has(own_time.TOKENS) else None
         own = own if fit is None else fit.freed(own, tokens)
-        early = own[:, parts.WARM_UP : parts.WARM_UP + EARLY]
-        recent = own[:, -max(parts.newest(window, steps), EARLY) :]
+        early = own[:, parts.WARM_UP : parts.WARM_UP + needed]
+        recent = own[:, -max(parts.newest(window, steps), needed) :]
         names = np.unique(stage_of[stage_of >= 0])
         now, before = own_time.median(recent, axis=1), own_time.median(early, axis=1)
         seconds = np.array([_middle(now[stage_of == stage]) for stage in names])
@@ -121,6 +125,11 @@ def stages_of(window: JobWindow) -> Ints | None:
     if len(stages) != len(window.ranks):
         return None
     return stages if len(np.unique(stages[stages >= 0])) > 1 else None
+
+
+def _early(step: float) -> int:
+    """Return how many steps after the warm-up say how it was, by the usual step (s)."""
+    return int(min(max(EARLY_SECONDS / step, FEWEST), EARLY)) if step > 0 else EARLY
 
 
 def _sample(window: JobWindow, stage_of: Ints) -> Ints:

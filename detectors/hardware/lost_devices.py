@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import parts
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -23,7 +24,8 @@ class LostDevices(Detector):
 
     Silent: no vital reading for `periods` of the usual time between two and `seconds` at least,
     while another device of the host gave one in that time. A device whose rank goes on making steps
-    works: then it is the agent that cannot read it, and nothing is said. Nor is a device lost whose
+    works: then it is the agent that cannot read it, and nothing is said; nor is it before three
+    steps should have ended. Nor is a device lost whose
     rank's own process fell silent with it and was not seen to end, or that itself reported another
     fault: one that answers, or that keeps a call waiting, is still there.
 
@@ -74,13 +76,16 @@ class LostDevices(Detector):
         if not len(rows):
             return []
         stepped, other = _last_steps(window), _with_another_fault(window)
+        step = np.nan_to_num(parts.step_seconds(window.steps))
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
             began = float(last[row]) if silent[row] else float(failed[row])
-            if entity is None or row in other or stepped[row] > began + max(2 * period, 5.0):
+            slack = max(2 * period, 5.0)
+            if entity is None or row in other or stepped[row] > began + slack:
                 continue
-            if not silent[row] and window.now - began < self.seconds:
+            # That no step has ended since says something only when one should have.
+            if window.now - began < max(self.seconds, slack + 3 * step):
                 continue
             what = (
                 f"{entity} has given no readings for {window.now - began:.0f} s while its "

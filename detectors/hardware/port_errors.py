@@ -24,6 +24,9 @@ PHYSICAL = frozenset(
 )  # fmt: skip
 """Counters of cable, transceiver and port; discards and out-of-order packets are congestion's."""
 
+TIMEOUTS = {"local_ack_timeout_err": 6.0}
+"""So many a minute: a sender stands still for up to seconds at each, and none is usual."""
+
 ELSE_A_MINUTE = 60.0
 """Errors a minute from which on a counter without a limit of its own counts."""
 
@@ -139,6 +142,8 @@ class PortErrors(Detector):
 
 def _per_minute(counter: str) -> float:
     """Return how many errors a minute of a counter are too many."""
+    if counter in TIMEOUTS:
+        return TIMEOUTS[counter]
     limits = [
         most * 60 / limit.seconds
         for limit in thresholds.infiniband().get(counter, ())

@@ -18,7 +18,8 @@ class PowerLimits(Detector):
 
     Usual is the limit that most devices of the model have, of equals the higher; where no source
     tells models apart, that most devices of the host have. Half of the
-    devices at most can be unlike it. Evidence only: whether it costs anything shows in the steps.
+    devices at most can be unlike it. By itself it is info: under full load the job waits for such a
+    device, and whether it does shows in the steps.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ class PowerLimits(Detector):
             entity,
             onset=first,
             magnitude=limit / usual,
-            score=3.0,
+            # Worth knowing: under full load the job will wait for it. No page until it does.
+            score=1.9,
             signal=LIMIT,
             observed=limit,
             expected=usual,

@@ -15,8 +15,9 @@ from .port_errors import PortErrors
 TOGETHER = 120.0
 """Trouble of one switch begins on its hosts within so many seconds."""
 
-SOURCES = (DownPorts(), LinkFlaps(), PortErrors())
-"""Detectors whose findings are trouble of a host's ports."""
+SOURCES = (DownPorts(hold=5.0), LinkFlaps(), PortErrors())
+"""Detectors whose findings are trouble of a host's ports. Ports of one switch are found together
+before each of them has been down for long enough to be found alone."""
 
 
 class Switches(Detector):
@@ -89,7 +90,8 @@ class Switches(Detector):
                     window.topology.switch_entity(name),
                     onset=(float(together.min()), float(together.max())),
                     magnitude=share,
-                    score=3.0,
+                    # Worth knowing before the job slows down or stops, and no page until then.
+                    score=1.9,
                     signal="hw.network.up",
                     observed=share,
                     expected=others,

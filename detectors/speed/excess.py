@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import own_time
+from ..baselines import LEARN_AT
 from ..window import Flags, Floats, Ints
 
 
@@ -138,9 +139,12 @@ def _by_scale(
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
+    # A habit that was learnt from few steps is no surer than they are.
+    learnt = _habit_steps(ratio.shape[1] - count)
+    unsure = error * math.sqrt(1 + count / learnt)
     with np.errstate(invalid="ignore"):
         slower = became & usual.known & (grown >= scale.least)
-        slower &= _distance(grown, error, scale, half=True) >= sigmas
+        slower &= _distance(grown, unsure, scale, half=True) >= sigmas
         skewed = always & (plain >= least_from_start)
         skewed &= (_distance(plain, error, scale, half=True) >= sigmas) | (
             plain >= 2 * least_from_start
@@ -156,6 +160,11 @@ def _by_scale(
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale.least < SHORT.least)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
+
+
+def _habit_steps(earlier: int) -> int:
+    """Return how many steps habits were learnt from, of so many before the newest ones."""
+    return max((count for count in LEARN_AT if count <= earlier), default=LEARN_AT[0])
 
 
 def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Floats:

@@ -37,6 +37,7 @@ class Conditions:
     """Healthy until a fault says otherwise. H = hosts, S = device slots of the whole cluster.
 
     cpu_share (H): the part of the CPU time they ask for that the job's processes get.
+    cpu_clock (H): clock of the host's CPUs as a ratio to nominal; nobody waits longer for a CPU.
     neighbours (H): share of the host's CPUs that other work keeps busy.
     steal (H), throttled (S): share of the time in which the hypervisor has the CPU, or a quota
     holds the rank's processes back. swollen (H): share of memory taken by what grows.
@@ -52,6 +53,7 @@ class Conditions:
     """
 
     cpu_share: NDArray[np.float64]
+    cpu_clock: NDArray[np.float64]
     neighbours: NDArray[np.float64]
     steal: NDArray[np.float64]
     swollen: NDArray[np.float64]
@@ -83,6 +85,7 @@ def healthy(cluster: Cluster, seed: int = 0) -> Conditions:
     hosts, slots = cluster.hosts, cluster.hosts * cluster.slots
     return Conditions(
         cpu_share=np.ones(hosts),
+        cpu_clock=np.ones(hosts),
         neighbours=np.zeros(hosts),
         steal=np.zeros(hosts),
         swollen=np.zeros(hosts),

@@ -63,6 +63,7 @@ class Workload:
         if writing:
             base = base * _ASYNC_DRAG
         launch_cpu = base * ((effects.launch or job.cpu_bound) if self._gpus else 1.0)
+        launch_cpu = launch_cpu / state.cpu_clock[seats.host]
         # Who competes for a CPU gets it in uneven slices: the slower, the more uneven.
         uneven = np.where(share < 1, self._lognormal(0.12, world), 1.0)
         launch = launch_cpu * (1 + (1 / share - 1) * uneven)

@@ -18,14 +18,21 @@ from rankscope.vocabulary.topology import Placement, Topology
 START = 1_700_000_000.0
 
 
-def laid_out(name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b")) -> Topology:
-    """Return a job with two ranks on each of its hosts, one device a rank."""
+def laid_out(
+    name: str = "run-1", hosts: Sequence[str] = ("host-a", "host-b"), each: int = 2
+) -> Topology:
+    """Return a job with `each` ranks on each of its hosts, one device a rank."""
     return Topology(
         Job(name),
         placements=[
-            Placement(rank, host, local_rank=rank % 2, pid=1000 + rank, hw_id=f"GPU-{rank}")
-            for number, host in enumerate(hosts)
-            for rank in (2 * number, 2 * number + 1)
+            Placement(
+                rank,
+                hosts[rank // each],
+                local_rank=rank % each,
+                pid=1000 + rank,
+                hw_id=f"GPU-{rank}",
+            )
+            for rank in range(each * len(hosts))
         ],
     )
 

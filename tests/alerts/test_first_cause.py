@@ -1,5 +1,7 @@
 """A stable cause holds, and is given up when its evidence has left it."""
 
+from dataclasses import replace
+
 import pytest
 
 
@@ -21,8 +23,22 @@ def test_a_spike_of_cpu_wait_does_not_keep_contention_stable_for_minutes(
         evaluated(now, *contended())
     assert ("host.cpu_contention", "stable") == first(tracker)
     for now in range(81, 125):
-        evaluated(now, slow, rank, found("rank.waits_least", topology.rank_entity(2)))
+        recent = replace(slow, window=(slow.window[0] + now - 50, slow.window[1] + now - 50))
+        evaluated(now, recent, rank, found("rank.waits_least", topology.rank_entity(2)))
     assert "host.cpu_contention" != first(tracker)[0]
+
+
+def test_slowness_seen_in_steps_from_when_the_evidence_was_there_does_not_age(
+    evaluated, tracker, contended, slow, topology, found
+):
+    """With long steps a fault that ended is seen in the newest steps for a while."""
+    rank = found("rank.slow_compute", topology.rank_entity(2))
+    for now in range(60, 81):
+        evaluated(now, *contended())
+    for now in range(81, 125):
+        recent = replace(slow, window=(slow.window[0] + 39, slow.window[1] + now - 60))
+        evaluated(now, recent, rank, found("rank.waits_least", topology.rank_entity(2)))
+    assert "host.cpu_contention" == first(tracker)[0]
 
 
 def test_evidence_that_is_gone_for_a_few_seconds_changes_nothing(

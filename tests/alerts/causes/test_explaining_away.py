@@ -94,6 +94,26 @@ def test_two_hosts_with_the_same_fault_are_two_roots(roots, slow, contended):
     assert ["host-b", "host-e"] == sorted(entity for _, entity, _ in found)
 
 
+def test_two_devices_of_a_host_that_heat_throttles_are_one_root_at_the_host(roots, slow, hot):
+    """What they share is the host's cooling."""
+    found = roots(slow, *hot(8), *hot(9))
+    assert [("gpu.thermal_throttle", "host-e", ["job.slow"])] == found
+
+
+def test_two_of_four_throttled_devices_of_a_host_are_one_root(lay_out, found, roots):
+    """The other two are hot as well and are not yet slow enough to stand out."""
+    layout = lay_out(hosts=["host-a", "host-b"], each=4)
+    rows = [found("job.slow", layout.job_entity)]
+    rows += [found("gpu.throttled", layout.gpu_entity(rank)) for rank in range(4)]
+    rows += [found("rank.slow_compute", layout.rank_entity(rank)) for rank in (2, 3)]
+    (root,) = roots(*rows, topology=layout)
+    assert ("gpu.thermal_throttle", "host-a", ["job.slow"]) == root
+
+
+def test_throttled_devices_of_two_hosts_are_two_roots(roots, slow, hot):
+    assert ["GPU-5", "GPU-9"] == sorted(entity for _, entity, _ in roots(slow, *hot(5), *hot(9)))
+
+
 def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):
     rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
     assert 1 == len(roots(slow, *rows))

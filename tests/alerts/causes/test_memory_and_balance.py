@@ -45,7 +45,7 @@ FAULTS: dict[str, tuple[list[Row], str, str]] = {
     "balance.rank0_gather at each step": (
         [*SLOW, ("rank.extra_work", 0), ("rank.memory_above_peers", 0)], "rank", "0",
     ),
-    "balance.rank0_preprocessing beside training": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
+    "balance.rank0_gather beside training": ([*SLOW, ("rank.extra_work", 0)], "rank", "0"),
     "balance.rank0_preprocessing": ([*SLOW, ("rank.prepares_data", 0)], "rank", "0"),
     "balance.pipeline_stage": ([("group.stage_slow", 2)], "group", "ep:0"),
     "balance.sequence_length": (["job.token_imbalance"], "job", "run-1"),
@@ -96,6 +96,13 @@ def test_without_its_own_evidence_it_is_no_candidate(explained, name):
         if own - {"job.slow", "job.crashed", "rank.first_exit"}:
             (root,) = explained(rows)
             assert fault not in {row.fault for row in root.cause.hypotheses}
+
+
+def test_an_allocator_that_retries_because_the_job_leaks_is_the_leak(explained):
+    rows = ["job.gpu_memory_grows", *(("rank.memory_fragmented", rank) for rank in range(4))]
+    (root,) = explained(rows)
+    first = root.cause.hypotheses[0]
+    assert ("memory.gpu_leak", "job") == (first.fault, first.entity.type)
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,26 @@ def test_a_step_that_nothing_timed_accounts_for_names_the_rank(evaluated):
     assert [0] == list(slow.ranks)
 
 
+def test_a_little_extra_work_or_work_that_was_always_there_is_info(evaluated):
+    """Rank 0 logs in most jobs."""
+    for extra, since in ((0.07, 40), (0.15, 0)):
+        slow, rank = evaluated(extra, since=since)
+        assert (0.5, "rank.extra_work") == (slow.score, rank.kind)
+
+
 def test_a_part_that_is_timed_is_no_extra_work(evaluated):
     wait = np.zeros((4, 60))
-    wait[0, 40:] = 0.3
-    assert [] == evaluated(**{DATA: wait})
+    wait[1, 40:] = 0.3
+    assert [] == evaluated(row=1, **{DATA: wait})
     gc = np.full((4, 60), np.nan)
     gc[0, 40:] = 0.3
     assert [] == evaluated(**{"training.gc.duration": gc})
+
+
+def test_rank_0_alone_of_four_prepares_data_where_nobody_reports_its_cpu(evaluated):
+    wait = np.zeros((4, 60))
+    wait[0, 40:] = 0.3
+    assert ["job.slow", "rank.prepares_data"] == kinds(evaluated(**{DATA: wait}))
 
 
 def test_own_time_on_the_cpu_is_extra_work_of_the_process(evaluated):
@@ -76,9 +89,9 @@ def test_a_whole_host_that_needs_more_cpu_has_slower_ones(steady):
     assert [] == ExtraWork().evaluate(window)
 
 
-def test_little_extra_work_and_work_that_was_always_there_are_no_finding(evaluated):
-    assert [] == evaluated(0.05)
-    assert [] == evaluated(0.15, since=0)
+def test_next_to_no_extra_work_is_no_finding(evaluated):
+    assert [] == evaluated(0.03)
+    assert [] == evaluated(0.05, since=0)
     assert ["job.slow", "rank.extra_work"] == kinds(evaluated(0.5, since=0))
 
 

@@ -45,6 +45,14 @@ def test_a_device_that_fell_silent_with_its_whole_rank_says_nothing_of_itself(fo
     assert [("gpu.lost", "GPU-3")] == found([3], last_received=heard, events=(ended,))
 
 
+@pytest.mark.parametrize(("seconds", "steps", "lost"), [(0.8, 40, 1), (29.8, 1, 0)])
+def test_that_no_long_step_has_ended_soon_says_nothing(seconds, steps, lost, steady, levels):
+    status = levels(4, 0, 1, 1, since=45, seconds=100)
+    own = steady(steps=steps, seconds=seconds)
+    window = sketch(own, now=START + 100, rank_readings={"hw.status|failed": status})
+    assert lost == len(LostDevices().evaluate(window))
+
+
 def test_a_short_gap_is_normal_life(found):
     assert [] == found([3], since=88.0)
 

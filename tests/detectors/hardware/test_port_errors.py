@@ -32,6 +32,12 @@ def test_a_few_errors_are_normal_life(found):
     assert [] == found("port_rcv_errors", 0, 5, 3)
 
 
+def test_a_timeout_every_other_second_is_too_often(found):
+    """A sender stands still at each, so their limit is lower than that of other errors."""
+    assert [("nic.errors", "host-3/mlx5_0:1")] == found("local_ack_timeout_err", 0, 3, 3)
+    assert [] == found("port_rcv_errors", 0, 3, 3)
+
+
 def test_a_link_that_is_trained_again_and_again_is_a_symptom(found):
     assert [("nic.retraining", "host-3/mlx5_0:1")] == found("link_error_recovery", 0, 2, 3)
 

@@ -55,3 +55,18 @@ def test_a_job_behind_one_switch_cannot_tell(found):
 
 def test_healthy_ports_are_no_finding(found):
     assert [] == found()
+
+
+def test_packets_lost_at_the_hosts_of_one_switch_are_the_switch(steady, levels):
+    """It is info until the job slows down: two timeouts in five seconds at each of its ports."""
+    layout = Topology(
+        Job("example"),
+        hosts=HOSTS,
+        placements=[Placement(rank, HOSTS[rank // 2]) for rank in range(12)],
+        switches={host: f"leaf-{n // 3}" for n, host in enumerate(HOSTS)},
+    )
+    lost = levels(6, 0, 2, [3, 4, 5], counter=True)
+    name = "hw.network.errors|mlx5_0|local_ack_timeout_err|1"
+    window = sketch(steady(ranks=12), hosts=6, placed=layout, host_readings={name: lost})
+    (found,) = Switches().evaluate(window)
+    assert ("leaf-1", True) == (found.entity.id, found.score < 2)

@@ -62,7 +62,7 @@ class ConfigDrift:
         elif self.what == "firmware":
             state.ports.transport[self.host] *= self.factor
         else:
-            state.cpu_share[self.host] /= self.factor
+            state.cpu_clock[self.host] /= self.factor
 
     def records(self, cluster: Cluster) -> list[records.Record]:
         """Return the change of a setting, as the agent sees it a minute later at most."""
