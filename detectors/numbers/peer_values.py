@@ -32,7 +32,7 @@ MOST_SHARE = 0.125
 _CAME: dict[shapes.Came, tuple[str, str]] = {
     "at once": ("rank.value_offset", "is off"),
     "gradually": ("rank.value_drift", "drifts away"),
-    "unclear": ("rank.value_off", "is off (at once or growing: too early to say)"),
+    "unclear": ("rank.value_off", "is off"),
 }
 
 
@@ -65,16 +65,16 @@ class PeerValues(Detector):
 
     Examples
     --------
-    The local loss of rank 5 is a little too high from step 60 on.
+    The local loss of rank 5 is too high from step 60 on.
 
     >>> from rankscope.detectors.sketch import sketch
     >>> loss = np.random.default_rng(7).normal(2.0, 0.05, (8, 120))
-    >>> loss[5, 60:] += 0.15
+    >>> loss[5, 60:] += 0.5
     >>> window = sketch(np.full((8, 120), 0.8), planes={"training.loss|local": loss})
     >>> for finding in PeerValues().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.text)
     job.values_differ job example values of rank 5 differ from its peers'
-    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.16 since step 60, 8.0% of it
+    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.519 since step 60, 25.9% of it
 
     Fails with fewer than four ranks of a role, where only reduced values are reported, and where a
     rank was off by less than three times the batch noise from its first step. A wrong value that

@@ -68,6 +68,14 @@ def test_an_offset_is_second_of_a_replica_whose_weights_changed_at_once(found, t
     assert ["gpu.silent_corruption", "numerics.replica_divergence"] == faults[:2]
 
 
+def test_values_that_are_off_are_a_devices_first_and_a_replicas_second(found, topology):
+    symptom = found("job.values_differ", topology.job_entity, ranks=[2])
+    off = found("rank.value_off", topology.rank_entity(2))
+    cause = engine.explain([symptom, off], topology, observed=EVERYTHING)
+    faults = [hypothesis.fault for hypothesis in cause.hypotheses]
+    assert ["gpu.silent_corruption", "numerics.replica_divergence"] == faults[:2]
+
+
 def test_an_offset_that_turned_out_to_grow_is_a_replicas(first, found, topology):
     symptom = found("job.values_differ", topology.job_entity, ranks=[2])
     early = found("rank.value_offset", topology.rank_entity(2))

@@ -86,3 +86,10 @@ def test_equal_values_and_too_few_ranks_are_quiet():
     values = batches(ranks=3)
     values[1, 80:] += 1.0
     assert [] == found(values)
+
+
+def test_a_small_offset_of_few_points_is_either_a_device_or_a_replica(named):
+    values = batches(steps=120)
+    values[5, 90:] += 0.15
+    findings = found(values)
+    assert ["5"] == named(findings, "rank.value_off")
