@@ -56,7 +56,8 @@ class Divergence(Detector):
     ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
 
     Fails where a change of the data raises the loss by more than `least` for good: it cannot see
-    what the batches are. A loss that never fell, or rises by less, is no divergence to it. Where
+    what the batches are. A loss that rises from its first 48 points on
+    without having fallen, or by less, is no divergence to it. Where
     losses are near zero or negative, the share is taken of the level's size.
 
     References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
@@ -86,6 +87,9 @@ class Divergence(Detector):
         high = loss.cut(first, len(loss))
         if not odd[first] or not lasting(high) or _falling(high.value - low):
             return []
+        start = float(np.median(loss.value[: BLOCK // 2]))
+        if first < FEWEST and not start > low + SIGMAS / 2 * sigma:
+            return []  # it rises from the first steps on, as learning rates do
         now = float(np.median(high.value[-POINTS:]))
         share = (now - low) / max(abs(low), sigma, 1e-12)
         before = float(loss.at[max(first - 1, 0)])

@@ -10,11 +10,12 @@ from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
+from . import shapes
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
 
-NEWEST, FEWEST_EARLY, MOST = 16, 16, 256
+NEWEST, FEWEST_EARLY, MOST = 16, 16, 512
 """Points that must be off together; points before them that show a rank's habit; points held."""
 
 REFERENCE = 256
@@ -26,6 +27,13 @@ CERTAIN = 64
 FEWEST_RANKS = 4
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
+
+
+_CAME: dict[shapes.Came, tuple[str, str]] = {
+    "at once": ("rank.value_offset", "is off"),
+    "gradually": ("rank.value_drift", "drifts away"),
+    "unclear": ("rank.value_off", "is off"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ class PeerValues(Detector):
     of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
     errors and beyond six times what other ranks' medians differ by (shards of data differ); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
-    by little is a replica that drifts away; one that came at once is a device that computes wrong.
+    by little is a replica that drifts away; one that came at once is a device that computes wrong;
+    what few points cannot tell apart (shapes.py) is either.
 
     Parameters
     ----------
@@ -56,16 +65,16 @@ class PeerValues(Detector):
 
     Examples
     --------
-    The local loss of rank 5 is a little too high from step 60 on.
+    The local loss of rank 5 is too high from step 60 on.
 
     >>> from rankscope.detectors.sketch import sketch
     >>> loss = np.random.default_rng(7).normal(2.0, 0.05, (8, 120))
-    >>> loss[5, 60:] += 0.15
+    >>> loss[5, 60:] += 0.5
     >>> window = sketch(np.full((8, 120), 0.8), planes={"training.loss|local": loss})
     >>> for finding in PeerValues().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.text)
     job.values_differ job example values of rank 5 differ from its peers'
-    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.16 since step 60, 8.0% of it
+    rank.value_offset rank 5 on host-1 rank 5's own loss is off by +0.519 since step 60, 25.9% of it
 
     Fails with fewer than four ranks of a role, where only reduced values are reported, and where a
     rank was off by less than three times the batch noise from its first step. A wrong value that
@@ -77,7 +86,7 @@ class PeerValues(Detector):
     """
 
     name = "peer_values"
-    kinds = ("job.values_differ", "rank.value_offset", "rank.value_drift")
+    kinds = ("job.values_differ", "rank.value_offset", "rank.value_drift", "rank.value_off")
     cadence_seconds = 5.0
 
     def __init__(self, *, sigmas: float = 8.0, unknown: float = 3.0) -> None:
@@ -129,10 +138,11 @@ class PeerValues(Detector):
     def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
         """Return a rank that is off also compared with its own past."""
         row = int(rows[place])
+        peers = _chosen(rows)
         columns = np.flatnonzero(
-            (np.isfinite(plane[rows]).sum(axis=0) >= FEWEST_RANKS) & np.isfinite(plane[row])
+            (np.isfinite(plane[peers]).sum(axis=0) >= FEWEST_RANKS) & np.isfinite(plane[row])
         )
-        level, noise = _reference(plane, rows, columns)
+        level, noise = _reference(plane, peers, columns)
         noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
         distance = (plane[row, columns].astype(np.float64) - level) / noise
         recent = float(np.median(distance[-NEWEST:]))
@@ -152,9 +162,8 @@ class PeerValues(Detector):
         )  # fmt: skip
         found = []
         for one in off:
-            first = _began(one)
-            drifts = _drifts(one.distance)
-            word = "drifts away" if drifts else "is off"
+            shape = shapes.of(one.distance)
+            first, (kind, word) = shape.first, _CAME[shape.came]
             what = "loss" if metric == curves.LOSS else "gradient norm"
             score = min(1.0 + one.share / LEAST_OF_LEVEL[metric] / 2, 4.0)
             if len(one.distance) - first < CERTAIN:
@@ -165,7 +174,7 @@ class PeerValues(Detector):
                 report(
                     window,
                     self.name,
-                    "rank.value_drift" if drifts else "rank.value_offset",
+                    kind,
                     window.rank_entity(one.row),
                     onset=(min(before, at), at),
                     magnitude=abs(one.offset),
@@ -211,40 +220,19 @@ def symptom(
 
 def _reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
     """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
-    if len(rows) > REFERENCE:
-        rows = rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
-    values = _finite(plane[rows][:, columns])
+    values = _finite(plane[_chosen(rows)][:, columns])
     level = own_time.median(values, axis=0)
     strays = own_time.median(np.abs(values - level), axis=0)
     strays = strays[np.isfinite(strays)]
     return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
 
 
+def _chosen(rows: Ints) -> Ints:
+    """Return so many rows that a median of them is one of all."""
+    if len(rows) <= REFERENCE:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
+
+
 def _finite(values: Floats) -> Floats:
     return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)
-
-
-def _began(one: _Off) -> int:
-    """Return the place where the offset began: where two levels fit the distances best."""
-    distance = np.clip(one.distance, -20, 20)
-    count = len(distance)
-    total = np.cumsum(distance)
-    left = np.arange(1, count)
-    before, after = total[:-1] / left, (total[-1] - total[:-1]) / (count - left)
-    gain = left * (count - left) * (after - before) ** 2
-    return int(np.argmax(gain)) + 1 if count > 1 else 0
-
-
-def _drifts(distance: Floats) -> bool:
-    """Tell whether an offset grew little by little: a line fits it better than one jump does."""
-    count = len(distance)
-    if count < 3 * NEWEST:
-        return False
-    smooth = np.array([np.median(part) for part in np.array_split(distance, count // 8)])
-    x = np.arange(len(smooth)) - (len(smooth) - 1) / 2
-    line = smooth - smooth.mean() - x * float(x @ smooth) / float(x @ x)
-    jumps = [
-        float(smooth[:cut].var() * cut + smooth[cut:].var() * (len(smooth) - cut))
-        for cut in range(1, len(smooth))
-    ]
-    return float(line @ line) < 0.5 * min(jumps)

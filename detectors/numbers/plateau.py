@@ -7,24 +7,33 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves
 from ..contract import Detector
+from ..curves import Curve
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
 
-SHARE = 0.3
-"""Share of the attempt's points that is looked at, and of those before that it is compared with."""
+SHARE, MOST_SHARE = 0.3, 0.7
+"""Least and most of the attempt's points that a plateau may hold: less is a pause, and of more
+too little is left to say that the loss fell before."""
 
-BLOCKS = 12
+PLACES = 16
+"""Places at which it may have begun."""
+
+BLOCKS = 8
 """Medians of so many blocks make a line; their scatter around it holds noise and slow wander."""
+
+BLOCK = 2
+"""Points that a block holds at least."""
 
 
 class Plateau(Detector):
-    """Report that the loss has stopped falling for the newest third of an attempt.
+    """Report that the loss has stopped falling for the newest third of an attempt, or longer.
 
-    A loss falls about evenly in the logarithm of steps, ever more slowly. The line through the
-    newest 30 % of the attempt's points is compared with the line through the 30 % before: a
-    plateau is when even three standard errors of progress more would be less than `share` of the
-    earlier slope, and that slope is beyond five of its own. It says so once it has lasted `seconds`
-    and `points`; training that is nearly done looks alike, so it is information.
+    A loss falls about evenly in the logarithm of steps, ever more slowly. From each of some places
+    on, the line through the points after it is compared with the line through those before it, as
+    long in the logarithm of steps: a plateau is when even three standard errors of progress more
+    would be less than `share` of the earlier slope, and that slope is beyond five of its own. It is
+    reported once it has lasted `seconds` and `points`; training that is nearly done looks alike, so
+    it is information.
 
     Parameters
     ----------
@@ -39,7 +48,7 @@ class Plateau(Detector):
     >>> window = sketch(np.full((1, 1000), 2.0), hosts=1, planes={"training.loss": loss})
     >>> (flat,) = Plateau().evaluate(window)
     >>> flat.text
-    'the loss has not fallen since step 700: 2.2, and 2.2 then'
+    'the loss has not fallen since step 554: 2.2, and 2.22 then'
 
     Fails where a schedule of the learning rate lets the loss rest before it falls again: that is a
     plateau while it lasts. Needs about three times as many steps as the loss fell before.
@@ -51,7 +60,7 @@ class Plateau(Detector):
     kinds = ("job.loss_plateau",)
     cadence_seconds = 30.0
 
-    def __init__(self, *, share: float = 0.2, points: int = 200, seconds: float = 600.0) -> None:
+    def __init__(self, *, share: float = 0.2, points: int = 40, seconds: float = 300.0) -> None:
         self.share = share
         self.points = points
         self.seconds = seconds
@@ -59,39 +68,60 @@ class Plateau(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the loss stays where it is."""
         loss = window.baselines.loss.curve
-        count = int(SHARE * len(loss))
         # The memory is thinned to half now and then; the points that it stands for count.
         held = len(loss) * max(int(np.median(np.diff(loss.index))), 1) if len(loss) > 1 else 0
-        if count < 4 * BLOCKS or SHARE * held < self.points:
+        if MOST_SHARE * held < self.points:
             return []
-        newest, before = loss.last(count), loss.cut(len(loss) - 2 * count, len(loss) - count)
-        since = float(newest.at[0])
-        if float(newest.at[-1]) - since < self.seconds:
-            return []
+        for place in np.linspace(1 - MOST_SHARE, 1 - SHARE, PLACES) * len(loss):
+            found = self._since(window, loss, int(place))
+            if found is not None:
+                return [found]
+        return []
+
+    def _since(self, window: JobWindow, loss: Curve, place: int) -> Finding | None:
+        """Return the plateau that began at a place, None where none did."""
+        newest = loss.cut(place, len(loss))
+        since, first = float(newest.at[0]), int(newest.index[0])
+        reach = int(first**2 / max(int(newest.index[-1]), 1))
+        before = loss.cut(int(np.searchsorted(loss.index, reach)), place)
+        if min(len(newest), len(before)) < BLOCKS * BLOCK:
+            return None
+        if float(newest.at[-1]) - since < self.seconds or len(newest) < self.points:
+            return None
         slope, error = _line(newest.index, newest.value)
         earlier, earlier_error = _line(before.index, before.value)
         if not -earlier > 5 * earlier_error or not -slope + 3 * error < -earlier * self.share:
-            return []
+            return None
         then, now = (float(np.median(part)) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):
-            return []  # it rises, and that is another finding
-        return [
-            report(
-                window,
-                self.name,
-                "job.loss_plateau",
-                window.entity,
-                onset=(float(before.at[-1]), since),
-                seen=(float(before.at[0]), float(newest.at[-1])),
-                magnitude=float(newest.at[-1]) - since,
-                score=1.0,
-                signal=curves.LOSS,
-                observed=now,
-                expected=then + earlier * float(np.log(newest.index[-1] / newest.index[0])) / 2,
-                text=f"the loss has not fallen since step {int(newest.index[0])}: {now:.3g}, and "
-                f"{then:.3g} then",
-            )
-        ]
+            return None  # it rises, and that is another finding
+        last = _stopped(loss.cut(place - len(before), len(loss)))
+        stopped = loss.cut(place - len(before) + last, len(loss))
+        since, first = float(stopped.at[0]), int(stopped.index[0])
+        return report(
+            window,
+            self.name,
+            "job.loss_plateau",
+            window.entity,
+            onset=(min(float(before.at[-1]), since), since),
+            seen=(float(before.at[0]), float(newest.at[-1])),
+            magnitude=float(newest.at[-1]) - since,
+            score=1.0,
+            signal=curves.LOSS,
+            observed=now,
+            expected=then + earlier * float(np.log(newest.index[-1] / newest.index[0])) / 2,
+            text=f"the loss has not fallen since step {first}: {now:.3g}, and {then:.3g} then",
+        )
+
+
+def _stopped(loss: Curve) -> int:
+    """Return the place after which a level without slope fits best, and a line up to it before."""
+    x = np.log(loss.index + 1.0)
+    places = np.unique(np.linspace(1, len(x) - 2, min(len(x) - 2, 128)).astype(np.int64))
+    rise = np.maximum(x[places][:, None] - x, 0.0)
+    rise -= rise.mean(axis=1, keepdims=True)
+    gain = (rise @ (loss.value - loss.value.mean())) ** 2 / (rise**2).sum(axis=1)
+    return int(places[np.argmax(gain)])
 
 
 def _line(index: Ints, value: Floats) -> tuple[float, float]:

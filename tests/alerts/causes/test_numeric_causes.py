@@ -60,5 +60,28 @@ def test_values_that_differ_are_placed_by_how_they_do(first, found, topology, ev
     assert cause == first(symptom, found(evidence, topology.rank_entity(2)))
 
 
+def test_an_offset_is_second_of_a_replica_whose_weights_changed_at_once(found, topology):
+    symptom = found("job.values_differ", topology.job_entity, ranks=[2])
+    offset = found("rank.value_offset", topology.rank_entity(2))
+    cause = engine.explain([symptom, offset], topology, observed=EVERYTHING)
+    faults = [hypothesis.fault for hypothesis in cause.hypotheses]
+    assert ["gpu.silent_corruption", "numerics.replica_divergence"] == faults[:2]
+
+
+def test_values_that_are_off_are_a_devices_first_and_a_replicas_second(found, topology):
+    symptom = found("job.values_differ", topology.job_entity, ranks=[2])
+    off = found("rank.value_off", topology.rank_entity(2))
+    cause = engine.explain([symptom, off], topology, observed=EVERYTHING)
+    faults = [hypothesis.fault for hypothesis in cause.hypotheses]
+    assert ["gpu.silent_corruption", "numerics.replica_divergence"] == faults[:2]
+
+
+def test_an_offset_that_turned_out_to_grow_is_a_replicas(first, found, topology):
+    symptom = found("job.values_differ", topology.job_entity, ranks=[2])
+    early = found("rank.value_offset", topology.rank_entity(2))
+    later = found("rank.value_drift", topology.rank_entity(2))
+    assert ("numerics.replica_divergence", "2") == first(symptom, early, later)
+
+
 def test_values_that_differ_without_a_rank_are_of_unknown_cause(first, found, topology):
     assert "unknown" == first(found("job.values_differ", topology.job_entity))[0]

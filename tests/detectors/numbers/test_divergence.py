@@ -59,3 +59,15 @@ def test_a_third_of_the_points_missing_changes_nothing(found, losses):
     loss[220:] += 1.0
     loss[np.random.default_rng(2).random(300) < 0.3] = np.nan
     assert ["job.loss_diverged"] == [rise.kind for rise in found(loss)]
+
+
+def test_a_loss_that_rises_from_the_first_steps_on_is_quiet(reported, losses):
+    loss = losses(200, level=0.0) + 5.0 + np.minimum(np.arange(200) / 75.0, 2.0)
+    assert [] == list(Divergence().evaluate(reported(loss)))
+
+
+def test_a_loss_that_has_fallen_for_few_steps_may_diverge(reported, losses):
+    steps = np.arange(90)
+    loss = losses(90, level=0.0) + 10.0 - 0.1 * np.minimum(steps, 25)
+    loss[25:] += np.linspace(0, 4.0, 65)
+    assert 1 == len(Divergence().evaluate(reported(loss)))

@@ -38,6 +38,21 @@ def test_an_offset_that_grows_is_a_replica_that_drifts_away(named):
     assert [] == named(findings, "rank.value_offset")
 
 
+def test_a_drift_that_began_late_is_no_offset(named):
+    values = batches(steps=400)
+    values[2, 340:] += np.linspace(0, 0.5, 60)
+    findings = found(values)
+    assert ["2"] == named(findings, "rank.value_drift")
+    assert "since step 3" in findings[-1].text
+
+
+def test_an_offset_with_errors_of_its_own_that_lasts_long_stays_one(named):
+    values = batches(steps=500)
+    values[2, 60:] += 0.5 * np.random.default_rng(3).normal(1.0, 0.2, 440)
+    findings = found(values)
+    assert ["2"] == named(findings, "rank.value_offset")
+
+
 def test_shards_of_data_that_differ_from_the_first_step_are_quiet():
     values = batches() + np.linspace(-0.1, 0.1, 8)[:, None]
     assert [] == found(values)
@@ -71,3 +86,10 @@ def test_equal_values_and_too_few_ranks_are_quiet():
     values = batches(ranks=3)
     values[1, 80:] += 1.0
     assert [] == found(values)
+
+
+def test_a_small_offset_of_few_points_is_either_a_device_or_a_replica(named):
+    values = batches(steps=120)
+    values[5, 90:] += 0.15
+    findings = found(values)
+    assert ["5"] == named(findings, "rank.value_off")

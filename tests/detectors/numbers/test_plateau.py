@@ -33,3 +33,16 @@ def test_minutes_are_too_short_for_a_plateau(reported, losses):
     steps = np.arange(1, 1501)
     loss = losses(1500, level=0.0) + 8.0 - 0.6 * np.log(np.minimum(steps, 900))
     assert [] == list(Plateau().evaluate(reported(loss, step=0.05)))
+
+
+def test_a_plateau_of_a_slow_job_is_found_with_few_points(reported, losses):
+    steps = np.arange(1, 91)
+    loss = losses(90, level=0.0) + 10.0 - 1.2 * np.log(np.minimum(steps, 40))
+    (flat,) = Plateau().evaluate(reported(loss, step=12.0))
+    assert "since step 3" in flat.text or "since step 4" in flat.text
+
+
+def test_a_learning_rate_that_falls_in_steps_is_quiet_while_the_loss_falls(reported, losses):
+    steps = np.arange(1, 1501)
+    loss = losses(1500, level=0.0) + 8.0 - 0.6 * np.log(steps) - 0.3 * (steps > 800)
+    assert [] == list(Plateau().evaluate(reported(loss, step=2.0)))
