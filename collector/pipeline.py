@@ -46,6 +46,11 @@ FORGET_EVERY_SECONDS = 600.0
 APART_SECONDS = 5.0
 """Detectors of one cadence are spread over it in steps of so many seconds."""
 
+LATE_SHARE = 0.5
+"""A detector that has yet to look at what changed waits for the next report that comes after its
+cadence; so much of the cadence later it looks without one. Then a job that reports every 30 s is
+evaluated at its reports alone."""
+
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
 
@@ -273,7 +278,9 @@ class Pipeline:
                 and (not last.changed or window.now < asked.again)
             ):
                 findings += asked.found
-                asked.due = min(asked.due, asked.again) if last.changed else asked.due
+                if last.changed:
+                    late = asked.again + LATE_SHARE * detector.cadence_seconds
+                    asked.due = min(asked.due, late)
                 continue
             try:
                 found = tuple(detector.evaluate(window))

@@ -27,6 +27,9 @@ MOST_RANKS = 256
 MANY_RANKS = 4
 """With so many ranks the median is no single rank's."""
 
+FEW = 32
+"""So many medians are made sooner by sorting."""
+
 MOST_POINTS = 1024
 """Points that the memory of an attempt holds; a run of any length is thinned to so many."""
 
@@ -129,6 +132,7 @@ class CurveMemory:
     def __init__(self) -> None:
         self.curve = NOTHING
         self.earlier = NOTHING
+        self.levels: dict[int, Level] = {}
         self._stride = 1
         self._seen = 0
         self._newest: tuple[int, float] | None = None
@@ -164,12 +168,43 @@ class CurveMemory:
             self.curve = Curve(*thinned, all_of.plane, all_of.reduced)
 
 
-def trailing_median(values: Floats, count: int) -> Floats:
-    """Return [values], the median of the `count` values before each; NaN where there are fewer."""
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Values and the medians of those before each, both [values]."""
+
+    values: Floats
+    level: Floats
+
+
+def trailing_median(values: Floats, count: int, memory: CurveMemory | None = None) -> Floats:
+    """Return [values], the median of the `count` values before each; NaN where there are fewer.
+
+    With the memory of the curve only those of new points are computed.
+    """
+    held = None if memory is None else memory.levels.get(count)
     level = np.full(len(values), np.nan)
-    if len(values) > count:
-        level[count:] = np.median(sliding_window_view(values[:-1], count), axis=1)
+    first = count
+    if held is not None:
+        both = min(len(held.values), len(values))
+        other = np.flatnonzero(held.values[:both] != values[:both])
+        same = int(other[0]) if len(other) else both
+        level[:same] = held.level[:same]
+        first = max(same, count)
+    if len(values) > first:
+        before = sliding_window_view(values[first - count : -1], count)
+        level[first:] = np.median(before, axis=1) if len(before) > FEW else _medians(before)
+    if memory is not None:
+        memory.levels[count] = Level(values, level)
     return level
+
+
+def _medians(rows: Floats) -> Floats:
+    """Return the median of each row, as numpy's, which takes longer for few."""
+    ordered = np.sort(rows, axis=1)
+    count = rows.shape[1]
+    found = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    medians: Floats = np.where(np.isnan(ordered[:, -1]), np.nan, found)
+    return medians
 
 
 def noise(values: Floats) -> float:
@@ -180,7 +215,7 @@ def noise(values: Floats) -> float:
     if len(values) < 4:
         return 0.0
     second = values[2:] - 2 * values[1:-1] + values[:-2]
-    return 1.4826 * float(np.median(np.abs(second))) / float(np.sqrt(6.0))
+    return 1.4826 * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
 
 
 def recent(memory: Curve, window: Curve) -> Curve:

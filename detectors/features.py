@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from . import curves, own_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from .window import Floats, Ints, JobWindow, Steps
+
+T = TypeVar("T")
 
 DATA = "training.data.duration"
 
@@ -60,6 +64,7 @@ class StepFeatures:
 
     def __init__(self, window: JobWindow) -> None:
         self._window = window
+        self._made: dict[Hashable, object] = {}
 
     @cached_property
     def steps(self) -> Steps:
@@ -111,6 +116,24 @@ class StepFeatures:
     def step_ends(self) -> Floats:
         """Return [steps], when each step ended on the last of its ranks."""
         return own_time.step_ends(self.steps)
+
+    @cached_property
+    def pace(self) -> tuple[float, float]:
+        """Return when the newest step ended and how long one usually takes; NaN where unknown.
+
+        Of the newest 64 steps, those included that part of the ranks has yet to report.
+        """
+        ends = own_time.step_ends(self._window.steps)[-64:]
+        ends = ends[np.isfinite(ends)]
+        if len(ends) < 3:
+            return float("nan"), float("nan")
+        return float(ends.max()), own_time.middle(ends[1:] - ends[:-1])
+
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made once a window: for what several detectors look at."""
+        if name not in self._made:
+            self._made[name] = make()
+        return cast("T", self._made[name])
 
     @cached_property
     def loss(self) -> curves.Curve:

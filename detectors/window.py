@@ -17,6 +17,7 @@ from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
 from ..vocabulary.topology import Placement, Topology
+from . import own_time
 from .baselines import Baselines
 from .features import Kept, StepFeatures
 
@@ -161,9 +162,10 @@ class Readings:
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
         rows = np.linspace(0, len(self.at) - 1, min(len(self.at), PERIOD_ROWS)).astype(np.int64)
-        gaps = np.diff(np.sort(self.at[rows], axis=1), axis=1)
+        at = np.sort(self.at[rows], axis=1)
+        gaps = at[:, 1:] - at[:, :-1]
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-        return float(np.median(gaps)) if len(gaps) else 5.0
+        return own_time.middle(gaps) if len(gaps) else 5.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves
+from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -61,7 +61,7 @@ class Plateau(Detector):
         loss = window.baselines.loss.curve
         count = int(SHARE * len(loss))
         # The memory is thinned to half now and then; the points that it stands for count.
-        held = len(loss) * max(int(np.median(np.diff(loss.index))), 1) if len(loss) > 1 else 0
+        held = len(loss) * max(int(own_time.middle(np.diff(loss.index))), 1) if len(loss) > 1 else 0
         if count < 4 * BLOCKS or SHARE * held < self.points:
             return []
         newest, before = loss.last(count), loss.cut(len(loss) - 2 * count, len(loss) - count)
@@ -72,7 +72,7 @@ class Plateau(Detector):
         earlier, earlier_error = _line(before.index, before.value)
         if not -earlier > 5 * earlier_error or not -slope + 3 * error < -earlier * self.share:
             return []
-        then, now = (float(np.median(part)) for part in np.array_split(newest.value, 4)[::3])
+        then, now = (own_time.middle(part) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):
             return []  # it rises, and that is another finding
         return [
@@ -96,8 +96,8 @@ class Plateau(Detector):
 
 def _line(index: Ints, value: Floats) -> tuple[float, float]:
     """Return the slope over the logarithm of steps and its standard error, of block medians."""
-    x = np.array([np.log(np.median(part) + 1.0) for part in np.array_split(index, BLOCKS)])
-    y = np.array([np.median(part) for part in np.array_split(value, BLOCKS)])
+    x = np.array([np.log(own_time.middle(part) + 1.0) for part in np.array_split(index, BLOCKS)])
+    y = np.array([own_time.middle(part) for part in np.array_split(value, BLOCKS)])
     x -= x.mean()
     width = float(x @ x)
     if width <= 0:
