@@ -41,13 +41,15 @@ class Kept:
     """Features of the columns of a grid, aligned with its steps.
 
     own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
-    None where nobody reports what it is made of.
+    None where nobody reports what it is made of. version: [steps], another number whenever anything
+    of a step changed.
     """
 
     own: Floats | None
     ratio: Floats | None
     duration: Floats
     most_tokens: Floats
+    version: Ints | None = None
 
     def cut(self, first: int, last: int) -> Kept:
         """Return those of the columns [first, last)."""
@@ -56,6 +58,7 @@ class Kept:
             None if self.ratio is None else self.ratio[:, first:last],
             self.duration[first:last],
             self.most_tokens[first:last],
+            None if self.version is None else self.version[first:last],
         )
 
 
@@ -138,12 +141,16 @@ class StepFeatures:
     @cached_property
     def loss(self) -> curves.Curve:
         """Return the job's loss, a point for each step that has one."""
-        return curves.curve(self.steps, self._window.ranks, curves.LOSS)
+        held = self._window.held_baselines
+        memory = None if held is None else held.loss
+        return curves.curve(self.steps, self._window.ranks, curves.LOSS, memory)
 
     @cached_property
     def gradient(self) -> curves.Curve:
         """Return the job's gradient norm, a point for each step that has one."""
-        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT)
+        held = self._window.held_baselines
+        memory = None if held is None else held.gradient
+        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT, memory)
 
     @cached_property
     def duration(self) -> Floats:

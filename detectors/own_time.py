@@ -103,6 +103,8 @@ def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
     if both.sum() < 20:
         return None
     x, y = tokens[both].astype(np.float64), own[both].astype(np.float64)
+    if x.min() == x.max():
+        return None
     if len(x) > FIT_POINTS:
         chosen = np.linspace(0, len(x) - 1, FIT_POINTS).astype(np.int64)
         x, y = x[chosen], y[chosen]
@@ -168,13 +170,18 @@ def median(values: Floats, axis: int) -> Floats:
     if not values.shape[axis]:
         return np.full(np.delete(values.shape, axis), np.nan)
     valid = np.isfinite(values).any(axis=axis)
-    count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
     ordered = np.sort(values, axis=axis)  # NaN last
-    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
-    high = np.take_along_axis(ordered, np.minimum(count // 2, values.shape[axis] - 1), axis)
+    size = values.shape[axis]
+    if np.isnan(ordered.take(size - 1, axis)).any():
+        count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
+        low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
+        high = np.take_along_axis(ordered, np.minimum(count // 2, size - 1), axis)
+        low, high = np.squeeze(low, axis), np.squeeze(high, axis)
+    else:
+        low, high = ordered.take((size - 1) // 2, axis), ordered.take(size // 2, axis)
     with np.errstate(invalid="ignore"):
         between = np.where(low == high, low, (low + high) / 2)
-    result: Floats = np.where(valid, np.squeeze(between, axis), np.nan)
+    result: Floats = np.where(valid, between, np.nan)
     return result
 
 

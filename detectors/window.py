@@ -161,8 +161,10 @@ class Readings:
 
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
-        rows = np.linspace(0, len(self.at) - 1, min(len(self.at), PERIOD_ROWS)).astype(np.int64)
-        at = np.sort(self.at[rows], axis=1)
+        at = self.at
+        if len(at) > PERIOD_ROWS:
+            at = at[np.linspace(0, len(at) - 1, PERIOD_ROWS).astype(np.int64)]
+        at = np.sort(at, axis=1)
         gaps = at[:, 1:] - at[:, :-1]
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
         return own_time.middle(gaps) if len(gaps) else 5.0
