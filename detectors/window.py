@@ -130,6 +130,11 @@ class Readings:
         newest = np.argmax(np.where(np.isnan(self.at), -np.inf, self.at), axis=1)
         return self.value[rows, newest], self.at[rows, newest]
 
+    def highest(self) -> Floats:
+        """Return [rows], the highest value of all readings; -inf where there is none."""
+        found: Floats = np.fmax.reduce(self.value, axis=1, initial=-np.inf)
+        return found
+
     def mean(self, start: float, end: float) -> Floats:
         """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
         found = self.between(start, end)

@@ -33,6 +33,9 @@ FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
 MOST_STRETCHED = 10.0
 """The longest slot until then: so many hold the fine time."""
 
+CELLS_AT_ONCE = 1 << 20
+"""Readings that are looked at at once where all that is held is."""
+
 REBASE_SECONDS = 86_400.0
 PARTS = 250
 """Parts that a slot's time is told apart in: 20 ms of 5 s."""
@@ -240,6 +243,18 @@ class Plane:
         if self.base is not None:
             values += self.base[rows]
         return at.T, values.T
+
+    def highest(self, rows: Ints) -> Floats:
+        """Return [rows], the highest reading in the fine tier; -inf where there is none."""
+        slots = np.flatnonzero(self.used)
+        high = np.full(len(rows), -np.inf)
+        # Some slots at a time: at a hundred thousand rows all of them are large.
+        for part in np.array_split(slots, max(1, len(slots) * len(rows) // CELLS_AT_ONCE)):
+            if len(part):
+                held = self.part[part[:, None], rows] > 0
+                value = np.where(held, self.value[part[:, None], rows], -np.inf)
+                high = np.fmax(high, np.fmax.reduce(value, axis=0))
+        return high if self.base is None else high + self.base[rows]
 
     def history(self, rows: Ints) -> tuple[Floats, Floats]:
         """Return (at [slots], value [rows, slots]) of the thinned tier, oldest first."""

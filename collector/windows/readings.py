@@ -104,6 +104,16 @@ class PlaneReadings(Readings):
             newest = max(newest, float(np.max(part.plane.last_at[rows], initial=-np.inf)))
         return newest
 
+    def highest(self) -> Floats:
+        """Return [rows], the highest value of all readings; -inf where there is none."""
+        if self._until < np.inf:
+            return Readings(*self._whole()).highest()
+        high = np.full(len(self._parts[0].rows), -np.inf)
+        for part in self._parts:
+            here = np.flatnonzero(part.rows >= 0)
+            high[here] = np.fmax(high[here], part.plane.highest(part.rows[here]))
+        return high
+
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
         if self._period is None:

@@ -145,9 +145,7 @@ class StepGrid:
             self._reports_steps = True
             ended = self._end_steps(rows[steps], at[steps], value[steps])
             others = ~steps
-            self._place(
-                planes[others], rows[others], at[others], value[others], now[others], ended
-            )
+            self._place(planes[others], rows[others], at[others], value[others], now[others], ended)
             self._retry(float(now[-1]))
         else:
             self._place(planes, rows, at, value, now, None)

@@ -14,9 +14,6 @@ WIDTH = "hw.gpu.pcie.width"
 GENERATION = "hw.gpu.pcie.generation"
 REPLAYS = "hw.gpu.pcie.replays"
 
-MOST_WHOLE = 4096
-"""Of so many devices all that is held is looked at before moments of it are."""
-
 PAST_SECONDS, MOMENTS = 900.0, 12
 """The past in which a link may have run at more, and how many moments of it are looked at."""
 
@@ -125,11 +122,8 @@ class PcieLinks(Detector):
         By a few moments of it: at a hundred thousand devices the whole is large.
         """
         fell: Flags = np.zeros(len(seen), np.bool_)
-        if len(seen) <= MOST_WHOLE:
-            value = held.value
-            with np.errstate(invalid="ignore"):
-                if not ((value > seen[:, None]) & (value < 1e3)).any():
-                    return fell
+        if not (held.highest() > seen).any():
+            return fell
         newest, half = held.newest_at(), held.period() / 2
         ends = window.features.step_ends
         began = max(window.attempt_started_at, float(np.min(ends, initial=np.inf)) - 60.0)

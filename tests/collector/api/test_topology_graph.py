@@ -69,5 +69,6 @@ def test_down_to_hosts_a_job_runs_on_them_and_nothing_below_is_drawn(topology):
     } == {(node["type"], node["id"]) for node in graph["nodes"]}  # fmt: skip
     assert {
         ("run-1", "runs-on", "host-a"), ("run-1", "runs-on", "host-b"),
-        ("host-b", "uplink", "leaf-7"), ("host-a", "mounts", "/data"), ("host-b", "mounts", "/data"),
+        ("host-b", "uplink", "leaf-7"), ("host-a", "mounts", "/data"),
+        ("host-b", "mounts", "/data"),
     } == {(e["from"]["id"], e["relation"], e["to"]["id"]) for e in graph["edges"]}  # fmt: skip
