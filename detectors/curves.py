@@ -152,7 +152,8 @@ def _over_ranks(steps: Steps, name: str, rows: Ints, memory: CurveMemory | None)
 def _median_of(values: Floats) -> Floats:
     values = values.astype(np.float64)
     if len(values) == 1:
-        return values[0]
+        lone: Floats = values[0]
+        return lone
     return own_time.median(np.where(np.isfinite(values), values, np.nan), axis=0)
 
 

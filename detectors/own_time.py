@@ -185,7 +185,7 @@ def median(values: Floats, axis: int) -> Floats:
     return result
 
 
-def middle(values: Floats) -> float:
+def middle(values: Floats | Ints) -> float:
     """Return the median of all values, NaN where there is none or one is NaN.
 
     As numpy's, which takes ten times as long for the few values that a window mostly has.

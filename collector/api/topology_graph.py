@@ -40,8 +40,8 @@ def drawn(topology: Topology, *, ranks: bool = True) -> dict[str, Any]:
         if host in hosts:
             graph.join(hosts[host], "uplink", graph.add(topology.switch_entity(switch)))
     members = _ranks(graph, topology, job, hosts) if ranks else {}
-    for host in () if ranks else hosts.values():
-        graph.join(job, "runs-on", host)
+    for named in () if ranks else hosts.values():
+        graph.join(job, "runs-on", named)
     for group in topology.groups:
         node = graph.add(Entity("group", group.name, None, group.ranks))
         for rank in group.ranks if ranks else ():
