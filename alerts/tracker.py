@@ -17,7 +17,6 @@ from .actions import Action
 from .affected_job import JobHealth, is_history
 from .causes.engine import Explanation
 from .closed import REOPEN_SECONDS, ClosedIncidents, PastIncident
-from .counts import IncidentCounts
 from .lifecycle import Change, TrackedIncident, incident_id
 from .severity import severity, worse
 
@@ -28,7 +27,6 @@ class IncidentTracker:
     """Every incident, open and resolved."""
 
     def __init__(self) -> None:
-        self.counts = IncidentCounts()
         self._open: dict[Job, list[TrackedIncident]] = {}
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
@@ -251,7 +249,6 @@ class IncidentTracker:
 
     def _note(self, change: Change, incident: TrackedIncident) -> None:
         self._incidents[change.incident.id] = change.incident
-        self.counts.note(change.incident)
         if incident.open or incident.id in self._closed.incidents:
             return
         for job in incident.parts:
@@ -262,7 +259,6 @@ class IncidentTracker:
                 del self._open[job]
         for old in self._closed.add(incident):
             del self._incidents[old.id]
-            self.counts.forget(old.id)
 
 
 def _sharers(explanation: Explanation, pairs: Mapping[int, Explanation]) -> int:

@@ -46,6 +46,11 @@ FORGET_EVERY_SECONDS = 600.0
 APART_SECONDS = 5.0
 """Detectors of one cadence are spread over it in steps of so many seconds."""
 
+SLOW_SECONDS, GRACE = 30.0, 0.5
+"""A detector of such a cadence that has yet to look at what changed waits for the next report that
+comes after it; so much of the cadence later it looks without one. Then a job that reports every
+30 s is evaluated at its reports alone."""
+
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
 
@@ -241,6 +246,8 @@ class Pipeline:
             if asked is None or asked.at < now:
                 due = min(due, now + 1.0 if asked is None else asked.due)
                 continue
+            if type(detector).next_due is Detector.next_due:
+                continue  # time alone never changes its answer
             try:
                 asked.due = detector.next_due(window)
             except Exception as error:  # noqa: BLE001  the edge of one detector
@@ -273,7 +280,8 @@ class Pipeline:
                 and (not last.changed or window.now < asked.again)
             ):
                 findings += asked.found
-                asked.due = min(asked.due, asked.again) if last.changed else asked.due
+                if last.changed:
+                    asked.due = min(asked.due, asked.again + _grace(detector))
                 continue
             try:
                 found = tuple(detector.evaluate(window))
@@ -307,6 +315,11 @@ def _apart(window: JobWindow, detector: Detector) -> float:
     """
     steps = int(detector.cadence_seconds // APART_SECONDS)
     return APART_SECONDS * (crc32(f"{window.job} {detector.name}".encode()) % max(steps, 1))
+
+
+def _grace(detector: Detector) -> float:
+    """Return by how much more than its cadence a detector waits for a report."""
+    return GRACE * detector.cadence_seconds if detector.cadence_seconds >= SLOW_SECONDS else 0.0
 
 
 def _job_health(window: JobWindow, attempt: Attempt) -> JobHealth:

@@ -74,7 +74,7 @@ def pace_of(duration: Floats, size: int) -> Pace:
     fast, healthy, upper = (
         float(np.interp(share * last, np.arange(last + 1), blocks)) for share in (0.05, 0.15, 0.3)
     )
-    spread = 1.4826 * float(np.median(np.abs(duration - np.median(duration))))
+    spread = 1.4826 * own_time.middle(np.abs(duration - own_time.middle(duration)))
     return Pace(healthy, (upper - fast) / 1.12, spread)
 
 

@@ -27,6 +27,9 @@ MOST_RANKS = 256
 MANY_RANKS = 4
 """With so many ranks the median is no single rank's."""
 
+FEW = 32
+"""So many medians are made sooner by sorting."""
+
 MOST_POINTS = 1024
 """Points that the memory of an attempt holds; a run of any length is thinned to so many."""
 
@@ -83,20 +86,23 @@ class Curve:
 NOTHING = Curve(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
-def curve(steps: Steps, ranks: Ints, metric: str) -> Curve:
-    """Return the job's points of a metric; reduced values first, where equally many are known."""
+def curve(steps: Steps, ranks: Ints, metric: str, memory: CurveMemory | None = None) -> Curve:
+    """Return the job's points of a metric; reduced values first, where equally many are known.
+
+    With the memory of the curve only steps that changed are computed.
+    """
     best = NOTHING
     for name in (f"{metric}|global", metric, f"{metric}|local"):
         plane = steps.planes.get(name)
         if plane is None or not plane.size:
             continue
-        found = _points(steps, name, ranks)
+        found = _points(steps, name, ranks, memory)
         if len(found) > len(best):
             best = found
     return best
 
 
-def _points(steps: Steps, name: str, ranks: Ints) -> Curve:
+def _points(steps: Steps, name: str, ranks: Ints, memory: CurveMemory | None) -> Curve:
     plane = steps.planes[name]
     rows = np.flatnonzero(np.isfinite(plane[:, -4:]).any(axis=1))
     if not len(rows):
@@ -106,16 +112,49 @@ def _points(steps: Steps, name: str, ranks: Ints) -> Curve:
     if len(rows) > MOST_RANKS:
         rows = rows[np.argsort(ranks[rows], kind="stable")]
         rows = rows[np.linspace(0, len(rows) - 1, MOST_RANKS).astype(np.int64)]
-    chosen = plane[rows].astype(np.float64)
-    value = chosen[0] if len(rows) == 1 else own_time.median(_finite(chosen), axis=0)
+    value = _over_ranks(steps, name, rows, memory)
     ends = own_time.step_ends(steps)
     known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < own_time.MOST) & np.isfinite(ends))
     reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
     return Curve(steps.index[known], value[known], ends[known], name, reduced)
 
 
-def _finite(values: Floats) -> Floats:
-    return np.where(np.isfinite(values), values, np.nan)
+@dataclass(frozen=True, slots=True)
+class OverRanks:
+    """What a plane's values are over some ranks (rows); index, version and value: [steps]."""
+
+    rows: Ints
+    index: Ints
+    version: Ints
+    value: Floats
+
+
+def _over_ranks(steps: Steps, name: str, rows: Ints, memory: CurveMemory | None) -> Floats:
+    """Return [steps], the median of a plane over some ranks."""
+    plane = steps.planes[name]
+    version = None if steps.kept is None else steps.kept.version
+    if memory is None or version is None:
+        return _median_of(plane[rows])
+    value = np.full(len(steps.index), np.nan)
+    fresh = np.ones(len(value), np.bool_)
+    held = memory.over_ranks.get(name)
+    if held is not None and np.array_equal(held.rows, rows):
+        place = np.minimum(np.searchsorted(held.index, steps.index), len(held.index) - 1)
+        same = (held.index[place] == steps.index) & (held.version[place] == version)
+        value[same], fresh = held.value[place[same]], ~same
+    if fresh.any():
+        value[fresh] = _median_of(plane[:, fresh][rows])
+    index = steps.index.copy()
+    memory.over_ranks[name] = OverRanks(rows, index, version.copy(), value)
+    return value
+
+
+def _median_of(values: Floats) -> Floats:
+    values = values.astype(np.float64)
+    if len(values) == 1:
+        lone: Floats = values[0]
+        return lone
+    return own_time.median(np.where(np.isfinite(values), values, np.nan), axis=0)
 
 
 class CurveMemory:
@@ -129,6 +168,8 @@ class CurveMemory:
     def __init__(self) -> None:
         self.curve = NOTHING
         self.earlier = NOTHING
+        self.over_ranks: dict[str, OverRanks] = {}
+        self.levels: dict[int, Level] = {}
         self._stride = 1
         self._seen = 0
         self._newest: tuple[int, float] | None = None
@@ -164,12 +205,43 @@ class CurveMemory:
             self.curve = Curve(*thinned, all_of.plane, all_of.reduced)
 
 
-def trailing_median(values: Floats, count: int) -> Floats:
-    """Return [values], the median of the `count` values before each; NaN where there are fewer."""
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Values and the medians of those before each, both [values]."""
+
+    values: Floats
+    level: Floats
+
+
+def trailing_median(values: Floats, count: int, memory: CurveMemory | None = None) -> Floats:
+    """Return [values], the median of the `count` values before each; NaN where there are fewer.
+
+    With the memory of the curve only those of new points are computed.
+    """
+    held = None if memory is None else memory.levels.get(count)
     level = np.full(len(values), np.nan)
-    if len(values) > count:
-        level[count:] = np.median(sliding_window_view(values[:-1], count), axis=1)
+    first = count
+    if held is not None:
+        both = min(len(held.values), len(values))
+        other = np.flatnonzero(held.values[:both] != values[:both])
+        same = int(other[0]) if len(other) else both
+        level[:same] = held.level[:same]
+        first = max(same, count)
+    if len(values) > first:
+        before = sliding_window_view(values[first - count : -1], count)
+        level[first:] = np.median(before, axis=1) if len(before) > FEW else _medians(before)
+    if memory is not None:
+        memory.levels[count] = Level(values, level)
     return level
+
+
+def _medians(rows: Floats) -> Floats:
+    """Return the median of each row, as numpy's, which takes longer for few."""
+    ordered = np.sort(rows, axis=1)
+    count = rows.shape[1]
+    found = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    medians: Floats = np.where(np.isnan(ordered[:, -1]), np.nan, found)
+    return medians
 
 
 def noise(values: Floats) -> float:
@@ -180,7 +252,7 @@ def noise(values: Floats) -> float:
     if len(values) < 4:
         return 0.0
     second = values[2:] - 2 * values[1:-1] + values[:-2]
-    return 1.4826 * float(np.median(np.abs(second))) / float(np.sqrt(6.0))
+    return 1.4826 * own_time.middle(np.abs(second)) / float(np.sqrt(6.0))
 
 
 def recent(memory: Curve, window: Curve) -> Curve:

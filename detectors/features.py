@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from . import curves, own_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from .window import Floats, Ints, JobWindow, Steps
+
+T = TypeVar("T")
 
 DATA = "training.data.duration"
 
@@ -40,13 +44,15 @@ class Kept:
     """Features of the columns of a grid, aligned with its steps.
 
     own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
-    None where nobody reports what it is made of.
+    None where nobody reports what it is made of. version: [steps], another number whenever anything
+    of a step changed.
     """
 
     own: Floats | None
     ratio: Floats | None
     duration: Floats
     most_tokens: Floats
+    version: Ints | None = None
 
     def cut(self, first: int, last: int) -> Kept:
         """Return those of the columns [first, last)."""
@@ -55,6 +61,7 @@ class Kept:
             None if self.ratio is None else self.ratio[:, first:last],
             self.duration[first:last],
             self.most_tokens[first:last],
+            None if self.version is None else self.version[first:last],
         )
 
 
@@ -63,6 +70,7 @@ class StepFeatures:
 
     def __init__(self, window: JobWindow) -> None:
         self._window = window
+        self._made: dict[Hashable, object] = {}
 
     @cached_property
     def steps(self) -> Steps:
@@ -116,14 +124,36 @@ class StepFeatures:
         return own_time.step_ends(self.steps)
 
     @cached_property
+    def pace(self) -> tuple[float, float]:
+        """Return when the newest step ended and how long one usually takes; NaN where unknown.
+
+        Of the newest 64 steps, those included that part of the ranks has yet to report.
+        """
+        ends = own_time.step_ends(self._window.steps)[-64:]
+        ends = ends[np.isfinite(ends)]
+        if len(ends) < 3:
+            return float("nan"), float("nan")
+        return float(ends.max()), own_time.middle(ends[1:] - ends[:-1])
+
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made once a window: for what several detectors look at."""
+        if name not in self._made:
+            self._made[name] = make()
+        return cast("T", self._made[name])
+
+    @cached_property
     def loss(self) -> curves.Curve:
         """Return the job's loss, a point for each step that has one."""
-        return curves.curve(self.steps, self._window.ranks, curves.LOSS)
+        held = self._window.held_baselines
+        memory = None if held is None else held.loss
+        return curves.curve(self.steps, self._window.ranks, curves.LOSS, memory)
 
     @cached_property
     def gradient(self) -> curves.Curve:
         """Return the job's gradient norm, a point for each step that has one."""
-        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT)
+        held = self._window.held_baselines
+        memory = None if held is None else held.gradient
+        return curves.curve(self.steps, self._window.ranks, curves.GRADIENT, memory)
 
     @cached_property
     def duration(self) -> Floats:

@@ -75,12 +75,11 @@ def newest(window: JobWindow, steps: Steps) -> int:
 def step_seconds(steps: Steps) -> float:
     """Return the median step time; NaN where nobody reports it."""
     ends = own_time.step_ends(steps)
-    gaps = np.diff(ends[np.isfinite(ends)])
-    if len(gaps):
-        return float(np.median(gaps))
+    ends = ends[np.isfinite(ends)]
+    if len(ends) > 1:
+        return own_time.middle(ends[1:] - ends[:-1])
     valid = steps.plane(own_time.STEP)
-    valid = valid[np.isfinite(valid)]
-    return float(np.median(valid)) if len(valid) else float("nan")
+    return own_time.middle(valid[np.isfinite(valid)])
 
 
 def mean(values: Floats) -> Floats:
@@ -201,8 +200,9 @@ def _below(newly: Floats, seconds: Floats, role_of: Ints) -> Floats:
 
 def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
     """Yield the rows of each role of which two at least report."""
-    for role in np.unique(role_of):
-        rows = np.flatnonzero((role_of == role) & np.isfinite(seconds))
+    known = np.isfinite(seconds)
+    for role in own_time.roles(role_of):
+        rows = np.flatnonzero((role_of == role) & known)
         if len(rows) > 1:
             yield rows
 
@@ -210,7 +210,7 @@ def _roles(seconds: Floats, role_of: Ints) -> Iterator[Ints]:
 def _middle(values: Floats, window: JobWindow) -> Floats:
     """Return [ranks], the median of each rank's role."""
     middle = np.zeros(len(values))
-    for role in np.unique(window.role_of):
+    for role in own_time.roles(window.role_of):
         rows = np.flatnonzero((window.role_of == role) & np.isfinite(values))
         if len(rows):
             middle[rows] = float(np.median(values[rows]))

@@ -21,9 +21,7 @@ def own_events(window: JobWindow) -> Iterator[Event]:
     Events that carry the job's id are its own, unless they are from long before: an agent that
     starts reads kernel lines of an hour, and gives them to the job that it finds.
     """
-    first_step = np.inf
-    if window.steps.at.size and np.isfinite(window.steps.at).any():
-        first_step = float(np.nanmin(window.steps.at))
+    first_step: float | None = None
     pids: set[int] | None = None
     for event in window.events:
         if event.name in _OF_NODES and event.resource.job == window.job:
@@ -34,6 +32,16 @@ def own_events(window: JobWindow) -> Iterator[Event]:
                 pids = {int(held) for held in window.pids if held > 0}
             pid = event.attributes.get("pid")
             foreign = isinstance(pid, int) and pid > 0 and bool(pids) and pid not in pids
-            if event.at < window.attempt_started_at or (foreign and event.at < first_step):
+            if event.at < window.attempt_started_at:
                 continue
+            if foreign:
+                first_step = _first_step(window) if first_step is None else first_step
+                if event.at < first_step:
+                    continue
         yield event
+
+
+def _first_step(window: JobWindow) -> float:
+    """Return when the first step held ended on the first of its ranks, inf where there is none."""
+    at = window.steps.at
+    return float(np.min(at, initial=np.inf, where=np.isfinite(at)))

@@ -17,6 +17,7 @@ from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
 from ..vocabulary.topology import Placement, Topology
+from . import own_time
 from .baselines import Baselines
 from .features import Kept, StepFeatures
 
@@ -129,6 +130,11 @@ class Readings:
         newest = np.argmax(np.where(np.isnan(self.at), -np.inf, self.at), axis=1)
         return self.value[rows, newest], self.at[rows, newest]
 
+    def highest(self) -> Floats:
+        """Return [rows], the highest value of all readings; -inf where there is none."""
+        found: Floats = np.fmax.reduce(self.value, axis=1, initial=-np.inf)
+        return found
+
     def mean(self, start: float, end: float) -> Floats:
         """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
         found = self.between(start, end)
@@ -160,10 +166,13 @@ class Readings:
 
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
-        rows = np.linspace(0, len(self.at) - 1, min(len(self.at), PERIOD_ROWS)).astype(np.int64)
-        gaps = np.diff(np.sort(self.at[rows], axis=1), axis=1)
+        at = self.at
+        if len(at) > PERIOD_ROWS:
+            at = at[np.linspace(0, len(at) - 1, PERIOD_ROWS).astype(np.int64)]
+        at = np.sort(at, axis=1)
+        gaps = at[:, 1:] - at[:, :-1]
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-        return float(np.median(gaps)) if len(gaps) else 5.0
+        return own_time.middle(gaps) if len(gaps) else 5.0
 
 
 @dataclass(frozen=True, slots=True)

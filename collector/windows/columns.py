@@ -25,7 +25,7 @@ NO_FLOOR = int(np.iinfo(np.int64).min)
 
 _FIRST_CAPACITY = 32
 
-_RULERS = ("index", "ended", "dirty", "duration", "most_tokens")
+_RULERS = ("index", "ended", "dirty", "duration", "most_tokens", "version")
 """One number a step."""
 
 
@@ -45,6 +45,7 @@ class Columns:
         self.dirty: Flags = np.zeros(_FIRST_CAPACITY, np.bool_)
         self.duration: Floats = np.full(_FIRST_CAPACITY, np.nan)
         self.most_tokens: Floats = np.full(_FIRST_CAPACITY, np.nan)
+        self.version: Ints = np.zeros(_FIRST_CAPACITY, np.int64)
         self.at: Floats = np.full((_FIRST_CAPACITY, 0), np.nan)
         self._width = 0
 
@@ -191,6 +192,7 @@ class Columns:
         self.ended, self.dirty = spread(self.ended, -np.inf), spread(self.dirty, 1)
         self.duration = spread(self.duration, np.nan)
         self.most_tokens = spread(self.most_tokens, np.nan)
+        self.version = spread(self.version, 0)
         index = np.zeros(capacity, np.int64)
         index[: len(merged)] = merged
         self.index, self.start, self.used = index, 0, len(merged)

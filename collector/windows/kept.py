@@ -25,6 +25,7 @@ class KeptFeatures:
         self._roles: Ints = np.zeros(0, np.int64)
         self._fit: own_time.TokenFit | None = None
         self._fitted = 0
+        self._version = 0
 
     def refresh(self, grid: StepGrid, role_of: Ints) -> Steps:
         """Return the grid's steps with their features, brought up to date."""
@@ -37,6 +38,8 @@ class KeptFeatures:
                 self._plane, self._fit, self._roles = plane, fit, role_of
                 dirty[:] = True
             self._compute(grid, steps, np.flatnonzero(dirty), role_of)
+            self._version += 1
+            columns.version[here][dirty] = self._version
             dirty[:] = False
         kept = [columns.values(name, len(role_of)) for name in (OWN, RATIO)]
         own, ratio = kept if self._plane is not None else (None, None)
@@ -45,7 +48,13 @@ class KeptFeatures:
             steps.at,
             steps.planes,
             np.where(np.isfinite(columns.ended[here]), columns.ended[here], np.nan),
-            Kept(own, ratio, columns.duration[here], columns.most_tokens[here]),
+            Kept(
+                own,
+                ratio,
+                columns.duration[here],
+                columns.most_tokens[here],
+                columns.version[here],
+            ),
         )
 
     def _compute(self, grid: StepGrid, steps: Steps, changed: Ints, role_of: Ints) -> None:

@@ -52,22 +52,33 @@ class PlaneSet:
         lost[may] = plane.writer[rows[may]] != series[may]
         return may & ~lost, held[held >= 0]
 
-    def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats) -> None:
-        """Write readings, all [points]."""
+    def append(
+        self, planes: Ints, rows: Ints, at: Floats, value: Floats, part: Ints | None = None
+    ) -> None:
+        """Write readings of some batches, all [points], as if one batch came after the other.
+
+        part: the number of the batch, ascending; None where there is one.
+        """
+        part = np.zeros(len(planes), np.int64) if part is None else part
         if (planes[1:] < planes[:-1]).any():
             # 16 bits make it a radix sort.
             order = np.argsort(planes.astype(np.int16), kind="stable")
             planes, rows, at, value = planes[order], rows[order], at[order], value[order]
+            part = part[order]
         edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
+        single = bool(part[0] == part[-1] and (part == part[0]).all())
         # What a host reads, it reads at one time.
         one = float(at[0])
-        if bool((at == one).all()):
+        if single and bool((at == one).all()):
             for begin, end in pairwise(edges):
                 self.planes[planes[begin]].write_at(rows[begin:end], one, value[begin:end])
             return
         for begin, end in pairwise(edges):
-            part = slice(begin, end)
-            self.planes[planes[begin]].write(rows[part], at[part], value[part])
+            here, plane = slice(begin, end), self.planes[planes[begin]]
+            if single:
+                plane.write(rows[here], at[here], value[here])
+            else:
+                plane.write_parts(rows[here], at[here], value[here], part[here])
 
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""

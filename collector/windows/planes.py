@@ -6,6 +6,7 @@ row began with, so that a large counter's growth is not rounded away.
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ FIRST_INTERVAL, FIRST_SLOTS = 1.0, 128
 
 MOST_STRETCHED = 10.0
 """The longest slot until then: so many hold the fine time."""
+
+CELLS_AT_ONCE = 1 << 20
+"""Readings that are looked at at once where all that is held is."""
 
 REBASE_SECONDS = 86_400.0
 PARTS = 250
@@ -118,6 +122,50 @@ class Plane:
         self._learn(float(at[0]) - float(self.last_at[rows[0]]))
         if not self._reporting.known:
             self._stretch(first, last)
+        self._write_sorted(rows, at, value)
+
+    def write_parts(self, rows: Ints, at: Floats, value: Floats, part: Ints) -> None:
+        """Write readings of some batches, no row in two of them, as one batch after the other.
+
+        part: [points], the number of the batch, ascending.
+        """
+        edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
+        first, last = float(at.min()), float(at.max())
+        if not self._together(edges, rows, at, first, last):
+            for begin, end in pairwise(edges):
+                self.write(rows[begin:end], at[begin:end], value[begin:end])
+            return
+        if first == last:
+            self._write_one_time(rows, first, value, self.last_at[rows])
+            return
+        if (at[1:] < at[:-1]).any():
+            order = np.argsort(at, kind="stable")
+            rows, at, value = rows[order], at[order], value[order]
+        self._write_sorted(rows, at, value)
+
+    def _together(
+        self, edges: list[int], rows: Ints, at: Floats, first: float, last: float
+    ) -> bool:
+        """Tell whether it makes no difference to write some batches together.
+
+        Not while the reporting interval is learnt, and not where a slot of the thinned tier ends
+        or counters are rebased between two of them.
+        """
+        if len(edges) == 2 or not self._reporting.known:
+            return False
+        begins = (math.floor(when / self.interval) * self.interval for when in (first, last))
+        if len({begin // THIN_SECONDS for begin in begins}) > 1:
+            return False
+        if last - self._based_at > REBASE_SECONDS:
+            return False
+        if first == last:
+            places = edges[:-1]
+        else:
+            places = [begin + int(at[begin:end].argmin()) for begin, end in pairwise(edges)]
+        gaps = at[places] - self.last_at[rows[places]]
+        return self._reporting.settled(gaps, self.interval)
+
+    def _write_sorted(self, rows: Ints, at: Floats, value: Floats) -> None:
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -147,6 +195,9 @@ class Plane:
         self._learn(at - float(last_at[0]))
         if not self._reporting.known:
             self._stretch(at, at)
+        self._write_one_time(rows, at, value, last_at)
+
+    def _write_one_time(self, rows: Ints, at: float, value: Floats, last_at: Floats) -> None:
         tick = math.floor(at / self.interval)
         if tick > self.newest:
             self._advance(tick)
@@ -192,6 +243,18 @@ class Plane:
         if self.base is not None:
             values += self.base[rows]
         return at.T, values.T
+
+    def highest(self, rows: Ints) -> Floats:
+        """Return [rows], the highest reading in the fine tier; -inf where there is none."""
+        slots = np.flatnonzero(self.used)
+        high = np.full(len(rows), -np.inf)
+        # Some slots at a time: at a hundred thousand rows all of them are large.
+        for part in np.array_split(slots, max(1, len(slots) * len(rows) // CELLS_AT_ONCE)):
+            if len(part):
+                held = self.part[part[:, None], rows] > 0
+                value = np.where(held, self.value[part[:, None], rows], -np.inf)
+                high = np.fmax(high, np.fmax.reduce(value, axis=0))
+        return high if self.base is None else high + self.base[rows]
 
     def history(self, rows: Ints) -> tuple[Floats, Floats]:
         """Return (at [slots], value [rows, slots]) of the thinned tier, oldest first."""

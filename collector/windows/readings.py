@@ -96,9 +96,23 @@ class PlaneReadings(Readings):
             return Readings(*self._whole()).newest_at()
         newest = -np.inf
         for part in self._parts:
+            if part.whole:
+                last = part.plane.last_at[: len(part.rows)]
+                newest = max(newest, float(last.max(initial=-np.inf)))
+                continue
             rows = part.rows[part.rows >= 0]
             newest = max(newest, float(np.max(part.plane.last_at[rows], initial=-np.inf)))
         return newest
+
+    def highest(self) -> Floats:
+        """Return [rows], the highest value of all readings; -inf where there is none."""
+        if self._until < np.inf:
+            return Readings(*self._whole()).highest()
+        high = np.full(len(self._parts[0].rows), -np.inf)
+        for part in self._parts:
+            here = np.flatnonzero(part.rows >= 0)
+            high[here] = np.fmax(high[here], part.plane.highest(part.rows[here]))
+        return high
 
     def period(self) -> float:
         """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
@@ -107,8 +121,10 @@ class PlaneReadings(Readings):
             start = self.newest_at() - 20 * interval
             # Of the rows alone that are looked at: at a hundred thousand ranks all are many.
             count = len(self._parts[0].rows)
-            rows = np.linspace(0, count - 1, min(count, PERIOD_ROWS)).astype(np.int64)
-            self._period = self.of(rows).between(start, np.inf).period()
+            some: Readings = self
+            if count > PERIOD_ROWS:
+                some = self.of(np.linspace(0, count - 1, PERIOD_ROWS).astype(np.int64))
+            self._period = some.between(start, np.inf).period()
         return self._period
 
     def history(self) -> Readings:

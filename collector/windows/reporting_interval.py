@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ...detectors.window import Floats
+
 INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 """How long a slot may be, in seconds: the longest that does not exceed the reporting interval."""
 
@@ -18,6 +20,11 @@ class ReportingInterval:
     def __init__(self) -> None:
         self.known = False
         self._gaps: list[float] = []
+
+    def settled(self, gaps: Floats, interval: float) -> bool:
+        """Tell whether it is known, and none of these gaps could make it another."""
+        shorter = (gaps > _SHORTEST_GAP) & (gaps <= 0.6 * interval)
+        return self.known and not self._gaps and not shorter.any()
 
     def learn(self, gap: float, interval: float) -> float | None:
         """Take the seconds between two readings; return a new interval where it is another.

@@ -29,6 +29,9 @@ class HostClock:
         while now - self._seen[0][0] > MEMORY_SECONDS:
             self._seen.popleft()
         recent = [offset for _, offset in self._seen]
+        if min(recent) > -TOLERATED_SECONDS and max(recent) < TOLERATED_SECONDS:
+            self.offset = 0.0
+            return 0.0
         middle = statistics.median(recent)
         if abs(middle) < TOLERATED_SECONDS:
             self.offset = 0.0

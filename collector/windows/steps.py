@@ -112,10 +112,29 @@ class StepGrid:
         best[rows[may]], writer[rows[may]] = sources[may], series[may]
         return may, worse[worse >= 0]
 
-    def append(self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float) -> None:
-        """Write points, all [points]. `now` is when they were received."""
+    def append_parts(
+        self, planes: Ints, rows: Ints, at: Floats, value: Floats, part: Ints, now: Floats
+    ) -> None:
+        """Write points of some batches, all [points], as if one batch came after the other.
+
+        part: the number of the batch, ascending. now: when it was received.
+        """
+        if self._reports_steps and not self._waiting:
+            self.append(planes, rows, at, value, now)
+            return
+        # Which points have waited for long enough depends on what came with which batch.
+        edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
+        for begin, end in pairwise(edges):
+            one = slice(begin, end)
+            self.append(planes[one], rows[one], at[one], value[one], now[one])
+
+    def append(
+        self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: Floats | float
+    ) -> None:
+        """Write points, all [points]. `now` is when they were received, ascending."""
         if not len(rows):
             return
+        now = np.broadcast_to(now, rows.shape)
         self.last_received[rows] = now
         if not np.isfinite(value).all():  # NaN in the grid means that nobody reported
             infinite = np.where(np.isinf(value), np.inf, value)
@@ -126,12 +145,12 @@ class StepGrid:
             self._reports_steps = True
             ended = self._end_steps(rows[steps], at[steps], value[steps])
             others = ~steps
-            self._place(planes[others], rows[others], at[others], value[others], now, ended)
-            self._retry(now)
+            self._place(planes[others], rows[others], at[others], value[others], now[others], ended)
+            self._retry(float(now[-1]))
         else:
             self._place(planes, rows, at, value, now, None)
         if not self._reports_steps and self._waiting:
-            self._count_instead(now)
+            self._count_instead(float(now[-1]))
 
     def view(self) -> Steps:
         """Return the grid as detectors see it (views, no copies; values are float32)."""
@@ -178,7 +197,7 @@ class StepGrid:
         return rows, at, column
 
     def _place(
-        self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: float, ended: _Ended | None
+        self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: Floats, ended: _Ended | None
     ) -> None:
         if not len(rows):
             return
@@ -188,17 +207,17 @@ class StepGrid:
             self._write(planes, rows, column, value)
             return
         self._write(planes[found], rows[found], column[found], value[found])
-        lost = ~found
-        if lost.any():
-            self._waiting.append((planes[lost], rows[lost], at[lost], value[lost], now))
+        for received in np.unique(now[~found]).tolist():
+            lost = ~found & (now == received)
+            self._waiting.append((planes[lost], rows[lost], at[lost], value[lost], received))
             self._forget()
 
     def _write(self, planes: Ints, rows: Ints, column: Ints, value: Floats) -> None:
         # Senders order points by metric; 16 bits make the sort a radix sort where they do not.
-        if (np.diff(planes) < 0).any():
+        if (planes[1:] < planes[:-1]).any():
             order = np.argsort(planes.astype(np.int16), kind="stable")
             planes, rows, column, value = planes[order], rows[order], column[order], value[order]
-        edges = [0, *(np.flatnonzero(np.diff(planes)) + 1).tolist(), len(planes)]
+        edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
         for begin, end in pairwise(edges):
             if begin < end:
                 part = slice(begin, end)

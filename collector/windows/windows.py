@@ -5,7 +5,7 @@ A series is placed once, when it is first seen; from then on a batch is a few ar
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,12 @@ from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
-from . import restarts, views
+from . import pending, restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
 from .attributes import rank_of
 from .hosts import Hosts
+from .pending import Pending
 from .placing import FORGOTTEN, PLACED, Placing
 from .steps import StepGrid
 from .topology import layout
@@ -46,6 +47,7 @@ class Windows:
         self.known_hosts = Hosts()
         self._attempts = Attempts()
         self._placing = Placing(table, self.known_hosts, self._attempts)
+        self._pending = Pending()
         self.ignored = 0
         self.future = 0
         self.expired = 0
@@ -62,10 +64,12 @@ class Windows:
         if not len(series):
             return
         if len(self.table) > placing.count:
+            self._flush()
             restarts.by_start_time(self._attempts, placing, self.table)
             placing.place_new()
         kind = placing.kind[series]
         if (kind == FORGOTTEN).any():
+            self._flush()
             placing.place(np.unique(series[kind == FORGOTTEN]).astype(np.int64))
             kind = placing.kind[series]
         at = self._received(series, at, now)
@@ -74,14 +78,21 @@ class Windows:
             self.future += int((~sane).sum())
             series, at, value, kind = series[sane], at[sane], value[sane], kind[sane]
         attempts = placing.attempt[series]
-        for number in _distinct(attempts):
+        numbers = _distinct(attempts)
+        for number in numbers:
             if number >= 0:
-                self._note(number, at[attempts == number], now)
+                mine = at if len(numbers) == 1 else at[attempts == number]
+                self._note(number, mine, now)
         placed = kind == PLACED
         if not placed.all():
             self.ignored += int((~placed).sum())
             series, at, value = series[placed], at[placed], value[placed]
-        self._write(series, at, value, now)
+        if not self._pending.takes(series, placing.count):
+            self._flush()
+        self._pending.add((series, at, value, now))
+        if any(self._restarts(number) for number in numbers):
+            # Its steps tell where the next attempt begins, before anything else is placed.
+            self._flush()
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
@@ -115,6 +126,7 @@ class Windows:
 
     def forget(self, now: float) -> None:
         """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""
+        self._flush()
         by_job: dict[Job, list[int]] = {}
         for job, number in self.attempts:
             by_job.setdefault(job, []).append(number)
@@ -141,6 +153,7 @@ class Windows:
     @property
     def attempts(self) -> dict[tuple[Job, int], Attempt]:
         """Return every attempt by job and number."""
+        self._flush()
         return self._attempts.by_key
 
     @property
@@ -156,10 +169,12 @@ class Windows:
 
     def current(self) -> list[Attempt]:
         """Return the newest attempt of every job, in the order of their ids."""
+        self._flush()
         return self._attempts.current()
 
     def attempt(self, job: str) -> Attempt | None:
         """Return the newest attempt of a job, None when it is not known."""
+        self._flush()
         return self._attempts.newest(Job(job))
 
     def topology(self, attempt: Attempt) -> Topology:
@@ -183,6 +198,7 @@ class Windows:
 
         While an incident of the job is open its baselines stay as they are.
         """
+        self._flush()
         return views.job_window(
             attempt,
             self.known_hosts,
@@ -200,49 +216,68 @@ class Windows:
 
     # -- what a batch holds ----------------------------------------------------------------
 
-    def _write(self, series: NDArray[np.int32], at: Floats, value: Floats, now: float) -> None:
+    def _flush(self) -> None:
+        """Write what is pending."""
+        if not self._pending:
+            return
+        series, at, value, part, now = pending.joined(self._pending.take())
         placing = self._placing
         targets = placing.target[series]
         planes, rows = placing.plane[series].astype(np.int64), placing.row[series].astype(np.int64)
         for number in _distinct(targets):
             mine = targets == number
             target = placing.targets[number]
-            part = planes[mine], rows[mine], at[mine], value[mine]
+            points = planes[mine], rows[mine], at[mine], value[mine], part[mine]
             if isinstance(target, StepGrid):
-                target.append(*part, now)
+                target.append_parts(*points, now[mine])
             elif target is not None:
-                target.append(*part)
+                target.append(*points)
                 if number % 4 == 1 and number > 4:
-                    self._live(number // 4 - 1, *part[:2], now)
+                    self._live(number // 4 - 1, *points[:2], now[mine])
         for number in _distinct(placing.attempt[series]):
-            attempt = self._attempts.numbered[number] if number >= 0 else None
-            if attempt is not None and attempt.new_pids:
+            if self._restarts(number):
+                attempt = self._attempts.numbered[number]
+                assert attempt is not None  # noqa: S101  it may begin anew
                 restarts.by_steps(self._attempts, placing, self.table, attempt)
 
-    def _live(self, number: int, planes: Ints, rows: Ints, now: float) -> None:
-        """Note which ranks' processes live."""
+    def _restarts(self, number: int) -> bool:
+        """Tell whether processes of an attempt were replaced, and it may begin anew."""
+        attempt = self._attempts.numbered[number] if number >= 0 else None
+        return attempt is not None and bool(attempt.new_pids)
+
+    def _live(self, number: int, planes: Ints, rows: Ints, now: Floats) -> None:
+        """Note which ranks' processes live; all [points]."""
         attempt = self._attempts.numbered[number]
         if attempt is None:
             return
         numbers = attempt.readings.numbers
         live = [plane for name in LIVE if (plane := numbers.get(name)) is not None]
-        reporting = rows[np.isin(planes, live)]
-        attempt.grid.last_received[reporting] = now
+        for plane in live:
+            mine = planes == plane
+            attempt.grid.last_received[rows[mine]] = now[mine]
 
     def _received(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
         """Note which hosts reported; return `at` freed of their clocks' offsets."""
         known = self.known_hosts
         hosts = self._placing.host[series]
+        if at[0] == at[-1] and hosts[0] == hosts[-1] and _one_of(at) and _one_of(hosts):
+            return at - self._offset(int(hosts[0]), float(at[0]), now)
         order = np.lexsort((at, hosts))
-        edges = np.flatnonzero(np.diff(hosts[order], prepend=-1))
+        sorted_hosts = hosts[order]
+        edges = np.append(0, np.flatnonzero(sorted_hosts[1:] != sorted_hosts[:-1]) + 1)
         middles = order[(edges + np.append(edges[1:], len(order)) - 1) // 2]
         off = False
         for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
-            offset = known.clocks[number].update(middle, now)
-            known.offset[number] = offset
-            known.received(number, now)
-            off |= bool(offset)
+            off |= bool(self._offset(number, middle, now))
         return at - known.offset[hosts] if off else at
+
+    def _offset(self, number: int, middle: float, now: float) -> float:
+        """Note that a host reported, points of about `middle`; return how far its clock is off."""
+        known = self.known_hosts
+        offset = known.clocks[number].update(middle, now)
+        known.offset[number] = offset
+        known.received(number, now)
+        return offset
 
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]
@@ -253,9 +288,18 @@ class Windows:
         attempt.last_received = max(attempt.last_received, now)
 
 
+def _one_of(values: NDArray[Any]) -> bool:
+    """Tell whether all values are one."""
+    return bool((values == values[0]).all())
+
+
 def _distinct(values: NDArray[np.int32]) -> list[int]:
     """Return the distinct values, ascending; quick where there is one, as there mostly is."""
     if not len(values):
         return []
     first = values[0]
-    return [int(first)] if (values == first).all() else [int(one) for one in np.unique(values)]
+    if (values == first).all():
+        return [int(first)]
+    # Series of a host are numbered together, so these come in few runs.
+    runs = np.flatnonzero(values[1:] != values[:-1])
+    return sorted({int(first), *values[runs + 1].tolist()})

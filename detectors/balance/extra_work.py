@@ -235,7 +235,7 @@ def _left(steps: Steps) -> Floats:
         if name in steps.planes:
             part = _sane(steps.plane(name))
             timed = name in (own_time.COMPUTE, own_time.COMM)
-            left = left - (part if timed else np.nan_to_num(part))
+            left = left - (part if timed else np.where(np.isnan(part), 0.0, part))
     return np.maximum(left, 0.0)
 
 

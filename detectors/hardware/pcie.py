@@ -128,11 +128,13 @@ class PcieLinks(Detector):
 
         By a few moments of it: at a hundred thousand devices the whole is large.
         """
+        fell: Flags = np.zeros(len(seen), np.bool_)
+        if not (held.highest() > seen).any():
+            return fell
         newest, half = held.newest_at(), held.period() / 2
         ends = window.features.step_ends
         began = max(window.attempt_started_at, float(np.min(ends, initial=np.inf)) - 60.0)
         span = min(newest - began, PAST_SECONDS) if np.isfinite(began) else PAST_SECONDS
-        fell: Flags = np.zeros(len(seen), np.bool_)
         for number in range(MOMENTS):
             at = newest - span * (number + 0.5) / MOMENTS
             value = held.between(at - half, at + half).value

@@ -55,6 +55,9 @@ class PowerLimits(Detector):
             return []
         limit = devices.latest(window, LIMIT)
         valid = np.isfinite(limit) & (limit > 0) & (limit < 1e6)
+        seen = limit[valid]
+        if not len(seen) or seen.min() >= (1 - self.least) * np.round(seen.max()):
+            return []  # nobody is far enough below anybody
         kinds, known = devices.models(window, power=False)
         if not known:
             # Nothing tells models apart: another host may have other devices.

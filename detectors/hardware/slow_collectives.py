@@ -71,8 +71,8 @@ class SlowCollectives(Detector):
         step = parts.step_seconds(steps.last(count))
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
             return []
-        seen, usual = float(np.median(recent)), float(np.median(early))
-        noise = 1.4826 * float(np.median(np.abs(early - usual)))
+        seen, usual = own_time.middle(recent), own_time.middle(early)
+        noise = 1.4826 * own_time.middle(np.abs(early - usual))
         excess = seen - usual
         if not excess >= max(self.least * step, self.sigmas * noise) or excess > own_time.MOST:
             return []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity, own_time
+from .. import activity
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
@@ -199,11 +199,7 @@ def _pause_ends(window: JobWindow) -> float:
 
 def _pace(window: JobWindow) -> tuple[float, float]:
     """Return when the newest step ended and how long a step usually takes; NaN where unknown."""
-    ends = own_time.step_ends(window.steps.last(64))
-    ends = ends[np.isfinite(ends)]
-    if len(ends) < 3:
-        return float("nan"), float("nan")
-    return float(ends.max()), float(np.median(np.diff(ends)))
+    return window.features.pace
 
 
 def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:

@@ -213,8 +213,8 @@ def host_interval(window: JobWindow) -> Floats:
     """Return [ranks], how often each rank's host reports (s); 0 where that is not known."""
     if not len(window.hosts):
         return np.zeros(len(window.ranks))
-    of_host = np.nan_to_num(window.host_interval)[window.host_of]
-    return np.where(window.host_of >= 0, of_host, 0.0)
+    of_host = window.host_interval[window.host_of]
+    return np.where((window.host_of >= 0) & np.isfinite(of_host), of_host, 0.0)
 
 
 def idle(stall: Stall) -> list[Finding]:

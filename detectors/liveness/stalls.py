@@ -1,6 +1,7 @@
 """Jobs that stopped stepping, and the ranks that the others wait for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, JobWindow
 from . import collective_signs, pauses, stall_limits, stall_signs, stops
 from .stall_limits import Shown
 from .stall_signs import AGE, Stall
@@ -21,6 +22,23 @@ _STRONG = (
     "rank.probe_silent",
     collective_signs.OTHER_COLLECTIVE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Still:
+    """A job whose steps no longer end, as its newest report shows.
+
+    ends, gaps: [steps], when each ended and the times between them. usual: the median of these.
+    newest: when the newest report was made. interval: how often the slowest host reports. least:
+    how long no step ends before it is looked at. All in seconds.
+    """
+
+    ends: Floats
+    gaps: Floats
+    usual: float
+    newest: float
+    interval: float
+    least: float
 
 
 class Stalls(Detector):
@@ -111,18 +129,12 @@ class Stalls(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom on the job and the signs on ranks; nothing while steps go on."""
-        ends = own_time.step_ends(window.steps)
-        ends = ends[np.isfinite(ends)]
-        if len(ends) < 2:
+        still = self._still(window)
+        if still is None:
             return []
-        newest = _newest_report(window)
-        interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
+        ends, gaps, newest, least = still.ends, still.gaps, still.newest, still.least
+        usual, interval = still.usual, still.interval
         last = float(ends.max())
-        gaps = np.diff(np.maximum.accumulate(ends))
-        usual = float(np.median(gaps[-200:]))
-        least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
-        if newest - last < least:
-            return []
         # A phase that ended and a collective that completed are progress as well.
         last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
         last = max(last, _collectives_moved(window, last, interval))
@@ -172,8 +184,11 @@ class Stalls(Detector):
         return [symptom, *signs, *circle, *collective_signs.inside(stall)]
 
     def next_due(self, window: JobWindow) -> float:
-        """Return when the next probe or host would count as silent."""
-        if _all_ended(window):
+        """Return when the next probe or host would count as silent.
+
+        While steps go on that means nothing: only reports can show that they no longer do.
+        """
+        if self._still(window) is None or _all_ended(window):
             return np.inf
         interval = stall_signs.host_interval(window)
         due = np.concatenate(
@@ -184,6 +199,28 @@ class Stalls(Detector):
         )
         later = due[np.isfinite(due) & (due > window.now)]
         return float(later.min()) if len(later) else np.inf
+
+    def _still(self, window: JobWindow) -> _Still | None:
+        """Return how long no step has ended, None while that is not long enough to look at."""
+        key = (Stalls, self.least, self.steps)
+        return window.features.once(key, lambda: self._measured(window))
+
+    def _measured(self, window: JobWindow) -> _Still | None:
+        ends = own_time.step_ends(window.steps)
+        ends = ends[np.isfinite(ends)]
+        if len(ends) < 2:
+            return None
+        newest = _newest_report(window)
+        rising = np.maximum.accumulate(ends)
+        if newest - float(rising[-1]) < self.least:
+            return None
+        gaps = rising[1:] - rising[:-1]
+        usual = own_time.middle(gaps[-200:])
+        interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
+        least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        if newest - float(rising[-1]) < least:
+            return None
+        return _Still(ends, gaps, usual, newest, interval, least)
 
 
 def _newest_report(window: JobWindow) -> float:
@@ -219,4 +256,4 @@ def _all_ended(window: JobWindow) -> bool:
     ended = {
         event.attributes.get("rank") for event in window.events if event.name == "process.exit"
     }
-    return bool(len(window.ranks)) and set(window.ranks.tolist()) <= ended
+    return bool(ended) and bool(len(window.ranks)) and set(window.ranks.tolist()) <= ended

@@ -79,9 +79,8 @@ class Fragmentation(Detector):
         steps = window.steps.last(count + 1)
         retries = steps.plane(RETRIES)
         with np.errstate(invalid="ignore"):
-            grown = own_time.highest(retries[:, -5:], axis=1) > retries[:, :-5].min(
-                axis=1, initial=np.inf, where=np.isfinite(retries[:, :-5])
-            )
+            past = np.where(np.isfinite(retries[:, :-5]), retries[:, :-5], np.inf)
+            grown = own_time.highest(retries[:, -5:], axis=1) > past.min(axis=1, initial=np.inf)
         if not grown.any():
             return []
         retries = np.where(np.abs(retries) < own_time.MOST, retries, np.nan)

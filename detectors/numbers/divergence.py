@@ -76,7 +76,7 @@ class Divergence(Detector):
         loss = curves.recent(window.baselines.loss.curve, window.features.loss)
         if len(loss) < FEWEST:
             return []
-        low, place = _reached(loss.value)
+        low, place = _reached(loss.value, window.baselines.loss)
         sigma = curves.noise(loss.value)
         limit = max(self.least * abs(low), SIGMAS * sigma)
         if not float(np.median(loss.value[-POINTS:])) - low >= limit:
@@ -112,9 +112,9 @@ class Divergence(Detector):
         ]
 
 
-def _reached(value: Floats) -> tuple[float, int]:
+def _reached(value: Floats, memory: curves.CurveMemory) -> tuple[float, int]:
     """Return the lowest level, and the place after the points that it is the median of."""
-    level = curves.trailing_median(np.append(value, np.nan), BLOCK)[BLOCK:]
+    level = curves.trailing_median(np.append(value, np.nan), BLOCK, memory)[BLOCK:]
     place = int(np.argmin(level))
     return float(level[place]), place + BLOCK
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import curves
-from ..curves import Curve
+from ..curves import Curve, CurveMemory
 from ..window import Flags, Floats
 
 LEVEL = 32
@@ -56,15 +56,15 @@ class Excess:
     over: bool
 
 
-def found(curve: Curve, *, least: float) -> list[Excess]:
+def found(curve: Curve, *, least: float, memory: CurveMemory | None = None) -> list[Excess]:
     """Return the times in which a curve stands above its level, oldest first.
 
-    least: smallest excess as a share of the level.
+    least: smallest excess as a share of the level. memory: of the same curve, to compute less.
     """
     value = curve.value
     if len(value) < LEVEL + FEWEST:
         return []
-    level = curves.trailing_median(value, LEVEL)
+    level = curves.trailing_median(value, LEVEL, memory)
     beyond = value - level
     odd = _odd(value, level, beyond, least)
     episodes: list[Excess] = []

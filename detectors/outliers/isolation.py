@@ -89,6 +89,9 @@ class Isolation(Detector):
             return []
         middle = end - self.seconds
         newest = self._values(window, middle, end)
+        groups = _peers(window)
+        if not newest or not _any_far(newest, groups):
+            return []  # the past of healthy devices is not even looked at
         earlier = self._values(window, middle - self.seconds, middle)
         names = [name for name in newest if name in earlier]
         if len(names) < 2:
@@ -96,7 +99,7 @@ class Isolation(Detector):
         now = np.stack([newest[name] for name in names], axis=1)
         before = np.stack([earlier[name] for name in names], axis=1)
         found: list[tuple[float, int, str]] = []
-        for rows in _peers(window):
+        for rows in groups:
             far = _distances(now[rows])
             steady = np.abs(_distances(before[rows]))
             worst = np.abs(far).argmax(axis=1)
@@ -154,6 +157,8 @@ def _peers(window: JobWindow) -> list[Ints]:
         readings = window.rank_readings.get(metric)
         if readings is not None:
             keys.append(np.nan_to_num(readings.latest()[0], nan=-1.0, posinf=-1.0, neginf=-1.0))
+    # What is the same for all tells nobody apart, and sorting rows is slow.
+    keys = [key for key in keys if len(key) and key.min() != key.max()] or keys[:1]
     _, which = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
     which = which.reshape(-1)
     groups = []
@@ -162,6 +167,12 @@ def _peers(window: JobWindow) -> list[Ints]:
         if len(rows) >= FEWEST:
             groups.append(rows[np.argsort(window.ranks[rows], kind="stable")])
     return groups
+
+
+def _any_far(newest: dict[str, Floats], groups: list[Ints]) -> bool:
+    """Tell whether any device is far from its peers in any of its newest values."""
+    now = np.stack(list(newest.values()), axis=1)
+    return any(bool((np.abs(_distances(now[rows])) >= FAR).any()) for rows in groups)
 
 
 def _distances(values: Floats) -> Floats:

@@ -192,7 +192,7 @@ def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:
         step = max(step, float(ends[-1] - ends[0]) / (len(ends) - 1))
     if not step > 0 or known.sum() < 2:
         return 0.0, 1.0
-    seen = float(np.median(seconds[known]))
+    seen = own_time.middle(seconds[known])
     return (seen, step) if seen < own_time.MOST else (0.0, step)
 
 

@@ -118,6 +118,10 @@ class SlowSteps(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
+        key = (SlowSteps, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         steps = window.features.steps
         if len(steps.index) < 10 or window.features.stale:
             return []
@@ -170,7 +174,7 @@ class SlowSteps(Detector):
                 break
             if held is None and len(past) < self.blocks * scale.fewest:
                 break
-            recent = float(np.median(newest))
+            recent = own_time.middle(newest)
             reference = low if held is None else min(low, held.seconds)
             if recent < scale.least * reference:
                 continue
@@ -188,8 +192,8 @@ class SlowSteps(Detector):
             half = count // 2
             if (
                 (newest > limit).mean() < 0.6
-                or float(np.median(newest[-half:])) < limit
-                or (scale.fewest >= LONG and float(np.median(newest[:half])) < limit)
+                or own_time.middle(newest[-half:]) < limit
+                or (scale.fewest >= LONG and own_time.middle(newest[:half]) < limit)
             ):
                 continue
             first = _onset(values, limit, recent - pace.seconds, scale)
@@ -203,7 +207,7 @@ class SlowSteps(Detector):
     ) -> Slow | None:
         """Return that episodes come and go, in one of them or between two."""
         values = duration[valid]
-        middle = float(np.median(values))
+        middle = own_time.middle(values)
         often = int((values > LEAST_EPISODE * middle).sum())
         if found is None and often < 10:
             return None

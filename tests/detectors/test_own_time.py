@@ -1,6 +1,7 @@
 """A rank's own share of a step, freed of what is normal."""
 
 import numpy as np
+import pytest
 
 from rankscope.detectors import own_time
 from rankscope.detectors.sketch import sketch
@@ -119,3 +120,11 @@ def test_a_rank_that_never_tells_cuts_nothing_off(steady):
 def test_no_steps_are_complete_as_they_are(steady):
     empty = sketch(steady(steps=0)).steps
     assert empty is own_time.complete(empty)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 600, 601])
+def test_the_middle_is_the_median_of_numpy(count):
+    values = np.random.default_rng(3).normal(1.0, 0.1, count)
+    expected = np.median(values) if count else np.nan
+    np.testing.assert_equal(own_time.middle(values), expected)
+    assert np.isnan(own_time.middle(np.append(values, np.nan)))

@@ -149,6 +149,13 @@ def test_the_topology_hangs_together(client, send_steps):
         assert (edge["to"]["type"], edge["to"]["id"]) in nodes
 
 
+def test_the_topology_can_end_at_the_hosts(client, send_steps):
+    send_steps(client)
+    answer = client.get("/api/v1/topology?job=run-1&detail=hosts").json()
+    assert {"job", "host"} == {node["type"] for node in answer["nodes"]}
+    assert 400 <= client.get("/api/v1/topology?job=run-1&detail=everything").status_code < 500
+
+
 def test_targets_have_the_form_that_prometheus_wants(client, new_client, send_steps):
     assert client.get("/api/v1/targets").json() == []
     send_steps(client)

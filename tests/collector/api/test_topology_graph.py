@@ -59,3 +59,16 @@ def test_many_ranks_are_written_as_ranges():
     wide = Topology(Job("big"), placements=[Placement(rank, "h") for rank in range(4096)])
     job, *_ = drawn(wide)["nodes"]
     assert ["0-4095"] == job["ranks"]
+
+
+def test_down_to_hosts_a_job_runs_on_them_and_nothing_below_is_drawn(topology):
+    graph = drawn(topology, ranks=False)
+    assert {
+        ("job", "run-1"), ("host", "host-a"), ("host", "host-b"), ("switch", "leaf-7"),
+        ("group", "dp:abc"), ("storage", "/data"),
+    } == {(node["type"], node["id"]) for node in graph["nodes"]}  # fmt: skip
+    assert {
+        ("run-1", "runs-on", "host-a"), ("run-1", "runs-on", "host-b"),
+        ("host-b", "uplink", "leaf-7"), ("host-a", "mounts", "/data"),
+        ("host-b", "mounts", "/data"),
+    } == {(e["from"]["id"], e["relation"], e["to"]["id"]) for e in graph["edges"]}  # fmt: skip

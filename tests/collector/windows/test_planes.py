@@ -208,3 +208,25 @@ def test_readings_of_several_times_in_one_batch_are_kept_as_those_of_one(values,
     assert together.changed_at is not None
     assert apart.changed_at is not None
     assert together.changed_at[rows].tolist() == apart.changed_at[rows].tolist()
+
+
+@pytest.mark.parametrize("counter", [False, True])
+def test_batches_written_together_are_as_if_written_one_after_the_other(counter):
+    """Hosts of one plane, over the end of a slot of the thinned tier."""
+    draw = np.random.default_rng(5)
+    one, other = Plane("m", counter=counter), Plane("m", counter=counter)
+    rows, part = np.arange(8), np.repeat(np.arange(4), 2)
+    for plane in (one, other):
+        plane.fit(8)
+    for number in range(240):
+        at = 1000.0 + 5 * number + np.repeat(draw.uniform(0, 4, 4), 2)
+        value = number + draw.uniform(0, 1, 8)
+        one.write_parts(rows, at, value, part)
+        for begin in range(0, 8, 2):
+            here = slice(begin, begin + 2)
+            other.write(rows[here], at[here], value[here])
+    for name in ("value", "part", "used", "thin_at", "last_at", "last_value"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(
+        one.thin[np.isfinite(one.thin_at)], other.thin[np.isfinite(other.thin_at)]
+    )
