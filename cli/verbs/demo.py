@@ -4,17 +4,13 @@ import argparse
 import importlib.util
 import sys
 
+from ...lab import mechanisms
+
 HELP = "run a training job on this machine, inject one fault, print the explained incident"
 EXTRA: str | None = "lab"
 
-FAULTS = (
-    "host.cpu_contention",
-    "software.stuck_process",
-    "numerics.nan_rank",
-    "software.crash",
-    "software.dataloader_slow",
-    "balance.rank0_preprocessing",
-)
+FAULTS = mechanisms.faults()
+HEALTHY = mechanisms.healthy()
 TRAINERS = ("auto", "torch", "numpy")
 _PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
 """Packages of the agent and the collector, which the demo starts as processes of their own: what
@@ -29,6 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=FAULTS[0],
         metavar="FAULT_ID",
         help=f"the fault to inject: {', '.join(FAULTS)} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--mechanism",
+        choices=[one.name for one in mechanisms.MECHANISMS],
+        metavar="NAME",
+        help="how to make it happen, where there are several ways: "
+        + "; ".join(f"{fault}: {', '.join(names)}" for fault, names in _ways().items())
+        + f"; no fault at all: {', '.join(HEALTHY)}",
     )
     parser.add_argument(
         "--once",
@@ -48,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _ways() -> dict[str, list[str]]:
+    """Return the names of the mechanisms of each fault that has several."""
+    named = {fault: [one.name for one in mechanisms.of_fault(fault)] for fault in FAULTS}
+    return {fault: names for fault, names in named.items() if len(names) > 1}
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
     for package in _PARTS_NEED:
@@ -57,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report import incident_report  # noqa: PLC0415
 
     return demo.run(
-        fault=arguments.fault,
+        mechanism=mechanisms.named(arguments.mechanism)
+        if arguments.mechanism
+        else mechanisms.of_fault(arguments.fault)[0],
         once=arguments.once,
         trainer=arguments.trainer,
         as_json=arguments.json,

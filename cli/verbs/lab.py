@@ -145,6 +145,8 @@ def _real(arguments: argparse.Namespace) -> int:
     if arguments.out is not None or arguments.weak:
         return _wrong("--out and --weak are for a simulated job")
     words = ["--fault", arguments.fault, "--once", *(["--json"] if arguments.json else [])]
+    if arguments.mechanism is not None:
+        words += ["--mechanism", arguments.mechanism]
     parser = argparse.ArgumentParser()
     demo.add_arguments(parser)
     return demo.run(parser.parse_args(words))
