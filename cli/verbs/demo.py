@@ -22,9 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fault",
         choices=FAULTS,
-        default=FAULTS[0],
         metavar="FAULT_ID",
-        help=f"the fault to inject: {', '.join(FAULTS)} (default: %(default)s)",
+        help=f"the fault to inject: {', '.join(FAULTS)} (default: {FAULTS[0]})",
     )
     parser.add_argument(
         "--mechanism",
@@ -58,18 +57,29 @@ def _ways() -> dict[str, list[str]]:
     return {fault: names for fault, names in named.items() if len(names) > 1}
 
 
+def chosen(fault: str | None, mechanism: str | None) -> mechanisms.Mechanism | None:
+    """Return what to inject; None where the mechanism is one of another fault."""
+    if mechanism is None:
+        return mechanisms.of_fault(fault or FAULTS[0])[0]
+    found = mechanisms.named(mechanism)
+    return found if fault in (None, found.fault) else None
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
     for package in _PARTS_NEED:
         if importlib.util.find_spec(package) is None:
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    mechanism = chosen(arguments.fault, arguments.mechanism)
+    if mechanism is None:
+        ways = ", ".join(one.name for one in mechanisms.of_fault(arguments.fault))
+        print(f"rankscope demo: {arguments.fault} is injected by {ways}", file=sys.stderr)
+        return 2
     from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
     from ..report import incident_report  # noqa: PLC0415
 
     return demo.run(
-        mechanism=mechanisms.named(arguments.mechanism)
-        if arguments.mechanism
-        else mechanisms.of_fault(arguments.fault)[0],
+        mechanism=mechanism,
         once=arguments.once,
         trainer=arguments.trainer,
         as_json=arguments.json,

@@ -27,6 +27,7 @@ class Link:
         """Listen on a port of the loopback; nothing is accepted before `serve`."""
         self.delay = 0.0
         self._target = target
+        self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", port))
         self.port = int(self._server.getsockname()[1])
 
@@ -38,12 +39,14 @@ class Link:
                 threading.Thread(target=self._connect, args=(near,), daemon=True).start()
 
     def close(self) -> None:
-        """Accept nothing more."""
-        with contextlib.suppress(OSError):
-            self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
+        """Accept nothing more, and cut every connection."""
+        for end in (self._server, *self._open):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
     def _connect(self, near: socket.socket) -> None:
+        self._open.append(near)
         deadline = time.monotonic() + 60.0  # the target starts at the same time
         while True:
             try:
@@ -54,6 +57,7 @@ class Link:
                     near.close()
                     return
                 time.sleep(0.05)
+        self._open.append(far)
         for source, sink in ((near, far), (far, near)):
             source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()

@@ -28,10 +28,10 @@ def due(environ: Mapping[str, str], rank: int, step: int) -> Path | None:
     return Path(path) if path and rank == 0 and step and step % every == 0 else None
 
 
-def write(path: Path) -> None:
-    """Write one checkpoint, as a trainer does."""
+def write(path: Path, size: int = CHECKPOINT_BYTES) -> None:
+    """Write one checkpoint of so many bytes, as a trainer does."""
     with path.open("wb", buffering=0) as target:
-        for _ in range(CHECKPOINT_BYTES // _CHUNK):
+        for _ in range(size // _CHUNK):
             target.write(b"\0" * _CHUNK)
 
 

@@ -61,7 +61,7 @@ def train(environ: Mapping[str, str]) -> None:
                 inputs[0, 0] = float("nan")  # one bad activation is enough
             orders.change.work()
             if orders.change.other_collective():
-                distributed.broadcast(torch.zeros(8), src=rank)
+                distributed.broadcast(torch.zeros(8), src=0 if rank else 1)
             optimizer.zero_grad()
             loss = (model(inputs) - targets).square().mean()
             time.sleep(sleep)

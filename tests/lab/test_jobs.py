@@ -44,6 +44,23 @@ def test_every_rank_gets_the_same_bits_of_the_sum():
     assert len({total.tobytes() for total in sums.values()}) == 1
 
 
+def test_rank_0_alone_gathers_what_every_rank_sent_in_order():
+    results = meet(3, lambda star, rank: star.gather(b"%d" % rank * (rank + 1)))
+    assert results == {0: [b"0", b"11", b"222"], 1: [], 2: []}
+
+
+def test_a_rank_that_left_the_loop_waits_for_rank_0_before_it_closes():
+    def job(star, rank):
+        star.all_reduce(np.ones(10, np.float32))
+        if rank == 0:
+            return time.monotonic()
+        star.finish()
+        return time.monotonic()
+
+    results = meet(2, job)
+    assert results[1] >= results[0]
+
+
 def test_a_rank_that_goes_away_breaks_the_collective_of_the_others():
     def job(star, rank):
         star.all_reduce(np.ones(10, np.float32))
