@@ -1,6 +1,7 @@
 """Memory that is kept for ever: by the trainer, or by the worker process of its data loader."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .contract import UNHURRIED, Change, Mechanism
@@ -18,17 +19,17 @@ MOST_SHARE = 0.05
 class Leak(Change):
     """Keeps so many bytes for each second that has passed, written once so that they are real."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._left = available()
         self._rate = max(LEAST_RATE, self._left / (HOURS_LEFT * 3600))
         self._most = min(self._rate * MOST_SECONDS, MOST_SHARE * self._left)
-        self._begun = time.monotonic()
+        self._clock, self._begun = clock, clock()
         self._kept: list[bytearray] = []
         self.held = 0
 
     def grow(self) -> None:
         """Keep what the time since the last call is worth."""
-        due = min((time.monotonic() - self._begun) * self._rate, self._most)
+        due = min((self._clock() - self._begun) * self._rate, self._most)
         size = int(due) - self.held
         if size >= MIB // 4:
             self._kept.append(bytearray(b"\1") * size)

@@ -23,7 +23,7 @@ class Recorder:
             "last_started_collective": "-1",
             "last_completed_collective": str(self.completed),
         }
-        found = {"pg_status": {"0": counts}}
+        found: dict[str, object] = {"pg_status": {"0": counts}}
         if includeCollectives:
             self.lists += 1
             found["entries"] = [
