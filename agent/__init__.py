@@ -1,4 +1,4 @@
-"""The node agent: what probes say and what the node shows, on `/metrics` and to the collector.
+"""The node agent: what probes send and what the node shows, on `/metrics` and to the collector.
 
 Light on purpose: no numpy, no pandas, no telemetry SDK in this process.
 """

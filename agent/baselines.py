@@ -22,7 +22,7 @@ class Step:
     """One reading of a counter: the total to show, and what is new since the reading before.
 
     `known` is False for the first reading of a counter, and for the first one of a boot: what it
-    counted until then is no news. `reset` tells that the hardware began anew.
+    counted until then is no news. `reset`: the hardware began anew.
     """
 
     total: int

@@ -21,8 +21,8 @@ _FILE = "devices.json"
 class Device:
     """One accelerator, as last seen. `pci` is normalised (see `normal`), "" when unknown.
 
-    `native` tells that a reader of ours asks it: of those of an exporter only the names are known,
-    and whether they answer is not ours to say.
+    `native`: a reader of ours asks it: of those of an exporter only the names are known,
+    and whether they answer is not ours to judge.
     """
 
     hw_id: str
@@ -67,7 +67,7 @@ class Devices:
             self._known[row.hw_id] = row
 
     def note(self, device: Device) -> None:
-        """Take what a device says of itself; another device that held its PCI address is gone."""
+        """Take a device as it reports itself; another that held its PCI address is gone."""
         with self._lock:
             known = self._known.get(device.hw_id)
             if known == device or (known and known.native and not device.native):

@@ -138,7 +138,7 @@ class Page:
 class _Prefix:
     """What stands before a value: name and labels.
 
-    `added` tells to add up what has the same; `last` that it is left out first when there is no
+    `added`: add up what has the same; `last` that it is left out first when there is no
     room: eight devices have 576 series of single links.
     """
 

@@ -35,7 +35,7 @@ class Received:
 
 
 class Inbox:
-    """Takes datagrams off sockets that never block, at once; reads what they say a little later.
+    """Takes datagrams off sockets that never block, at once; reads what they hold a little later.
 
     The kernel holds ten for a socket, so they must be fetched as they come. But a thread that
     wakes beside busy trainers finds none of its memory in the caches: reading many datagrams in a
@@ -78,19 +78,19 @@ class Inbox:
         unread, self._unread = self._unread, []
         for data, pid, origin in unread:
             try:
-                said = datagram.decode(data)
+                sent = datagram.decode(data)
             except datagram.DatagramError:
                 self._health.count("datagrams_bad", "form")
                 continue
             except (OverflowError, RecursionError):
                 self._health.count("datagrams_bad", "number")
                 continue
-            reason = _flaw(said, plain=data.isascii() and b"\\u" not in data)
+            reason = _flaw(sent, plain=data.isascii() and b"\\u" not in data)
             if reason:
                 self._health.count("datagrams_bad", reason)
                 continue
             self._health.count("datagrams_received", origin.partition(":")[0])
-            yield Received(said, pid, origin)
+            yield Received(sent, pid, origin)
 
 
 def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
@@ -101,38 +101,38 @@ def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
     return None
 
 
-def _flaw(said: datagram.Datagram, *, plain: bool) -> str:
+def _flaw(sent: datagram.Datagram, *, plain: bool) -> str:
     """Return why a well-formed datagram still cannot travel on, or "".
 
     `plain` data cannot hold half of a surrogate pair, which UTF-8, and so OTLP, cannot write.
     """
-    for sample in said.samples:
+    for sample in sent.samples:
         if not 0 <= sample.at < _FAR:
             return "time"
         if sample.attributes and not all(_fits(value) for _, value in sample.attributes):
             return "number"
-    for event in said.events:
+    for event in sent.events:
         if not 0 <= event.at < _FAR:
             return "time"
         if not all(map(_fits, event.attributes.values())):
             return "number"
-    numbers = (said.attempt or 0, said.rank, said.pid, said.start_time or 0)
+    numbers = (sent.attempt or 0, sent.rank, sent.pid, sent.start_time or 0)
     if not all(map(_fits, numbers)):
         return "number"
-    return "" if plain or all(map(_writable, _texts(said))) else "text"
+    return "" if plain or all(map(_writable, _texts(sent))) else "text"
 
 
 def _fits(value: Scalar) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _texts(said: datagram.Datagram) -> Iterator[Scalar]:
-    yield said.job
-    for sample in said.samples:
+def _texts(sent: datagram.Datagram) -> Iterator[Scalar]:
+    yield sent.job
+    for sample in sent.samples:
         yield sample.metric
         for pair in sample.attributes:
             yield from pair
-    for event in said.events:
+    for event in sent.events:
         yield event.name
         yield from event.attributes.keys()
         yield from event.attributes.values()

@@ -1,13 +1,13 @@
-"""What the kernel log tells, as events: devices by their id, processes by the host's pid."""
+"""What the kernel log reports, as events: devices by their id, processes by the host's pid."""
 
 from collections.abc import Hashable
 
-from ..formats.kernel_log import DeviceFault, LogFault, OomKill, Told
+from ..formats.kernel_log import DeviceFault, LogFault, OomKill, Report
 from ..vocabulary.samples import Event, Scalar
 from .devices import Devices
 
 
-def key(record: Told) -> Hashable | None:
+def key(record: Report) -> Hashable | None:
     """Return what equal faults have in common; None for what is never folded."""
     if isinstance(record, DeviceFault):
         return (record.uuid or record.pci, record.code, record.fault_class, record.action)
@@ -16,7 +16,7 @@ def key(record: Told) -> Hashable | None:
     return None  # each process is killed once
 
 
-def event(record: Told, at: float, *, devices: Devices, count: int = 1) -> Event:
+def event(record: Report, at: float, *, devices: Devices, count: int = 1) -> Event:
     """Return the event, which stands for `count` equal ones."""
     pairs: dict[str, Scalar] = {}
     if isinstance(record, DeviceFault):

@@ -14,7 +14,7 @@ from ..vocabulary.samples import Attributes, Resource, Sample
 PERIODS = 3
 _INFO_SECONDS = 600.0
 _MOST = 2000
-"""Series kept of one rank: what it says is a tenant's to choose."""
+"""Series kept of one rank: what it sends is a tenant's to choose."""
 
 Series = tuple[str, Attributes]
 
@@ -50,7 +50,7 @@ class Latest:
     def receive(
         self, sender: Hashable, resource: Resource, samples: Sequence[Sample], now: float
     ) -> None:
-        """Note what a rank said."""
+        """Note what a rank sent."""
         steps: dict[Series, float] = {}
         others: dict[Series, tuple[float, float]] = {}
         for sample in samples:
@@ -92,7 +92,7 @@ class Latest:
             self._ranks.pop(sender, None)
 
     def forget_pid(self, pid: int) -> None:
-        """Forget what readers said about a process that ended."""
+        """Forget what readers reported of a process that ended."""
         mark = ("pid", pid)
         with self._lock:
             for reading in self._readings.values():

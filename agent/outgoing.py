@@ -92,24 +92,24 @@ class Outgoing:
             return
         self._thread.join(timeout)
 
-    def _hand_over(self, groups: Groups, said: EventGroups) -> None:
+    def _hand_over(self, groups: Groups, sent: EventGroups) -> None:
         try:
-            self._queue.put_nowait((groups, said))
+            self._queue.put_nowait((groups, sent))
         except queue.Full:
             lost = sum(len(samples) for _, samples in groups)
             self._health.count(
-                "samples_dropped", "spool_busy", by=lost + sum(len(events) for _, events in said)
+                "samples_dropped", "spool_busy", by=lost + sum(len(events) for _, events in sent)
             )
 
     def _write(self) -> None:
         while (item := self._queue.get()) is not None:
-            groups, said = item
+            groups, sent = item
             for part in _parts(groups):
                 count = sum(len(samples) for _, samples in part)
                 self._store(METRICS, partial(encode.metrics_request, part), count)
-            if said:
-                count = sum(len(events) for _, events in said)
-                self._store(LOGS, partial(encode.logs_request, said), count)
+            if sent:
+                count = sum(len(events) for _, events in sent)
+                self._store(LOGS, partial(encode.logs_request, sent), count)
             self._spooled()
 
     def _store(self, kind: int, encoded: Callable[[], bytes], count: int) -> None:

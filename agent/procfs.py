@@ -1,4 +1,4 @@
-"""What /proc says about one process: plain readings, None where there is nothing to read.
+"""What /proc shows of one process: plain readings, None where there is nothing to read.
 
 `proc` is an argument everywhere: a container mounts the host's elsewhere, tests bring their own.
 """
@@ -67,8 +67,8 @@ def state(pid: int, proc: Path = PROC) -> str | None:
 def zombie_status(pid: int, proc: Path = PROC, *, trusted: bool) -> int | None:
     """Return the wait status of a process that is a zombie, None when it is not or is not shown.
 
-    To those who may not trace the process the kernel shows 0, which then says nothing; `trusted`
-    tells that we may trace anyone, else it takes the same user.
+    To those who may not trace the process the kernel shows 0, which then means nothing.
+    `trusted`: we may trace anyone, else it takes the same user.
     """
     found = stat(pid, proc)
     if found is None or found[3] != "Z":

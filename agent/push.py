@@ -1,7 +1,8 @@
 """The push: what waits in the spool goes to the collector, in order, one batch at a time.
 
-Nothing is given up because the collector is away, slow or says 503; only what it calls undecodable
-(400), too large (413) or of a wrong type (415) is, counted, because it would be refused for ever.
+Nothing is given up because the collector is away, slow or answers 503; only what it calls
+undecodable (400), too large (413) or of a wrong type (415) is, counted, because it would be refused
+for ever.
 """
 
 import email.utils
@@ -34,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the collector said: an HTTP status, and how long it asks to be left alone.
+    """What the collector answered: an HTTP status, and how long it asks to be left alone.
 
     `partial`: it took the batch but not every point of it.
     """

@@ -159,7 +159,7 @@ class Routing:
     def _report(self, trainer: Trainer, ended: Exit, now: float) -> None:
         code = ended.exit_code
         if ended.status is None and trainer.phase == "shutdown":
-            code = 0  # nobody could tell, but it had said that it was done
+            code = 0  # nobody could tell, but it had announced that it was done
         pairs: dict[str, Scalar] = {"rank": trainer.rank, "pid": ended.pid}
         if code is not None:
             pairs["exit_code"] = code

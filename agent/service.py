@@ -316,8 +316,8 @@ class Agent:
             self._routing.route(reader, samples, now)
 
     def _report_exits(self) -> None:
-        # What an ended process said last still waits in the inbox: its phase decides how its end
-        # is read. It can say no more.
+        # What an ended process sent last still waits in the inbox: its phase decides how its end
+        # is read. It can send no more.
         for source in self._sources():
             self._inbox.fetch(source, limit=2048)
         self._read_inbox()
@@ -341,9 +341,9 @@ class Agent:
             reading.stop()
         self._support.flush(at_once=True)
         try:
-            self._closing.close()  # readers with threads of their own say their last
+            self._closing.close()  # readers with threads of their own report their last
             self._take_events()
-            self._report_exits()  # and what was said until now
+            self._report_exits()  # and what was received until now
         except Exception:  # noqa: BLE001  what is at hand must still be sent
             self._survived()
         self._routing.announce("shutdown", self._clock.now())

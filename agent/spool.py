@@ -119,7 +119,7 @@ class Spool:
                 first = self._segments[0]
                 self._ahead.extend(islice(self._waiting(first.path), _AHEAD))
                 if not self._ahead:
-                    # The file says less than it did: damaged under us, no more to be had from it.
+                    # The file holds less than it did: damaged under us, no more to be had from it.
                     self._health.count("spool_dropped", "damaged", by=first.waiting)
                     first.waiting = 0
                     self._tidy()

@@ -1,4 +1,4 @@
-"""What readers say of their support, logged once a reason and not once a reader.
+"""What readers report of their support, logged once a reason and not once a reader.
 
 A node without NVIDIA's library has one thing to report about it, not one for each of the sixteen
 readers that would use it.

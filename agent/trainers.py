@@ -19,7 +19,7 @@ Key = tuple[str, int]
 
 @dataclass(slots=True)
 class Trainer:
-    """One rank's process. `pid` is None where only the process itself says what it is.
+    """One rank's process. `pid` is None where only the process itself reports it.
 
     `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
     where the process cannot be seen.
@@ -62,44 +62,44 @@ class Trainers:
         That is the one silent for longest, when the register was full, or the same process as
         another rank: a probe may learn its rank only after it began to report.
         """
-        said = received.datagram
-        key: Key = ("", received.pid) if received.pid else (received.origin, said.pid)
+        sent = received.datagram
+        key: Key = ("", received.pid) if received.pid else (received.origin, sent.pid)
         with self._lock:
             trainer = self._known.get(key)
             forgotten = trainer
             if trainer is None or (trainer.job, trainer.attempt, trainer.rank) != (
-                said.job,
-                said.attempt,
-                said.rank,
+                sent.job,
+                sent.attempt,
+                sent.rank,
             ):
                 if trainer is None and len(self._known) >= self._capacity:
                     forgotten = min(self._known.values(), key=lambda one: one.last_received)
                     del self._known[forgotten.key]
                 trainer = Trainer(
                     key=key,
-                    job=said.job,
-                    attempt=said.attempt,
-                    rank=said.rank,
+                    job=sent.job,
+                    attempt=sent.attempt,
+                    rank=sent.rank,
                     pid=received.pid,
-                    container_pid=said.pid if received.pid not in (None, said.pid) else None,
+                    container_pid=sent.pid if received.pid not in (None, sent.pid) else None,
                     last_received=now,
                     started_at=self._started_at(received.pid) if received.pid else None,
-                    expected=said.number,
-                    dropped=said.dropped,
+                    expected=sent.number,
+                    dropped=sent.dropped,
                     phase=forgotten.phase if forgotten and forgotten.key == key else "",
                 )
                 self._known[key] = trainer
             else:
                 forgotten = None
-        if said.number > trainer.expected:
-            self._health.count("datagrams_lost", by=said.number - trainer.expected)
-        if said.dropped > trainer.dropped:
-            self._health.count("probe_dropped", by=said.dropped - trainer.dropped)
+        if sent.number > trainer.expected:
+            self._health.count("datagrams_lost", by=sent.number - trainer.expected)
+        if sent.dropped > trainer.dropped:
+            self._health.count("probe_dropped", by=sent.dropped - trainer.dropped)
         # A smaller number is a datagram overtaken on its way, except 0: a probe attached anew.
-        trainer.expected = max(trainer.expected, said.number + 1) if said.number else 1
-        trainer.dropped = said.dropped
+        trainer.expected = max(trainer.expected, sent.number + 1) if sent.number else 1
+        trainer.dropped = sent.dropped
         trainer.last_received = now
-        for event in said.events:
+        for event in sent.events:
             if event.name == "training.phase":
                 trainer.phase = str(event.attributes.get("phase", ""))
         return trainer, forgotten

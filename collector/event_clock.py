@@ -4,9 +4,9 @@ The contract: the newest event time over hosts, leaving out hosts more than 60 s
 host. Between two middle hosts the earlier one is the median: it is one that exists, and of two
 hosts the one ahead is then the one left out.
 
-Only hosts that still speak are counted, or a recording in which most hosts die would stop its clock
-60 s later. Speech is counted in rounds: one ends when some host has moved on by more than 60 s,
-by its own clock; who says nothing for a whole round is left out until it speaks again.
+Only hosts that still report are counted, or a recording in which most hosts die would stop its
+clock 60 s later. Reports are counted in rounds: one ends when some host has moved on by more than
+60 s, by its own clock; who reports nothing for a whole round is left out until it does again.
 """
 
 import math
@@ -29,7 +29,7 @@ class EventClock:
         self._median = -math.inf
         """Of the speaking hosts when last computed; their times only grow, and so does it."""
 
-    def hear(self, newest: Iterable[tuple[str, float]]) -> None:
+    def advance(self, newest: Iterable[tuple[str, float]]) -> None:
         """Take the newest event time of each host in one line."""
         for host, at in newest:
             at = max(at, self._newest.get(host, at))

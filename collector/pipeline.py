@@ -232,7 +232,7 @@ class Pipeline:
     def _due_after(
         self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float
     ) -> float:
-        """Return when time alone could change what is said about an attempt."""
+        """Return when time alone could change what is found about an attempt."""
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
         due = self.tracker.next_due(attempt.job, now)

@@ -68,7 +68,7 @@ def files(path: Path) -> list[Path]:
 def lines(paths: Sequence[Path], *, warn: Callable[[str], None]) -> Iterator[Line]:
     """Return the lines of the files in their order. Reading them raises RecordingError.
 
-    `warn` hears of a last line that was cut off; what cannot be a request at all is an error.
+    `warn` is called for a last line that was cut off; what cannot be a request at all is an error.
     """
     if len(paths) == 1:
         return _in_order(paths[0], warn)

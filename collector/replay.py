@@ -106,9 +106,9 @@ class Replay:
         clock = EventClock()
         hosts = _Hosts(decoder.table)
         entries = _started(self._decoded(files, decoder), hosts)
-        for count, (entry, heard) in enumerate(entries, start=1):
-            if heard:
-                clock.hear(hosts.newest(entry))
+        for count, (entry, timed) in enumerate(entries, start=1):
+            if timed:
+                clock.advance(hosts.newest(entry))
             if clock.now is None:
                 continue
             schedule.apply(entry, clock.now)

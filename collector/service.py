@@ -52,16 +52,16 @@ def run(settings: CollectorSettings) -> int:
     try:
         service = Service(settings, clock=SlewedClock())
     except segments.LockedError:
-        _say(
+        _print(
             f"another collector uses {settings.data_dir}: set data_dir (RANKSCOPE_DATA_DIR) "
             "to a folder of its own"
         )
         return 2
     except StoreError as error:
-        _say(f"the incident store cannot be used: {error}")
+        _print(f"the incident store cannot be used: {error}")
         return 1
     except OSError as error:
-        _say(f"cannot start: {error}")
+        _print(f"cannot start: {error}")
         return 1
     service.serve()
     return 0
@@ -200,17 +200,17 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, *, started: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
         self._once_started = started
-        self._telling: asyncio.Future[None] | None = None
+        self._start_notice: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._telling = asyncio.ensure_future(self._once_started())
+        self._start_notice = asyncio.ensure_future(self._once_started())
 
 
 def _already_stopping(_number: int, _frame: FrameType | None) -> None:
     """Do nothing: the server is ending already."""
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     """Tell the operator, whatever the log is set to."""
     print(f"rankscope collector: {text}", file=sys.stderr, flush=True)  # noqa: T201

@@ -27,7 +27,7 @@ from .otlp.errors import OversizedError, UndecodableError
 from .otlp.general import NO_ROOM, NO_TIME
 
 LIMIT = 64 << 20
-"""Bytes a body may have once it is decompressed, unless told otherwise."""
+"""Bytes a body may have once it is decompressed, unless configured otherwise."""
 
 _LABELS, _SAMPLES, _HISTOGRAMS = 1, 2, 4
 _USUAL = (_SAMPLES << 3 | wire.LENGTH, 1 << 3 | wire.FIXED64, 2 << 3 | wire.VARINT)

@@ -1,4 +1,4 @@
-"""The environment's say: `RANKSCOPE_<SECTION>__<KEY>` variables as nested values."""
+"""`RANKSCOPE_<SECTION>__<KEY>` variables as nested values."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What can be wrong with settings, told all at once and with the fix.
+"""What can be wrong with settings, reported all at once and with the fix.
 
 A problem never repeats a text that was given: what stands in the wrong place may be a password.
 Only a number out of range is shown.

@@ -151,7 +151,7 @@ class NextCheck:
 
 @dataclass(frozen=True, slots=True)
 class RootCause:
-    """The ranked causes of an incident, what speaks for none of them, and how good the data was."""
+    """The ranked causes of an incident, what supports none of them, and how good the data was."""
 
     status: CauseStatus
     engine: str

@@ -1,4 +1,4 @@
-"""What is measured and what is said: samples, events, and the resource that speaks."""
+"""What is measured and what happens: samples, events, and the resource that reports them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Who speaks: one host, and the job attempt the telemetry belongs to (None: the node itself).
+    """Who reports: one host, and the job attempt the telemetry belongs to (None: the node itself).
 
     `attempt` is None where the sender names none. `extra` holds the other resource attributes,
     sorted: `k8s.pod.name`, `network.switch`, ...

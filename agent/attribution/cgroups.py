@@ -24,7 +24,7 @@ _SLURM = (
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What a cgroup says of a process; "" where it says nothing."""
+    """What a cgroup shows of a process; "" where it shows nothing."""
 
     pod_uid: str = ""
     container: str = ""

@@ -1,4 +1,4 @@
-"""Joining what the witnesses say into holders and ranks: a pure function of facts."""
+"""Joining what the sources report into holders and ranks: a pure function of facts."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Belongs:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the agent itself knows: devices, processes on them, and where ranks say they are."""
+    """What the agent itself observes: devices, processes on them, and where ranks report to be."""
 
     devices: Mapping[str, Known] = field(default_factory=dict)
     processes: Sequence[Process] = ()
@@ -57,7 +57,7 @@ class Facts:
 
 @dataclass(slots=True)
 class _Use:
-    """What processes and ranks on a device tell of it."""
+    """What processes and ranks on a device show of it."""
 
     pods: set[str] = field(default_factory=set)
     slurm: set[str] = field(default_factory=set)
@@ -187,7 +187,7 @@ def _holders(held: Sequence[Holder], use: _Use, written: Sequence[str]) -> list[
 
 
 def _without_kubelet(use: _Use, slurm: Sequence[str]) -> list[Holder]:
-    """Return the holders that processes tell of: a Slurm job each, else a training job each."""
+    """Return the holders that processes show: a Slurm job each, else a training job each."""
     if slurm:
         found: list[Holder] = []
         for name in slurm:

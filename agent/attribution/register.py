@@ -94,7 +94,7 @@ class Attribution:
                 self._describe(sample)
 
     def receive(self, trainer: Trainer, samples: Iterable[Sample]) -> None:
-        """Note on which device a rank says it is."""
+        """Note on which device a rank reports to be."""
         for sample in samples:
             if sample.metric == _RANK:
                 hw_id = next((value for name, value in sample.attributes if name == "hw.id"), None)

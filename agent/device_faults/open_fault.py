@@ -37,7 +37,7 @@ class OpenFault:
         """Return whether a report is of a state that was known before the agent started anew.
 
         An XID happens; a lost device, a row to be remapped or a number of errors is found again by
-        every agent that starts. What a number of errors says is in its text.
+        every agent that starts. What a number of errors means is in its text.
         """
         if not self.restored or source not in POLLING_SOURCES or code.isdecimal():
             return False
@@ -63,7 +63,7 @@ class OpenFault:
         return at > self.fault.last_seen + _AGAIN_SECONDS
 
     def amend(self, known: FaultKnowledge, event: Event) -> bool:
-        """Take what this report says beyond the ones before; return whether that is new."""
+        """Take what this report adds to the ones before; return whether that is new."""
         fault = self.fault
         action = str(event.attributes.get("action", ""))
         asks = known.line_decides or not known.immediate

@@ -28,7 +28,7 @@ _CLOCK_SLACK = 0.5
 _ANSWERS = frozenset({"hw.temperature", "hw.power", "hw.gpu.utilization", "hw.gpu.memory.usage"})
 """Readings only a device that works can give."""
 _RECOVERY = "154"
-"""The XID with which the driver says which recovery a device needs."""
+"""The XID with which the driver asks for the recovery a device needs."""
 _NO_RECOVERY = "the driver asks for no recovery any more"
 _STATE = {"fatal": "failed", "degraded": "degraded"}
 
@@ -196,7 +196,7 @@ class FaultTracker:
             return list(self._cleared)
 
     def status(self, hw_id: str) -> str:
-        """Return ok, degraded or failed: what the open faults say of a device."""
+        """Return ok, degraded or failed: what the open faults make of a device."""
         with self._lock:
             states = {
                 _STATE.get(current.fault.fault_class, "ok")
@@ -235,7 +235,7 @@ class FaultTracker:
         return json.dumps(document, indent=1).encode()
 
     def _is_evidence(self, known: FaultKnowledge, hw_id: str, event: Event) -> bool:
-        """Add a report to a fault that says the same with more, where one was just opened."""
+        """Add a report to a fault that is the same with more, where one was just opened."""
         for code in known.part_of:
             current = self._open.get((hw_id, code))
             if current is None or abs(event.at - current.fault.last_seen) > _PART_SECONDS:
@@ -326,7 +326,7 @@ class FaultTracker:
 
 
 def _enriched(event: Event, fault: Fault, count: int) -> Event:
-    """Return the event with what the catalogue says of its code, standing for `count` of it."""
+    """Return the event with what the catalogue has on its code, standing for `count` of it."""
     pairs: dict[str, Scalar] = {**event.attributes, "hw.id": fault.hw_id}
     pairs.update({"vendor": fault.vendor, "class": fault.fault_class, "count": count})
     if fault.immediate:

@@ -1,4 +1,4 @@
-"""One exporter that is read: whose it is, what its last page said, and how it fails."""
+"""One exporter that is read: whose it is, what its last page held, and how it fails."""
 
 import logging
 import threading
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a page said of the devices that this target ownss, timed `at`."""
+    """What a page holds of the devices that this target ownss, timed `at`."""
 
     at: float
     samples: list[Sample] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Target:
         self._failing = ""
 
     def fetch(self, now: float) -> None:
-        """Read a page; failures are counted, and said in the log when they begin and end."""
+        """Read a page; failures are counted, and logged when they begin and end."""
         try:
             mapped = self._page(now)
         except FetchError as error:
@@ -229,7 +229,7 @@ class Watch:
 
 
 def _short(url: str) -> str:
-    """Return what tells one target from another without a secret in it: URL-host-port."""
+    """Return what distinguishes one target from another without a secret in it: URL-host-port."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     path = "" if parts.path in ("", "/", "/metrics") else parts.path

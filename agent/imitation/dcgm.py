@@ -54,7 +54,7 @@ class _Plan:
     uses: Sequence[_Use]
     pid: int | None = None
     same: int = 0
-    """What a reading of ours and one of an exporter have in common when they tell the same."""
+    """What a reading of ours and one of an exporter have in common when they report the same."""
 
 
 class Imitation:
@@ -130,7 +130,7 @@ class Imitation:
         if len(self._plans) > 2 * shown + _SPARE_PLANS:
             self._plans.clear()  # most are of processes long gone
         self._describe(infos, devices)
-        # Parts come before their device: what a part says of itself, the device need not say.
+        # Parts come before their device: what a part reports, the device need not.
         order = sorted(devices, key=lambda hw_id: (hw_id not in self._parts, devices[hw_id], hw_id))
         return self._written(cells, plain, of_processes, order, now, room)
 

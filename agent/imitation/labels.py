@@ -38,7 +38,7 @@ def host(name: str, *, old: bool, new: bool) -> str:
 def blocks(info: Pairs, parent: Pairs, holders: Sequence[Holder], *, pod_uid: bool) -> list[Block]:
     """Return a block a holder of a device, one without a holder where there is none.
 
-    `info` is what `hw.gpu.info` says of the device, `parent` of the device it is a part of: parts
+    `info` is what `hw.gpu.info` has of the device, `parent` of the device it is a part of: parts
     carry their parent's identity, and what they are in GPU_I_PROFILE and GPU_I_ID.
     """
     whole = parent or info

@@ -1,6 +1,6 @@
 """What dcgm-exporter counts over time: XIDs and clock events, in a sliding window and in all.
 
-Also the rate of NVLink bytes, for devices whose driver tells only how many there were.
+Also the rate of NVLink bytes, for devices whose driver reports only how many there were.
 """
 
 import threading

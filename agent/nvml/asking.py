@@ -48,7 +48,7 @@ class GoneError(Exception):
 
 
 class Device:
-    """A device and what was said of it in this turn.
+    """A device and what was reported of it in this poll.
 
     `calling` holds the function being asked and since when (monotonic seconds), for whoever watches
     that calls return.

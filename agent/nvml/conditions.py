@@ -1,4 +1,4 @@
-"""What a device's values say at once: errors that grew, rows to remap, a slowdown that lasts.
+"""What a device's values show at once: errors that grew, rows to remap, a slowdown that lasts.
 
 Each condition is reported when it begins, never again while it lasts. Normal operation is not
 reported: idle clocks, a power cap at full load, corrected errors, application clocks.

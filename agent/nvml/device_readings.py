@@ -150,7 +150,7 @@ class DeviceReadings:
             state.conditions.take(subject, at, known[1], values)
 
     def take_state(self, message: Mapping[str, Any]) -> None:
-        """Take what the worker says of one device's functions: notes, gone, hung or back."""
+        """Take what the worker reports of one device's functions: notes, gone, hung or back."""
         state = self._states.get(message.get("device", ""))
         if state is None:
             return

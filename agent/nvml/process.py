@@ -16,7 +16,7 @@ _BEGIN = (
     "import sys; sys.path[:0] = {folders!r}; from rankscope.agent.nvml.worker import main; main()"
 )
 _LONGEST = 1 << 20
-"""Bytes a line may have: a device of many links and processes says some 20 KiB."""
+"""Bytes a line may have: a device of many links and processes takes some 20 KiB."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Worker:
         )
         self.pid = self._process.pid
         self.last_received = time.monotonic()
-        """When it last said anything, in monotonic seconds."""
+        """When it last wrote anything, in monotonic seconds."""
         self._receive = receive
         self._left = False
         threading.Thread(target=self._listen, name="nvml", daemon=True).start()

@@ -59,7 +59,7 @@ class Allocation:
         self._claimed: dict[int, tuple[int, str]] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Say yes: ranks are placed without a kubelet too. The reason says what is missing."""
+        """Return true: ranks are placed without a kubelet too. The reason is what is missing."""
         if self._asked():
             try:
                 kubelet.ask(self._socket, deadline_seconds=1.0)
@@ -124,7 +124,7 @@ class Allocation:
             self._health.count("reader_failures", self.name, f"{SOURCE}_{error.reason}")
         if up != self._up:
             if error is not None:
-                _log.warning("the kubelet does not say which pod holds which device: %s", error)
+                _log.warning("the kubelet does not report which pod holds which device: %s", error)
             elif self._up is False:
                 _log.warning("the kubelet answers again")
         self._up = up

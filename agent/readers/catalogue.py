@@ -18,7 +18,7 @@ class Entry:
     """One reader's entry.
 
     `profile` is the least one in which it works; `hardware` is what must be there for it to have
-    anything to say ("" when every node has it), so that its absence is no problem.
+    anything to read ("" when every node has it), so that its absence is no problem.
     """
 
     name: str

@@ -39,8 +39,8 @@ def _nobody(_: object) -> None:
 class Exporters:
     """Asks every target for a page, and hands over what is fresh.
 
-    `native` says whether a device answers a reader of ours as well, which then reports its faults.
-    `status_reported` says whether the agent itself reports a device's state: then an exporter's is
+    `native`: whether a device answers a reader of ours as well, which then reports its faults.
+    `status_reported`: whether the agent itself reports a device's state: then an exporter's is
     left out, since two states of one device at once are none. `native_metrics` names the metrics
     that a reader of ours has of a device now: an exporter's are left out, since two values of one
     series are none either. `learn` is shown what is new.
@@ -100,9 +100,9 @@ class Exporters:
         return False, "no exporter is named; write its URL into exporters.targets"
 
     def read(self, now: float) -> list[Sample]:
-        """Return what targets said within three periods, as of their own time.
+        """Return what targets reported within three periods, as of their own time.
 
-        Nothing when none has said anything new: what was handed over then grows old by itself.
+        Nothing when none has reported anything new: what was handed over then grows old by itself.
         """
         for watch in self._watches:
             watch.ask(now)

@@ -18,7 +18,7 @@ _SCAN_SECONDS = 30.0
 _MISSES = 3
 """Turns in a row that a device is not seen before it counts as gone: a reset takes it away briefly.
 
-NVML tells of a lost device sooner; this is for when it does not."""
+NVML reports a lost device sooner; this is for when it does not."""
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 """Gigatransfers a second to PCIe generation (PCI Express base specification)."""
 

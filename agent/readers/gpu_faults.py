@@ -1,4 +1,4 @@
-"""What this node's devices said was wrong with them, counted; and the state they are in."""
+"""What this node's devices reported as wrong, counted; and the state they are in."""
 
 import logging
 
@@ -10,7 +10,7 @@ _log = logging.getLogger(__name__)
 
 
 class GpuFaults:
-    """Passes on what the agent's open faults say, and has them written to the disk."""
+    """Passes on the agent's open faults, and has them written to the disk."""
 
     name = "gpu_faults"
 
@@ -21,7 +21,7 @@ class GpuFaults:
         self._failing = ""
 
     def supported(self) -> tuple[bool, str]:
-        """Tell that there is always something to say: of no device, nothing."""
+        """Return true: without devices there is nothing to report."""
         return True, ""
 
     def read(self, now: float) -> list[Sample]:

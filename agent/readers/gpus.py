@@ -1,11 +1,11 @@
-"""NVIDIA devices as their library tells: one reader a subject, all fed by one worker process."""
+"""NVIDIA devices through their library: one reader a subject, all fed by one worker process."""
 
 from ...vocabulary.samples import Sample
 from ..nvml.supervisor import Supervisor
 
 _FIRST_WORD_SECONDS = 5.0
 _ASK_AGAIN_SECONDS = 10.0
-"""Drivers may be loaded minutes after the node is up; whether to try, the supervisor says."""
+"""Drivers may be loaded minutes after the node is up; whether to try, the supervisor decides."""
 
 
 class GpuSubject:
@@ -35,7 +35,7 @@ class GpuSubject:
 
 
 class GpuWatch:
-    """Looks after the worker every second, and says which devices answer."""
+    """Looks after the worker every second, and reports which devices answer."""
 
     name = "gpu_watch"
     period = 1.0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from ...formats import kernel_log
-from ...formats.kernel_log import DeviceFault, Told
+from ...formats.kernel_log import DeviceFault, Report
 from ...vocabulary.samples import Event, Sample
 from .. import boots, kernel_events, kernel_source
 from ..devices import Devices
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class KernelLog:
-    """Reads /dev/kmsg, or what `path` names; `read` returns nothing, events leave by `tell`."""
+    """Reads /dev/kmsg, or what `path` names; `read` returns nothing, events leave by `emit`."""
 
     name = "kernel_log"
 
@@ -62,7 +62,7 @@ class KernelLog:
         self._parser = kernel_log.Parser()
         self._storms: Storms[Hashable] = Storms()
         self._texts: dict[bytes, Hashable] = {}
-        self._newest: dict[Hashable, Told] = {}
+        self._newest: dict[Hashable, Report] = {}
         self._newest_at: dict[Hashable, float] = {}
         self._sequence = self._saved = _sequence(self._state, self._boot_id)
         self._resumed = self._sequence is not None
@@ -85,7 +85,7 @@ class KernelLog:
             return False, (
                 f"{self._path} may not be opened ({error.strerror}): an unprivileged container "
                 "cannot, even where it is mounted (device cgroup, CAP_SYSLOG); run the full "
-                "profile; until then NVML tells XIDs, and OOM kills are seen as exits"
+                "profile; until then NVML reports XIDs, and OOM kills are seen as exits"
             )
         except OSError as error:
             self._health.show("source_up", 0, self.name)
@@ -139,7 +139,7 @@ class KernelLog:
             source.close()
 
     def _take(self, lines: list[bytes]) -> None:
-        """Take a batch. What repeats costs a look into a table, what tells nothing even less."""
+        """Take a batch. What repeats costs a look into a table, what reports nothing even less."""
         now = self._now()
         texts, relevant, storms = self._texts, kernel_log.relevant, self._storms
         first, self._drained = self._drained, False
@@ -206,11 +206,11 @@ class KernelLog:
             self._newest = {key: one for key, one in self._newest.items() if key in self._storms}
             self._newest_at = {key: self._newest_at[key] for key in self._newest}
 
-    def _recent(self, fault: Told, at: float, now: float) -> bool:
+    def _recent(self, fault: Report, at: float, now: float) -> bool:
         """Return whether a line of before the first start is still of interest."""
         return isinstance(fault, DeviceFault) and at >= now - self._lookback
 
-    def _leave(self, fault: Told, at: float, count: int) -> None:
+    def _leave(self, fault: Report, at: float, count: int) -> None:
         self._emit(kernel_events.event(fault, at, devices=self._devices, count=count))
         self._keep()
 
@@ -232,11 +232,11 @@ class KernelLog:
 
 
 def _head(text: bytes) -> bytes:
-    """Return the part of an XID's line that says which device and which code."""
+    """Return the part of an XID's line with its device and code."""
     return text[: text.find(b",") + 1]
 
 
-def _plain(fault: Told, text: bytes) -> bool:
+def _plain(fault: Report, text: bytes) -> bool:
     """Return whether device and code are all that sets this fault apart from others."""
     plain = isinstance(fault, DeviceFault) and not (fault.fault_class or fault.action)
     return plain and text.startswith(_XID) and b"," in text

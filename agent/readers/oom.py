@@ -1,7 +1,7 @@
 """OOM kills without the kernel log: what the kernel counts, held against who is gone.
 
 The kernel counts every kill (/proc/vmstat), and those of each cgroup (memory.events). Who was
-killed it tells in its log only: here a trainer that ended in the same moment is taken for the
+killed it writes in its log only: here a trainer that ended in the same moment is taken for the
 victim. While the kernel log is read, its lines come first and nothing is reported here.
 """
 
@@ -73,7 +73,7 @@ class OomKills:
         return True, ""
 
     def read(self, now: float) -> list[Sample]:
-        """Return the kills since the host started; tell those since the last reading."""
+        """Return the kills since the host started; report those since the last reading."""
         self._meet()
         new = 0
         for group in self._groups.values():
@@ -85,11 +85,11 @@ class OomKills:
         others = _grow(self._elsewhere, total) - new
         self._elsewhere.waiting = max(0, self._elsewhere.waiting + others)
         if any(group.waiting for group in self._groups.values()):
-            self._tell_all(now)
+            self._report_all(now)
         self._part()
         return [] if total is None else [Sample("system.oom_kills", float(total), now)]
 
-    def _tell_all(self, now: float) -> None:
+    def _report_all(self, now: float) -> None:
         if self._kernel_log_is_read():
             for group in self._groups.values():
                 group.waiting, group.waited = 0, False
@@ -121,7 +121,7 @@ class OomKills:
             pairs.pop("cgroup", None)
         if pairs.get("count") == 1:
             del pairs["count"]
-        pairs["text"] = "the kernel's counters tell it; who else was killed is in its log"
+        pairs["text"] = "the kernel's counters show it; who else was killed is in its log"
         self._emit(Event("host.oom_kill", now, pairs))
 
     def _meet(self) -> None:

@@ -37,7 +37,7 @@ class Pressure:
                 if "avg10" not in found or "total" not in found:
                     continue
                 if (resource, kind) == ("cpu", "full"):
-                    continue  # of a whole host it says nothing: somebody always runs
+                    continue  # of a whole host it means nothing: somebody always runs
                 pairs = attributes({"resource": resource, "kind": kind})
                 share, microseconds = float(found["avg10"]) / 100, int(found["total"])
                 samples += [

@@ -1,7 +1,7 @@
 """The memory of data loader workers, private against shared: a leak or copy-on-read.
 
 Pages that a forked worker still shares with its trainer are anonymous too, so only the mappings
-themselves (`smaps_rollup`) tell them apart. Walking them holds the worker's lock on its address
+themselves (`smaps_rollup`) separate them. Walking them holds the worker's lock on its address
 space and costs time with its size: seldom, and only for small workers.
 """
 
@@ -28,7 +28,7 @@ class WorkerMemory:
         self._proc = proc
 
     def supported(self) -> tuple[bool, str]:
-        """Return whether the kernel sums mappings, and of whose processes it will tell us."""
+        """Return whether the kernel sums mappings, and for whose processes we may read it."""
         if not (self._proc / "self/smaps_rollup").exists():
             return False, "the kernel has no smaps_rollup (before Linux 4.14)"
         if not procfs.may_trace_anyone(self._proc):

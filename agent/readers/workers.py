@@ -82,7 +82,7 @@ class Workers:
     def _works(self, pid: int, parents_line: str) -> bool:
         """Tell workers from the other children of a trainer: shells, compilers, trackers.
 
-        A forked worker still carries its parent's command line; a spawned one says so in its own.
+        A forked worker still carries its parent's command line; a spawned one has one of its own.
         """
         found = procfs.stat(pid, self._proc)
         if found is None:

@@ -75,7 +75,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Who hears of what happens; nothing is decided by any of it.
+    """Who is called when something happens; nothing is decided by any of it.
 
     `changed` gets the changes of one second and that second, `acted` an action, its changes and
     its time. `failed` gets what a defect of the pipeline raised: the stage ("evaluate", "metrics",

@@ -21,7 +21,7 @@ class Decoder:
         self._remote_write = RemoteWriteDecoder(table)
 
     def decode(self, payload: Payload) -> Decoded:
-        """Return what the payload says. Raises UndecodableError for what its kind is not."""
+        """Return what the payload holds. Raises UndecodableError for what its kind is not."""
         match payload.kind:
             case Kind.METRICS_PROTOBUF:
                 batch = self._metrics.protobuf(payload.body)
@@ -55,14 +55,14 @@ class Decoders:
     def __init__(
         self, new_table: Callable[[], SeriesTable], *, room: Callable[[], bool] = lambda: True
     ) -> None:
-        """`room` tells whether the pipeline's table takes new series."""
+        """`room` returns whether the pipeline's table takes new series."""
         self._new_table = new_table
         self._room = room
         self._decoders: dict[tuple[str, ...], Decoder] = {}
         self._lock = threading.Lock()
 
     def decode(self, payload: Payload) -> Decoded:
-        """Return what the payload says.
+        """Return what the payload holds.
 
         Raises UndecodableError, and NotPermittedError where the sender may not send it.
         """

@@ -23,7 +23,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a payload says: `metrics`, `events` or an `action`; what of it is not kept, and why.
+    """What a payload holds: `metrics`, `events` or an `action`; what of it is not kept, and why.
 
     `table` is the one that the series of `metrics` are numbered in.
     """

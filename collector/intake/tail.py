@@ -18,7 +18,7 @@ _ENTRY_BYTES = 500
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One durable entry: its number in this process, receive time (seconds), and what it says.
+    """One durable entry: its number in this process, receive time (seconds), and what it holds.
 
     `end` is the offset after it.
     """

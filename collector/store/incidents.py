@@ -73,7 +73,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
     if row is not None and _known(row, incident):
         return None
     done = handling.of(db, incident.id)
-    # Who asked for info hears of it, though it pages nobody; its endless small news are no news.
+    # Who asked for info receives it, though it pages nobody; its endless small news are no news.
     notify = change.notify or (incident.severity == "info" and change.kind != "incident.updated")
     values = _columns(incident, text, documents.status(incident.status, done))
     values["updated_at"] = max([incident.updated_at, *(action.at for action in done)])
@@ -82,7 +82,7 @@ def record(db: Connection, change: IncidentChange) -> Recorded | None:
         db.execute(insert(incidents).values(id=incident.id, revision=1, **values))
     else:
         kind = "incident.updated" if change.kind == "incident.opened" else change.kind
-        # Opened is said once, and nobody wants to hear more of what people resolved without the
+        # Opened is sent once, and nobody wants more of what people resolved without the
         # state machine, which had given it up.
         people_resolved = row.status == "resolved" and row.machine_status != "resolved"
         notify = notify and change.kind != "incident.opened" and not people_resolved

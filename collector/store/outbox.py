@@ -57,7 +57,7 @@ def enqueue(
             continue
         held = f"{mute.kind} {mute.id}" if mute else None
         if held is None and states == {"suppressed"} and type_ in routing.ENDINGS:
-            held = "the receiver was never told of this incident"
+            held = "the receiver never got this incident"
         db.execute(
             insert(outbox).values(
                 webhook_id=identity,

@@ -1,6 +1,6 @@
 """What the storing stage, the API and the deliverer ask of the store, a transaction each.
 
-Safe to call from any thread. Whoever subscribes hears of each change after it is kept.
+Safe to call from any thread. Whoever subscribes is called for each change after it is kept.
 """
 
 import threading
@@ -84,7 +84,7 @@ class Store:
         with self._database.write() as db:
             news = [row for change in changes if (row := incidents.record(db, change))]
             self._enqueue(db, news, now)
-        self._tell(news)
+        self._publish(news)
 
     def incidents(
         self,
@@ -122,7 +122,7 @@ class Store:
             elif action.incident is not None:
                 news = handling.enter(db, entered, changes)
             self._enqueue(db, news, now)
-        self._tell(news)
+        self._publish(news)
 
     def mutes(self, kind: MuteKind) -> list[Mute]:
         """Return all silences or maintenance windows, the newest first."""
@@ -245,7 +245,7 @@ class Store:
         for row in news:
             outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
 
-    def _tell(self, news: Sequence[Recorded]) -> None:
+    def _publish(self, news: Sequence[Recorded]) -> None:
         if news:
             for listener in self._listeners:
                 listener(news)

@@ -51,7 +51,7 @@ class Members:
 
 @dataclass(slots=True)
 class GroupInfo:
-    """What `collective.group.info` says of a group."""
+    """What `collective.group.info` reports of a group."""
 
     kind: str
     description: str = ""

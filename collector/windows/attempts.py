@@ -4,7 +4,7 @@ from ...vocabulary.ids import Job
 from .attempt import Attempt
 
 SAME_START_SECONDS = 5.0
-"""Processes whose reported starts differ by less are one start, told with different precision."""
+"""Processes whose reported starts differ by less are one start at different precision."""
 
 
 class Attempts:

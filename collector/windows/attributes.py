@@ -1,4 +1,4 @@
-"""What the attributes of series say, as columns over attribute sets: rank, process, device, source.
+"""The attributes of series as columns over attribute sets: rank, process, device, source.
 
 A pair is classified once, a set by whole arrays.
 """

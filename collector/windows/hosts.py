@@ -89,7 +89,7 @@ class Hosts:
             self._longest[number] = max(gap, 0.95 * held + 0.05 * gap) if held >= 0 else gap
             self._gaps[number] += 1
             if self._gaps[number] >= GAPS_NEEDED:
-                self.interval[number] = max(self._longest[number], self._said(number))
+                self.interval[number] = max(self._longest[number], self._announced_interval(number))
         self.last_received[number] = max(self.last_received[number], now)
 
     def announced(self, numbers: Ints) -> Flags:
@@ -98,7 +98,7 @@ class Hosts:
         return flags
 
     def lifecycle(self, number: int, event: Event, now: float) -> None:
-        """Take what an agent said of its own start or stop."""
+        """Take what an agent announced of its own start or stop."""
         phase = event.attributes.get("phase")
         if phase == "shutdown":
             self.announced_at[number] = now
@@ -108,7 +108,7 @@ class Hosts:
             if isinstance(seconds, int | float) and 0 < seconds <= LONGEST_INTERVAL_SECONDS:
                 self.interval[number] = float(seconds)
 
-    def _said(self, number: int) -> float:
+    def _announced_interval(self, number: int) -> float:
         held = float(self.interval[number])
         return held if held >= 0 and self._gaps[number] == GAPS_NEEDED else 0.0
 

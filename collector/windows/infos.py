@@ -1,4 +1,4 @@
-"""What series say that carry no reading but facts: where a rank runs, a group's ranks, a NIC."""
+"""Series that carry facts and no reading: where a rank runs, a group's ranks, a NIC."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -34,7 +34,7 @@ MOST_STRETCHED = 10.0
 
 REBASE_SECONDS = 86_400.0
 PARTS = 250
-"""Parts that a slot's time is told apart in: 20 ms of 5 s."""
+"""Parts that a slot's time is resolved to: 20 ms of 5 s."""
 
 NOBODY = 127
 """The source of a row that nobody reports; see attributes.SOURCES for the others."""

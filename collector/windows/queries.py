@@ -67,8 +67,8 @@ class RankSummary:
 class SeriesRow:
     """One series: `rank` is None for a host's. at, value: [points], oldest first.
 
-    `attributes` tell it from the other series of its metric on the same rank or host; a host's
-    series carries `host.name`.
+    `attributes` distinguish it from the other series of its metric on the same rank or host; a
+    host's series carries `host.name`.
     """
 
     rank: int | None

@@ -1,6 +1,6 @@
 """The step grid of one job attempt: planes of [ranks, steps] on the ruler of step indices.
 
-A point says its rank and its time; the step it belongs to is reported by the `training.step` point
+A point has its rank and its time; the step it belongs to is reported by the `training.step` point
 with the same rank and time. A point that arrives before its step waits; where a job never reports
 steps, the distinct times of each rank are counted instead.
 """

@@ -198,7 +198,7 @@ class Windows:
         number = self.known_hosts.numbers.get(host)
         return 0.0 if number is None else float(self.known_hosts.offset[number])
 
-    # -- what a batch says -----------------------------------------------------------------
+    # -- what a batch holds ----------------------------------------------------------------
 
     def _write(self, series: NDArray[np.int32], at: Floats, value: Floats, now: float) -> None:
         placing = self._placing
@@ -226,8 +226,8 @@ class Windows:
             return
         numbers = attempt.readings.numbers
         live = [plane for name in LIVE if (plane := numbers.get(name)) is not None]
-        spoke = rows[np.isin(planes, live)]
-        attempt.grid.last_received[spoke] = now
+        reporting = rows[np.isin(planes, live)]
+        attempt.grid.last_received[reporting] = now
 
     def _received(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
         """Note which hosts reported; return `at` freed of their clocks' offsets."""

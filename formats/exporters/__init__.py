@@ -1,7 +1,7 @@
 """Vendors' exporters: what each of their metrics is in the contract's names, units and attributes.
 
 One table a vendor (`<vendor>.toml`); `loading` reads and checks them, `binding` turns a table and a
-series into what is done with its values, `mapping` does it page by page, `faults` tells new faults.
+series into what is done with its values, `mapping` does it page by page, `faults` finds new faults.
 """
 
 from .detection import detect

@@ -17,11 +17,11 @@ STATES = ("ok", "degraded", "failed")
 
 
 class Slot:
-    """One series of the contract: what this page says of it so far.
+    """One series of the contract: its values on this page so far.
 
-    `spare` values come from rows that speak only where no other does. Parts are added up by the
-    metric they came from: one device may be told several times, once for each pod that shares it,
-    and of those the highest value holds.
+    `spare` values come from rows that count only where no other has the series. Parts are added up
+    by the metric they came from: one device may be listed several times, once for each pod that
+    shares it, and of those the highest value holds.
     """
 
     __slots__ = ("_levels", "_main", "_needed", "_pairs", "_spare", "device", "metric", "page")
@@ -44,8 +44,8 @@ class Slot:
         """Note that so many parts make a value."""
         self._needed[spare] = max(self._needed[spare], parts)
 
-    def say(self, value: float, page: int, *, spare: bool, part: str) -> bool:
-        """Take a value; tell whether it is the first of its page."""
+    def take(self, value: float, page: int, *, spare: bool, part: str) -> bool:
+        """Take a value; return whether it is the first of its page."""
         first = self.page != page
         if first:
             self.page = page
@@ -71,7 +71,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class FaultBinding:
-    """A series that tells fault codes; `code` is the whole code, empty where the value is one."""
+    """A series of fault codes; `code` is the whole code, empty where the value is one."""
 
     device: Device
     kind: str
@@ -143,7 +143,7 @@ class Binder:
     def _targeted(
         self, target: Target, labels: Mapping[str, str], device: Device | None
     ) -> tuple[Slot, ...] | None:
-        """Return the contract's series of a value; None where a needed label says nothing."""
+        """Return the contract's series of a value; None where a needed label is empty."""
         metric = metrics.catalogue()[target.metric]
         pairs: dict[str, Scalar | None] = {"hw.vendor": self._table.vendor, "source": "exporter"}
         if device is not None:
@@ -192,8 +192,8 @@ class Binder:
         return self._slot(target, {**device.pairs(), **holder}, device)
 
 
-def said(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Slot, float]]:
-    """Return what a value that is no plain multiple of the contract's unit says to which slot."""
+def converted(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Slot, float]]:
+    """Return a value that is no plain multiple of the contract's unit, slot by slot."""
     if target.states:
         state = target.states.get(value)
         return [] if state is None else [(slots[0], float(STATES.index(state)))]
@@ -208,8 +208,8 @@ def said(target: Target, slots: tuple[Slot, ...], value: float) -> list[tuple[Sl
             for slot, choice in zip(slots, target.choices, strict=True)
             if choice == value
         ]
-    told = _converted(target, value)
-    return [] if told is None else [(slots[0], told)]
+    number = _converted(target, value)
+    return [] if number is None else [(slots[0], number)]
 
 
 def _converted(target: Target, value: float) -> float | None:
@@ -238,7 +238,7 @@ def _fault(row: Row, labels: Mapping[str, str], device: Device | None) -> FaultB
         return None
     code = labels.get(row.code_label, "") if row.code_label else row.code_prefix + row.code
     if row.code_label and not code:
-        return None  # the series that says "none yet"
+        return None  # the series for "none yet"
     if not row.code_label and not row.code:
         code = ""  # the value is the code
     return FaultBinding(device, row.fault, code, row.code_prefix, row.code_format)

@@ -1,4 +1,4 @@
-"""Whose exporter a page is from, told by the names it holds."""
+"""Whose exporter a page is from, recognised by the names it holds."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ def detect(names: Iterable[str]) -> Table | None:
 
     A name that two vendors share decides nothing: the others of the page do.
     """
-    told = set(names)
+    present = set(names)
     best, most = None, 0
     for vendor in VENDORS:
         table = load(vendor)
-        known = sum(table.find(name) is not None for name in told)
+        known = sum(table.find(name) is not None for name in present)
         if known > most:
             best, most = table, known
     return best

@@ -1,4 +1,4 @@
-"""Which device a series is about, as its labels tell it."""
+"""Which device a series is about, by its labels."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from .tables import Identity
 
 
 class Device:
-    """One device (or part of one) of an exporter, and what its labels have told of it so far."""
+    """One device (or part of one) of an exporter, and what its labels have reported so far."""
 
     __slots__ = ("_facts", "hw_id", "index", "info", "seen_on", "vendor")
 
@@ -67,7 +67,7 @@ class Devices:
         elif number and device.index != whole(number):
             device.renumber(whole(number))
         facts: dict[str, Scalar] = {
-            told: labels[label] for label, told in identity.info.items() if labels.get(label)
+            name: labels[label] for label, name in identity.info.items() if labels.get(label)
         }
         if bus := facts.get("pci.bus_id"):
             facts["pci.bus_id"] = _bus_id(str(bus))
@@ -81,8 +81,8 @@ class Devices:
     def holder(self, labels: Mapping[str, str]) -> dict[str, Scalar]:
         """Return who holds the device, as attributes; empty when nobody is named."""
         return {
-            told: labels[label]
-            for label, told in self._identity.holder.items()
+            attribute: labels[label]
+            for label, attribute in self._identity.holder.items()
             if labels.get(label)
         }
 

@@ -1,7 +1,7 @@
-"""New faults out of an exporter's gauges and counters: each is told once.
+"""New faults out of an exporter's gauges and counters: each is reported once.
 
 Exporters show faults as state, not as events: the last code stays for weeks, a count stands where
-it stood. What was there when we first looked is therefore no news, unless the vendor says that it
+it stood. What was there when we first looked is therefore no news, unless the vendor states that it
 is wrong now (`present`). `state` keeps what was known from one start of the agent to the next.
 """
 
@@ -13,7 +13,7 @@ from .binding import FaultBinding
 from .devices import Device
 
 _SAME_SECONDS = 120.0
-"""One fault told in two ways (last code and count) within this time is one."""
+"""One fault reported in two ways (last code and count) within this time is one."""
 _GONE_PAGES = 2
 """Pages without a code until it counts as over: one may be cut short."""
 _STANDING = ("last", "present")
@@ -37,7 +37,7 @@ class FaultWatch:
     vendor: str
     _counts: dict[Key, float] = field(default_factory=dict)
     _standing: dict[Key, _Standing] = field(default_factory=dict)
-    _told: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _reported: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
 
     def see(
@@ -47,9 +47,9 @@ class FaultWatch:
         *,
         at: float,
     ) -> list[Event]:
-        """Take what a page said; return the new faults.
+        """Take the faults of a page; return the new faults.
 
-        `devices` are those the page spoke of: a code is over when its device speaks without it.
+        `devices` are those on the page: a code is over when its device is there without it.
         """
         found: list[tuple[Device, str, str, int]] = []
         standing: dict[Key, str] = {}
@@ -79,8 +79,8 @@ class FaultWatch:
         self._started.update(device.hw_id for device in devices)
         return [event for one in found if (event := self._event(*one, at)) is not None]
 
-    def _forget(self, standing: Mapping[Key, str], spoke: set[str]) -> None:
-        """Forget codes that are over: their device speaks without them, or of another last one."""
+    def _forget(self, standing: Mapping[Key, str], present: set[str]) -> None:
+        """Forget codes that are over: their device has none of them, or another last one."""
         replaced = {
             (hw_id, register)
             for (hw_id, _), register in standing.items()
@@ -89,26 +89,26 @@ class FaultWatch:
         for key, known in list(self._standing.items()):
             if key in standing:
                 known.missing = 0
-            elif key[0] in spoke:
+            elif key[0] in present:
                 known.missing += 1
                 if known.missing >= _GONE_PAGES or (key[0], known.register) in replaced:
                     del self._standing[key]
 
     def _event(self, device: Device, code: str, kind: str, count: int, at: float) -> Event | None:
         key = (device.hw_id, code)
-        told = self._told.get(key)
-        if told is not None and told[0] != kind and at - told[1] <= _SAME_SECONDS:
+        reported = self._reported.get(key)
+        if reported is not None and reported[0] != kind and at - reported[1] <= _SAME_SECONDS:
             return None
-        if len(self._told) >= _MOST:
-            self._told.clear()
-        self._told[key] = (kind, at)
+        if len(self._reported) >= _MOST:
+            self._reported.clear()
+        self._reported[key] = (kind, at)
         name = f"XID {code}" if code.isdigit() else f"fault {code}"
         pairs = {
             "hw.id": device.hw_id,
             "gpu": device.index,
             "code": code,
             "vendor": self.vendor,
-            "text": f"{name}, told by {self.exporter}",
+            "text": f"{name}, reported by {self.exporter}",
             "source": "exporter",
             "count": count if count > 1 else None,
         }
@@ -134,6 +134,6 @@ class FaultWatch:
             self._started.update(map(str, devices))
 
 
-def _entries(told: object) -> Iterable[list[object]]:
-    if isinstance(told, list):
-        yield from (entry for entry in told if isinstance(entry, list) and len(entry) == 3)
+def _entries(reported: object) -> Iterable[list[object]]:
+    if isinstance(reported, list):
+        yield from (entry for entry in reported if isinstance(entry, list) and len(entry) == 3)

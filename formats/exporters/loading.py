@@ -8,8 +8,8 @@ metric, attributes: the contract's metric, and attributes that are always the sa
 labels: exporter's label = contract's attribute; label_values: the same with words translated;
 label_pairs: a label's value stands for several attributes. only: labels that must have a value.
 absent: values that mean "not supported". flag: any value above 0 is 1.
-fallback: said only where no other row says the same. parts: rows that say the same are added up,
-and nothing is said before so many of them are there. also: more metrics made of the same value.
+fallback: used only where no other row has the same series. parts: rows of one series are added
+up, and wait for one another. also: more metrics made of the same value.
 states, bits, choices: values that stand for a state, a set of reasons, one of several words.
 fault: last (the code of the last fault stays), present (codes of what is wrong now), count and
 window (how often, by the code in `code_label`, or of the one `code`). code_prefix, code_format: how
@@ -83,11 +83,11 @@ def overridden(table: Table, path: Path) -> Table:
 
 
 def _table(file: str, content: Mapping[str, Any], below: Table | None) -> Table:
-    told = content.get("vendor", below.vendor if below else "")
-    if told not in VENDORS or (below is not None and told != below.vendor):
+    vendor = content.get("vendor", below.vendor if below else "")
+    if vendor not in VENDORS or (below is not None and vendor != below.vendor):
         wanted = below.vendor if below else ", ".join(VENDORS)
-        raise TableError(f"{file}: vendor is {told!r}; write {wanted}")
-    base = below or Table(vendor=told, exporter="")
+        raise TableError(f"{file}: vendor is {vendor!r}; write {wanted}")
+    base = below or Table(vendor=vendor, exporter="")
     rows: dict[str, Row] = dict(base.rows)
     patterns = {pattern.pattern: (pattern, row) for pattern, row in base.patterns}
     identity = content.get("identity", {})
@@ -111,20 +111,20 @@ def _table(file: str, content: Mapping[str, Any], below: Table | None) -> Table:
     )
 
 
-def _identity(told: Mapping[str, Any], base: Identity) -> Identity:
+def _identity(row: Mapping[str, Any], base: Identity) -> Identity:
     def words(key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(told.get(key, default))
+        return tuple(row.get(key, default))
 
     return Identity(
         id=words("id", base.id),
         index=words("index", base.index),
         instance=words("instance", base.instance),
-        first_instance=told.get("first_instance", base.first_instance),
+        first_instance=row.get("first_instance", base.first_instance),
         partition=words("partition", base.partition),
         port=words("port", base.port),
-        device=told.get("device", base.device),
-        info={**base.info, **told.get("info", {})},
-        holder={**base.holder, **told.get("holder", {})},
+        device=row.get("device", base.device),
+        info={**base.info, **row.get("info", {})},
+        holder={**base.holder, **row.get("holder", {})},
     )
 
 
@@ -148,9 +148,9 @@ def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Row]
         yield Row(
             name=spelt,
             targets=tuple(
-                _target(where, told, unit, raw.get(f"{prefix}factor"), raw if prefix else {}, spelt)
-                for told in (raw, *raw.get("also", ()))
-                if told.get("metric") and not raw.get("ignore")
+                _target(where, row, unit, raw.get(f"{prefix}factor"), raw if prefix else {}, spelt)
+                for row in (raw, *raw.get("also", ()))
+                if row.get("metric") and not raw.get("ignore")
             ),
             absent=frozenset(map(float, raw.get("absent", ()))),
             instance=bool(raw.get("instance", instance)),
@@ -167,18 +167,18 @@ def _rows(file: str, raw: Mapping[str, Any], *, instance: bool) -> Iterable[Row]
 
 def _target(
     where: str,
-    told: Mapping[str, Any],
+    row: Mapping[str, Any],
     unit: str,
     factor: float | None,
     new: Mapping[str, Any],
     spelt: str,
 ) -> Target:
-    metric = metrics.catalogue().get(told["metric"])
+    metric = metrics.catalogue().get(row["metric"])
     if metric is None:
-        raise TableError(f"{where}: the contract has no metric {told['metric']}")
-    if unknown := set(told) - _ROW_KEYS:
+        raise TableError(f"{where}: the contract has no metric {row['metric']}")
+    if unknown := set(row) - _ROW_KEYS:
         raise TableError(f"{where}: no key {', '.join(sorted(unknown))}; see loading.py")
-    plain = not any(told.get(key) for key in ("states", "bits", "choices", "flag"))
+    plain = not any(row.get(key) for key in ("states", "bits", "choices", "flag"))
     if unit not in UNITS:
         raise TableError(f"{where}: no unit {unit}; there are {', '.join(UNITS)}")
     base, given = UNITS[unit]
@@ -187,7 +187,7 @@ def _target(
         raise TableError(f"{where}: {unit} is no {metric.unit}, the unit of {metric.name}")
     words = {
         label: (entry["attribute"], dict(entry["values"]))
-        for label, entry in told.get("label_values", {}).items()
+        for label, entry in row.get("label_values", {}).items()
     }
     known = {*metric.attributes, *metric.optional}
     numbers = {number: number for number in _PLACEHOLDER.findall(spelt) if number in known}
@@ -195,17 +195,17 @@ def _target(
         metric=metric.name,
         unit=unit,
         factor=float(given if factor is None else factor),
-        attributes=dict(told.get("attributes", {})),
-        labels={**numbers, **told.get("labels", {})},
+        attributes=dict(row.get("attributes", {})),
+        labels={**numbers, **row.get("labels", {})},
         words=words,
-        pairs=told.get("label_pairs", {}),
-        flag=bool(told.get("flag")),
-        fallback=bool(told.get("fallback")),
-        parts=int(told.get("parts", 0)),
-        states={float(key): value for key, value in told.get("states", {}).items()},
-        bits={int(key, 0): value for key, value in told.get("bits", {}).items()},
-        choices={float(key): value for key, value in told.get("choices", {}).items()},
-        choice=told.get("choice", ""),
+        pairs=row.get("label_pairs", {}),
+        flag=bool(row.get("flag")),
+        fallback=bool(row.get("fallback")),
+        parts=int(row.get("parts", 0)),
+        states={float(key): value for key, value in row.get("states", {}).items()},
+        bits={int(key, 0): value for key, value in row.get("bits", {}).items()},
+        choices={float(key): value for key, value in row.get("choices", {}).items()},
+        choice=row.get("choice", ""),
         percent_above=new.get("new_percent_above"),
     )
     _check(where, metric, target)
@@ -214,18 +214,18 @@ def _target(
 
 def _check(where: str, metric: metrics.Metric, target: Target) -> None:
     """Hold attributes and their closed values to the vocabulary."""
-    said = {
+    given = {
         *target.attributes,
         *target.labels.values(),
         *(name for name, _ in target.words.values()),
     }
-    paired = [told for known in target.pairs.values() for told in known.values()]
-    said |= {name for told in paired for name in told}
-    said |= {"hw.state"} if target.states else set()
-    said |= {"reason"} if target.bits else set()
-    said |= {target.choice} if target.choice else set()
-    foreign = said - {*metric.attributes, *metric.optional}
-    missing = set(metric.attributes) - said - _FILLED
+    paired = [pairs for known in target.pairs.values() for pairs in known.values()]
+    given |= {name for pairs in paired for name in pairs}
+    given |= {"hw.state"} if target.states else set()
+    given |= {"reason"} if target.bits else set()
+    given |= {target.choice} if target.choice else set()
+    foreign = given - {*metric.attributes, *metric.optional}
+    missing = set(metric.attributes) - given - _FILLED
     if foreign or missing:
         raise TableError(
             f"{where}: {metric.name} has no attribute {', '.join(sorted(foreign))}"
@@ -233,7 +233,7 @@ def _check(where: str, metric: metrics.Metric, target: Target) -> None:
             else f"{where}: {metric.name} needs {', '.join(sorted(missing))}"
         )
     values: list[tuple[str, Scalar]] = list(target.attributes.items())
-    values += [pair for told in paired for pair in told.items()]
+    values += [pair for pairs in paired for pair in pairs.items()]
     values += [("hw.state", state) for state in target.states.values()]
     values += [("reason", reason) for reason in target.bits.values()]
     values += [(target.choice, choice) for choice in target.choices.values()]

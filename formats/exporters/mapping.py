@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Sample
 from .. import exposition
-from .binding import Binder, Bound, FaultBinding, Slot, said
+from .binding import Binder, Bound, FaultBinding, Slot, converted
 from .devices import Device
 from .tables import Table
 
 
 @dataclass(slots=True)
 class Mapped:
-    """What one page said.
+    """What one page holds.
 
-    `faults` are the series that tell codes, with their values; `devices` those that the page spoke
+    `faults` are the series of fault codes, with their values; `devices` those that the page spoke
     of; `problems` counts lines as the text format's reader does, and `blank` values.
     """
 
@@ -56,7 +56,7 @@ class Mapping:
                 device.seen_on = number
                 mapped.devices.append(device)
             holder = bound.holder
-            if holder is not None and holder.say(1.0, number, spare=False, part=""):
+            if holder is not None and holder.take(1.0, number, spare=False, part=""):
                 touched.append(holder)
             # Not a number, infinite, or what the vendor writes for "nothing".
             if not -blank_from < value < blank_from or value in blanks:
@@ -70,11 +70,11 @@ class Mapping:
                 continue
             name = bound.name
             for slot, factor, spare in bound.plain:
-                if slot.say(value * factor, number, spare=spare, part=name):
+                if slot.take(value * factor, number, spare=spare, part=name):
                     touched.append(slot)
             for target, slots in bound.others:
-                for slot, told in said(target, slots, value):
-                    if slot.say(told, number, spare=target.fallback, part=name):
+                for slot, result in converted(target, slots, value):
+                    if slot.take(result, number, spare=target.fallback, part=name):
                         touched.append(slot)
         self._emit(mapped, touched, now)
         if self._reader.forgotten != self._forgotten:

@@ -9,7 +9,7 @@ from ...vocabulary.samples import Scalar
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one exported value says in the contract."""
+    """What one exported value is in the contract."""
 
     metric: str
     unit: str = "1"
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which labels tell the device."""
+    """Which labels identify the device."""
 
     id: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
@@ -90,5 +90,5 @@ class Table:
         return None
 
     def with_prefix(self, prefix: str) -> "Table":
-        """Return the table for an exporter that was told another prefix of its names."""
+        """Return the table for an exporter that was given another prefix of its names."""
         return replace(self, prefixes=(prefix, *(p for p in self.prefixes if p != prefix)))

@@ -14,7 +14,7 @@ _ESCAPES = {"n": "\n", "\\": "\\", '"': '"'}
 
 
 class BadLineError(ValueError):
-    """A line that says nothing that can be trusted."""
+    """A line that cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Page(Generic[T]):
-    """What a page said: the values of the series that are wanted, in its order.
+    """What a page holds: the values of the series that are wanted, in its order.
 
     `problems` counts: `bad_line`, `duplicate` (the first one holds), `too_long` (a line), `cut`
     (the last line does not end: its number may be half of one), `stale_timestamp` (more than five
@@ -44,8 +44,8 @@ class Page(Generic[T]):
 class Reader(Generic[T]):
     """Reads the pages of one exporter.
 
-    `bind` tells what a series is to the caller, None for one that is not wanted; it is asked once a
-    series. Not for two threads at once.
+    `bind` maps a series to what it is for the caller, None for one that is not wanted; it is
+    asked once a series. Not for two threads at once.
     """
 
     def __init__(self, bind: Callable[[Series], T | None], *, max_bytes: int = MAX_BYTES) -> None:
@@ -168,7 +168,7 @@ def parse(data: bytes, *, now: float = 0.0) -> Page[Series]:
 
 
 def _recent(stamp: float, now: float) -> bool:
-    """Tell whether a timestamp, in milliseconds as the format says, is about now."""
+    """Return whether a timestamp, in milliseconds as the format says, is about now."""
     return abs(stamp / 1000.0 - now) <= _STALE_SECONDS
 
 

@@ -2,8 +2,8 @@
 
 from .parser import Parser
 from .records import Record, line, record
+from .reports import DeviceFault, LogFault, OomKill, Report
 from .signatures import Signature, relevant
-from .told import DeviceFault, LogFault, OomKill, Told
 
 __all__ = [
     "DeviceFault",
@@ -11,8 +11,8 @@ __all__ = [
     "OomKill",
     "Parser",
     "Record",
+    "Report",
     "Signature",
-    "Told",
     "line",
     "record",
     "relevant",

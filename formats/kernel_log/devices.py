@@ -3,7 +3,7 @@
 import re
 
 from ...vocabulary import device_faults
-from .told import TEXT, DeviceFault
+from .reports import TEXT, DeviceFault
 
 _XID = re.compile(
     r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F]{1,8}(?::[0-9a-fA-F]{1,4}){1,2}(?:\.[0-9a-fA-F])?)"

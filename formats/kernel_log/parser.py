@@ -1,17 +1,17 @@
-"""Reads line after line, joins what stands on several, and tells each thing once."""
+"""Reads line after line, joins what stands on several, and reports each thing once."""
 
 import re
 from dataclasses import replace
 
 from . import devices, signatures
-from .told import TEXT, DeviceFault, OomKill, Told
+from .reports import TEXT, DeviceFault, OomKill, Report
 
 _TOGETHER_SECONDS = 5.0
 """Lines about one thing come within a few seconds."""
 _LONGEST = 2048
 """The kernel cuts at about 1000 characters; what is longer is no line of its."""
 _LINES = 12
-"""A GPU that fell off the bus is told over about four lines."""
+"""A GPU that fell off the bus fills about four lines."""
 
 _OOM = re.compile(r"oom-kill:constraint=")
 _KILLED = re.compile(r"Killed process (\d{1,9})[, ]+\(?([^)]{0,64})\)?")
@@ -30,12 +30,12 @@ class Parser:
         self._killed: tuple[int, float] = (0, 0.0)
         self._group: tuple[str, float] = ("", 0.0)
 
-    def feed(self, text: str, at: float) -> list[Told]:
-        """Take a line that was logged at `at` (seconds on any clock); return what it tells."""
+    def feed(self, text: str, at: float) -> list[Report]:
+        """Take a line that was logged at `at` (seconds on any clock); return what it reports."""
         self._lines += 1
         text = text[:_LONGEST]
         if "\n" in text:  # one record of several lines
-            return [told for line in text.split("\n") for told in self.feed(line, at)]
+            return [report for line in text.split("\n") for report in self.feed(line, at)]
         if "Xid" in text or "NVRM" in text or _FALLEN in text:
             fault = self._device(text, at)
             if fault is not None:
@@ -58,7 +58,7 @@ class Parser:
             fault = self._implied(text, at)
         elif fault is None and (address := devices.address(text)):
             self._named = (address, at, self._lines)
-        if fault is None or (fault.code == "79" and self._told_before(fault.pci, at, implied)):
+        if fault is None or (fault.code == "79" and self._reported_before(fault.pci, at, implied)):
             return None
         uuid = self._uuids.get(fault.pci, "")
         return replace(fault, uuid=uuid) if uuid else fault
@@ -72,8 +72,8 @@ class Parser:
             address = named
         return DeviceFault(code="79", pci=address, text=text[:TEXT])
 
-    def _told_before(self, pci: str, at: float, implied: bool) -> bool:  # noqa: FBT001
-        """Tell whether this is the same fall, told once with and once without its code."""
+    def _reported_before(self, pci: str, at: float, implied: bool) -> bool:  # noqa: FBT001
+        """Return whether this is the same fall, reported once with and once without its code."""
         before = self._fallen.get(pci)
         if len(self._fallen) > 256:
             self._fallen.clear()
@@ -96,7 +96,7 @@ class Parser:
             return None
         pid = int(found[1])
         if self._killed[0] == pid and abs(at - self._killed[1]) <= 2 * _TOGETHER_SECONDS:
-            return None  # the line before told it, with more
+            return None  # the line before reported it, with more
         self._killed = (pid, at)
         group, when = self._group
         cgroup = group if abs(at - when) <= _TOGETHER_SECONDS else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from .told import TEXT, LogFault
+from .reports import TEXT, LogFault
 
 _NEEDLES = ("NVRM", "SXid", "oom-kill:", "Kill", " killed as ", "fallen off the bus")
 """What lines about devices and about processes killed for memory have (see parser)."""
@@ -24,7 +24,7 @@ class Signature:
     meaning: str
 
     def read(self, text: str) -> LogFault | None:
-        """Return what a line tells, None where it is another."""
+        """Return what a line reports, None where it is another."""
         if self.needle not in text:
             return None
         found = self.pattern.search(text)
@@ -73,12 +73,12 @@ def _needles() -> re.Pattern[bytes]:
 
 
 def relevant(data: bytes) -> bool:
-    """Tell whether a raw line may tell anything; most lines of a log cost no more than this."""
+    """Return whether a raw line may report anything; most lines of a log cost no more than this."""
     return _needles().search(data) is not None
 
 
 def read(text: str) -> LogFault | None:
-    """Return what a line tells by signature, None when nothing."""
+    """Return what a line reports by signature, None when nothing."""
     for signature in catalogue():
         found = signature.read(text)
         if found is not None:

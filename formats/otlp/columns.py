@@ -42,7 +42,7 @@ class PayloadLayout(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """Return what tells this layout from any other."""
+        """Return what distinguishes this layout from any other."""
         ...
 
     def slots(self) -> NDArray[np.int32]:

@@ -1,7 +1,7 @@
 """Samples and events to OTLP requests: protobuf written straight to bytes, and JSON lines.
 
 Hostile values pass: a text that is no UTF-8, an integer beyond 64 bits or a time that is no time
-is written as near as OTLP can say it, so that one tenant's datagram never stops an agent's push.
+is written as near as OTLP can write it, so that one tenant's datagram never stops an agent's push.
 """
 
 import json
@@ -156,7 +156,7 @@ def _metric(name: str, samples: Iterable[Sample]) -> bytes:
 def _record(event: Event) -> bytes:
     ns = nanoseconds(event.at)
     parts = [struct.pack("<BQ", 1 << 3 | wire.FIXED64, ns)] if ns else []
-    # Hardly any event says what another has said: their texts would only fill the cache.
+    # Hardly any event repeats the text of another: they would only fill the cache.
     parts.extend(_written(6, name, value) for name, value in event.attributes.items())
     if event.name:
         parts.append(wire.block(12, _bytes(event.name)))
@@ -235,7 +235,7 @@ def _json_value(value: Scalar) -> Mapping[str, Any]:
 
 
 def _number(value: float) -> float | str:
-    """Return a double as JSON can say it."""
+    """Return a double as JSON can write it."""
     if math.isfinite(value):
         return float(value)
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""The one error of the OTLP and remote-write decoders: a body that is not what it says it is.
+"""The one error of the OTLP and remote-write decoders: a body that is not as declared.
 
 What is well formed but cannot be kept (a histogram, a point without a time) is no error: it is
 counted in the batch and answered as partial success.

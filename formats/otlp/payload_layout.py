@@ -31,7 +31,7 @@ _MOST_SENDERS = 100_000
 
 @dataclass(slots=True, eq=False)
 class Layout:
-    """A shape, the series of its points, and the digest of the bytes that say so.
+    """A shape, the series of its points, and the digest of the bytes between them.
 
     `releases` is the table's count when the ids were last known to be those of these series.
     """
@@ -128,7 +128,7 @@ class Layouts:
         return _batch(at, value, series, scan.rejections)
 
     def _worth_remembering(self, sender: bytes) -> bool:
-        """Count a request that is like no other; tell whether one like it may follow."""
+        """Count a request that is like no other; return whether one like it may follow."""
         if len(self._unrepeated) >= _MOST_SENDERS:
             self._unrepeated.clear()
         count = self._unrepeated[sender] = self._unrepeated.get(sender, 0) + 1
@@ -184,7 +184,7 @@ def _batch(
 
 
 def _sender(body: bytes) -> bytes:
-    """Return the bytes of the first resource, which tell senders apart; b"" where there are none.
+    """Return the bytes of the first resource, which distinguish senders; b"" where there are none.
 
     Cheap, and free to be wrong: it only says among which layouts to look.
     """

@@ -1,4 +1,4 @@
-"""Resource attributes, and the Resource they say: who speaks, for which job and attempt."""
+"""Resource attributes as a Resource: which host reports, for which job and attempt."""
 
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +31,7 @@ def pairs(resource: Resource) -> Iterator[tuple[str, Scalar]]:
 
 
 def resource(found: Mapping[str, Scalar]) -> Resource:
-    """Return who speaks, from the attributes of any sender.
+    """Return who reports, from the attributes of any sender.
 
     Senders that give no host.name (a collector on Kubernetes, an application) are distinguished by
     their node's name, else by their instance id. What only stands in for the host stays in `extra`.

@@ -31,8 +31,8 @@ class Streams:
     """Numbers of a series table by the bytes of requests: resources, metrics, attributes of points.
 
     `metrics` is by the bytes before a metric's data, `tails` by those behind a point's value;
-    `unread` holds valid scopes and URLs, which say nothing. Every key stood in a valid request. Up
-    to `limit` entries are remembered; `trim` starts afresh beyond it.
+    `unread` holds valid scopes and URLs, which carry no data. Every key stood in a valid request.
+    Up to `limit` entries are remembered; `trim` starts afresh beyond it.
     """
 
     def __init__(self, table: SeriesTable, *, limit: int = 200_000) -> None:

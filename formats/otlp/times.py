@@ -11,9 +11,9 @@ _LARGEST = (1 << 64) - 1
 
 
 def nanoseconds(at: float) -> int:
-    """Return seconds since the epoch in nanoseconds; 0, OTLP's "unknown", where it cannot say it.
+    """Return seconds since the epoch in nanoseconds; 0, OTLP's "unknown", for no such time.
 
-    NaN, Inf, negative times and those past the year 2554 cannot be said.
+    NaN, Inf, negative times and those past the year 2554 cannot be written.
     """
     if not math.isfinite(at) or at <= 0:
         return 0

@@ -5,7 +5,7 @@ A record is a header of 22 bytes, little-endian, and its stored payload:
     length u32 of the stored payload | kind u8 | codec u8 | at_ns i64 |
     crc32 u32 of the stored payload  | crc32 u32 of the header so far
 
-The header has a checksum of its own, so that a damaged length is told from a file cut short.
+The header has a checksum of its own, so that a damaged length is no file cut short.
 """
 
 import struct

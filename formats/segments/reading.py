@@ -42,8 +42,8 @@ def read(
     Records of the kinds in `context` that stand before `after` in the same segment come too, for
     formats in which a record may refer to an earlier one; the others there are not unpacked.
 
-    `torn(file, offset)` hears of a record cut off at the end of a file, as a crash leaves it; a
-    reader of a folder that is being written sees the newest record so only by chance of timing.
+    `torn(file, offset)` is called for a record cut off at the end of a file, as a crash leaves it;
+    a reader of a folder that is being written sees the newest record so only by chance of timing.
     Raises SegmentError, with file and offset, for damage anywhere else.
     """
     for path in segments(place) if place.is_dir() else [place]:
@@ -72,7 +72,7 @@ def first_at_ns(path: Path) -> int | None:
 def last_at_ns(path: Path) -> int | None:
     """Return the time of a segment's last record whose header is whole, None without any.
 
-    Only headers are read: it is quick, and says nothing about the payloads.
+    Only headers are read: it is quick, and proves nothing about the payloads.
     """
     newest = None
     with path.open("rb") as file:

@@ -55,19 +55,19 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kmsg"
         os.mkfifo(path)
-        health, delays, told = Health(), [], 0
+        health, delays, taken = Health(), [], 0
         fault_tracker = FaultTracker(boot_id="bench", now=time.time())
 
-        def tell(event: Event) -> None:
-            nonlocal told
+        def take(event: Event) -> None:
+            nonlocal taken
             now = time.time()
-            told += fault_tracker.take(event, now) is not None
+            taken += fault_tracker.take(event, now) is not None
             written = str(event.attributes["text"]).rpartition(" at ")[2]
             if event.attributes["code"] != "95":
                 delays.append(now - float(written))
 
         reader = KernelLog(
-            path=path, emit=tell, health=health, period=5.0, state=Path(folder), boot_id="bench"
+            path=path, emit=take, health=health, period=5.0, state=Path(folder), boot_id="bench"
         )
         reader.read(time.time())
         used, started = time.process_time(), time.monotonic()
@@ -85,7 +85,7 @@ def _storm(seconds: int, *, varied: bool) -> dict[str, Any]:
         "lines": lines,
         "lost": int(health.counted("kernel_log_lost")),
         "cpu_share_of_a_core": round(share, 4),
-        "events": told,
+        "events": taken,
         "different_codes_in_the_storm": seconds * 2,
         "different_codes_told": len(delays),
         "delay_seconds_p50": round(delays[len(delays) // 2], 5),

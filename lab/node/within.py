@@ -43,7 +43,7 @@ _EAGER = "RANKSCOPE_NVML_STUB_EAGER"
 _ASK_AGAIN_SECONDS = 600.0
 _SPOOLED_SECONDS = 30.0
 
-Told = Mapping[str, Any]
+Report = Mapping[str, Any]
 
 
 class ToldClock:
@@ -83,7 +83,7 @@ class WorkerWithin(Worker):
         *,
         subjects: Sequence[str],
         period: float,
-        receive: Callable[[Worker, Told | None], None],
+        receive: Callable[[Worker, Report | None], None],
         clock: ToldClock,
     ) -> None:
         self.pid = os.getpid()

@@ -1,8 +1,10 @@
 """The incidents of one case against its truth: found or missed, false ones, delays.
 
 An incident *matches* where it is above info (info is enough for a fault whose severity is info in
-vocabulary/faults.toml), is about the faulty job, is first reported at such a severity between the
-onset and the end of the fault plus a grace, and opens no earlier than the onset less a tolerance.
+vocabulary/faults.toml, and for an incident that names the true cause and entity: a leak that will
+not fill the memory is worth knowing and pages nobody), is about the faulty job, is first reported
+at such a severity between the onset and the end of the fault plus a grace, and opens no earlier
+than the onset less a tolerance.
 (One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
 The first one to be reported is the answer; further matching ones are duplicates. Every other
 incident above info is false. A case without a fault has no match: all of them are false.
@@ -68,7 +70,7 @@ def outcome(truth: Truth | None, incidents: Sequence[Seen], *, step_seconds: flo
         wrong_accusations=accusing,
         exact_entity=placing.exact(found.entity, truth.entity),
         right_entity=right_entity,
-        right_cause=right_entity and found.fault == truth.fault,
+        right_cause=_named(found, truth),
         delay=_counts_at(found, truth) - truth.onset,
         first_report=max(found.detected_at - truth.onset, 0.0),
     )
@@ -92,8 +94,14 @@ def _matches(row: Seen, truth: Truth, step_seconds: float) -> bool:
     )
 
 
+def _named(row: Seen, truth: Truth) -> bool:
+    return row.fault == truth.fault and placing.right(row, truth)
+
+
 def _counts_at(row: Seen, truth: Truth) -> float:
     """Return when an incident was first reported at a severity that counts, inf for never."""
     if info_counts(truth.fault):
         return row.detected_at
-    return float("inf") if row.above_info_at is None else row.above_info_at
+    if row.above_info_at is not None:
+        return row.above_info_at
+    return row.detected_at if _named(row, truth) else float("inf")

@@ -163,6 +163,6 @@ def _opinions(written: object) -> Iterator[Opinion]:
         return
     if not isinstance(written, dict):
         raise ValueError(f'others {written!r}: write {{ tool = "class, action" }}')  # noqa: TRY004
-    for tool, said in cast("dict[str, object]", written).items():
-        grade, _, action = str(said).partition(",")
+    for tool, opinion in cast("dict[str, object]", written).items():
+        grade, _, action = str(opinion).partition(",")
         yield Opinion(tool, grade.strip(), action.strip())

@@ -69,8 +69,8 @@ class FaultKnowledge:
 
     `immediate` and `investigate` are the actions by the names the vendor's catalogue gives them,
     "" where it gives none. With `line_decides` the log line itself says how grave it is, and the
-    class here holds only where it does not. `part_of` names faults that, told of the same device
-    just before, say the same with more: then this one is evidence of theirs.
+    class here holds only where it does not. `part_of` names faults that, reported of the same
+    device just before, are the same with more: then this one is evidence of theirs.
     """
 
     vendor: str

@@ -1,7 +1,8 @@
 """What a device is asked, one subject a file: this is their contract and their list.
 
-A subject asks through `Device.ask`, which isolates every function, and says values in the units of
-the vocabulary through `Device.say`. It runs in the worker: standard library and pynvml only.
+A subject asks through `Device.ask`, which isolates every function, and reports values in
+the units of the vocabulary through `Device`. It runs in the worker: standard library and
+pynvml only.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """What share of the device's parts is at work, from GPM: Hopper and later, without DCGM's lock.
 
-GPM needs two samples of the device's counters and tells what happened between them. It neither
+GPM needs two samples of the device's counters and shows what happened between them. It neither
 takes the profiling lock that Nsight and CUPTI need nor asks for SYS_ADMIN.
 """
 
@@ -62,7 +62,7 @@ def read(device: Device) -> None:
     samples.reverse()
     begun, device.kept["gpm begun"] = device.kept["gpm begun"], True
     if begun:
-        _say(device, before, after)
+        _report(device, before, after)
 
 
 def _sampled(device: Device, sample: Any) -> bool:
@@ -80,7 +80,7 @@ def _supported(device: Device) -> bool:
     return bool(answer)
 
 
-def _say(device: Device, before: Any, after: Any) -> None:
+def _report(device: Device, before: Any, after: Any) -> None:
     request: Any = pynvml.c_nvmlGpmMetricsGet_t()
     request.version = pynvml.NVML_GPM_METRICS_GET_VERSION
     request.numMetrics = len(_WANTED)

@@ -15,7 +15,7 @@ _PARTS = {
 
 
 def read(device: Device) -> None:
-    """Say errors by type and part; devices that do not tell parts apart say one total."""
+    """Report errors by type and part; devices that do not separate parts have one total."""
     for error, kind in _TYPES.items():
         counted = False
         for part, location in _PARTS.items():
@@ -24,12 +24,12 @@ def read(device: Device) -> None:
             )
             if count is not None:
                 counted = True
-                _say(device, count, error, part)
+                _report(device, count, error, part)
         if not counted:
             count = device.ask("nvmlDeviceGetTotalEccErrors", kind, pynvml.NVML_VOLATILE_ECC)
             if count is not None:
-                _say(device, count, error, "memory")
+                _report(device, count, error, "memory")
 
 
-def _say(device: Device, count: float, error: str, part: str) -> None:
+def _report(device: Device, count: float, error: str, part: str) -> None:
     device.report("hw.errors", count, ("error.type", error), ("hw.part", part))

@@ -6,7 +6,7 @@ from ..asking import Device
 
 
 def read(device: Device) -> None:
-    """Say bytes. The second version tells what is reserved apart from what is used."""
+    """Report bytes. The second version separates what is reserved from what is used."""
     memory = device.ask("nvmlDeviceGetMemoryInfo", pynvml.nvmlMemory_v2)
     if memory is not None:
         device.report("hw.gpu.memory.reserved", memory.reserved)

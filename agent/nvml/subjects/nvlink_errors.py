@@ -27,7 +27,7 @@ def read(device: Device) -> None:
         for error, number in _OLD.items():
             count = device.ask("nvmlDeviceGetNvLinkErrorCounter", link, number)
             if count is not None:
-                _say(device, count, link, error)
+                _report(device, count, link, error)
     if not device.kept.get("nvlink fields", True):
         return
     wanted = [(link, error, number) for link in there for error, number in _NEW.items()]
@@ -35,8 +35,8 @@ def read(device: Device) -> None:
     device.kept["nvlink fields"] = any(count is not None for count in counts)
     for (link, error, _), count in zip(wanted, counts, strict=True):
         if count is not None:
-            _say(device, count, link, error)
+            _report(device, count, link, error)
 
 
-def _say(device: Device, count: float, link: int, error: str) -> None:
+def _report(device: Device, count: float, link: int, error: str) -> None:
     device.report("hw.gpu.nvlink.errors", count, ("link", link), ("error.type", error))

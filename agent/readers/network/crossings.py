@@ -29,7 +29,7 @@ class _State:
     read_at: float = -math.inf
     grade: str = ""
     crossed_at: float = -math.inf
-    told_at: float = -math.inf
+    reported_at: float = -math.inf
     count: int = 0
     text: str = ""
 
@@ -69,7 +69,9 @@ class Crossings:
             self._raise(port, code, state, *crossed, grown=grown, now=now)
         elif state.grade and now - state.crossed_at >= QUIET_SECONDS:
             minutes = QUIET_SECONDS / 60
-            self._say(port, code, state, "cleared", f"{code}: quiet for {minutes:.0f} minutes", now)
+            self._report(
+                port, code, state, "cleared", f"{code}: quiet for {minutes:.0f} minutes", now
+            )
             state.grade, state.count = "", 0
 
     def _raise(
@@ -87,11 +89,13 @@ class Crossings:
         state.count += grown
         if _RANK[grade] > _RANK.get(state.grade, 0):
             state.grade, state.text = grade, text
-            self._say(port, code, state, "raised", text, now)
-        elif now - state.told_at >= FOLD_SECONDS:
-            self._say(port, code, state, "lasting", text, now)
+            self._report(port, code, state, "raised", text, now)
+        elif now - state.reported_at >= FOLD_SECONDS:
+            self._report(port, code, state, "lasting", text, now)
 
-    def _say(self, port: Port, code: str, state: _State, said: str, text: str, now: float) -> None:
+    def _report(
+        self, port: Port, code: str, state: _State, change: str, text: str, now: float
+    ) -> None:
         pairs: dict[str, Scalar] = {
             "device": port.device,
             "port": port.port,
@@ -99,9 +103,9 @@ class Crossings:
             "class": state.grade,
             "text": text,
             "count": state.count,
-            "state": said,
+            "state": change,
         }
-        state.told_at, state.count = now, 0
+        state.reported_at, state.count = now, 0
         self._emit(Event("network.fault", now, pairs))
 
 

@@ -15,7 +15,7 @@ class Flapping:
     """What was reported of one link lately."""
 
     reported_up: bool | None = None
-    told_at: float = -math.inf
+    reported_at: float = -math.inf
     singly: int = 0
     """Changes reported one by one since the minute began."""
     began_at: float = -math.inf
@@ -24,7 +24,7 @@ class Flapping:
     changed_at: float = -math.inf
 
     def take(self, *, up: bool, now: float, changes: int) -> int:
-        """Take a reading and the changes since the one before; return how many to tell now.
+        """Take a reading and the changes since the one before; return how many to report now.
 
         0: nothing. More than 1: one event for all of them, with the state that the link has now.
         A single change that the reading did not see (up before, up now) is reported as such a pair.
@@ -44,9 +44,9 @@ class Flapping:
         if count == 1 and up == self.reported_up:
             count = 2
         self.singly += count
-        self.reported_up, self.told_at = up, now
+        self.reported_up, self.reported_at = up, now
         return count
 
     def _due(self, *, up: bool, now: float) -> bool:
         settled = now - self.changed_at >= SETTLED_SECONDS and up != self.reported_up
-        return settled or now - self.told_at >= FOLD_SECONDS
+        return settled or now - self.reported_at >= FOLD_SECONDS

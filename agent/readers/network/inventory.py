@@ -42,11 +42,11 @@ class Port:
     folder: str
     interface: str
     place: str
-    """The device's real folder, whose nesting tells how it is plugged in."""
+    """The device's real folder, whose nesting shows how it is plugged in."""
 
     @property
     def key(self) -> str:
-        """Return what tells it from the others."""
+        """Return what distinguishes it from the others."""
         return f"{self.device}/{self.port}"
 
     @property

@@ -23,7 +23,7 @@ class HeldFile:
         self._fd = -1
 
     def text(self) -> str | Trouble:
-        """Return what it says now, without the end of line."""
+        """Return its text now, without the end of line."""
         try:
             if self._fd < 0:
                 self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -63,7 +63,7 @@ def text(path: str) -> str:
 
 
 def number(path: str) -> int | None:
-    """Return the number in a small file, None where it is absent or says anything else.
+    """Return the number in a small file, None where it is absent or holds anything else.
 
     Drivers write "N/A (no PMA)" for counters their port does not keep.
     """

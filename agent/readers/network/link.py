@@ -1,4 +1,4 @@
-"""One link: the files that tell its state, held open, and what they say."""
+"""One link: the files of its state, held open, and what they hold."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from .inventory import Port
 from .kernel_files import HeldFile, Trouble
 
 State = Literal["up", "down", "off", "away", "unknown"]
-"""off: set down on this host. away: its files are gone. unknown: nothing to tell it by."""
+"""off: set down on this host. away: its files are gone. unknown: no file shows it."""
 
 _UP_FLAG = 0x1
 _DISABLED = "3:"

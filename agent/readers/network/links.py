@@ -1,7 +1,7 @@
 """Whether the network ports are up: seen within a second, reported at once, flapping folded.
 
-A port that was never up since the host started is not "down": it is not in use, and nothing is said
-of it. Neither is a port that somebody had set down before the agent ever saw it up.
+A port that was never up since the host started is not "down": it is not in use, and nothing is
+reported of it. Neither is a port that somebody had set down before the agent ever saw it up.
 """
 
 import json
@@ -58,7 +58,7 @@ class NetworkLinks:
         return True, ""
 
     def read(self, now: float) -> list[Sample]:
-        """Return 1 or 0 for each port that was up since the host started; tell what changed."""
+        """Return 1 or 0 for each port that was up since the host started; report what changed."""
         ports = self._inventory.ports(now)
         states: dict[str, State] = {port.key: self._link(port).state() for port in ports}
         listed = self._inventory.listed()
@@ -103,9 +103,9 @@ class NetworkLinks:
             self._save()
         count = link.flapping.take(up=up, now=now, changes=changes)
         if count:
-            self._say(link, state, count, now)
+            self._report(link, state, count, now)
 
-    def _say(self, link: Link, state: State, count: int, now: float) -> None:
+    def _report(self, link: Link, state: State, count: int, now: float) -> None:
         port = link.port
         pairs: dict[str, Scalar] = {
             "device": port.device,

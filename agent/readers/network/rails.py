@@ -143,7 +143,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def _given(table: Mapping[str, str], port: Port) -> str:
-    """Return what a setting says of a port, "" when nothing."""
+    """Return what a setting has for a port, "" when nothing."""
     for pattern, value in table.items():
         if fnmatchcase(port.device, pattern) or fnmatchcase(port.key, pattern):
             return value

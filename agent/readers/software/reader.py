@@ -44,7 +44,7 @@ class Software:
         return True, ""
 
     def read(self, now: float) -> list[Sample]:
-        """Return one sample a version; tell what is not as it was."""
+        """Return one sample a version; report what is not as it was."""
         found: dict[str, tuple[versions.Kind, str]] = {}
         for name, version in versions.drivers(self._sys, self._proc):
             found[name] = ("driver", version)

@@ -129,7 +129,7 @@ def test_a_new_fault_is_told_once(exporter, rig):
             "gpu": 0,
             "code": "79",
             "vendor": "nvidia",
-            "text": "XID 79, told by dcgm-exporter",
+            "text": "XID 79, reported by dcgm-exporter",
             "source": "exporter",
         }
     ]

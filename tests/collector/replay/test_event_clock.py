@@ -11,7 +11,7 @@ def last_received(*lines):
     clock = EventClock()
     times = []
     for line in lines:
-        clock.hear([line])
+        clock.advance([line])
         times.append(clock.now)
     return times
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from rankscope.formats.kernel_log import Parser, Told, relevant
+from rankscope.formats.kernel_log import Parser, Report, relevant
 
 
 @pytest.fixture
-def read() -> Callable[..., list[Told]]:
+def read() -> Callable[..., list[Report]]:
     """Feed lines a tenth of a second apart; what the pre-filter would drop is dropped."""
 
-    def feed(*lines: str, apart: float = 0.1) -> list[Told]:
+    def feed(*lines: str, apart: float = 0.1) -> list[Report]:
         parser = Parser()
         return [
             found

@@ -56,9 +56,21 @@ def test_an_incident_of_another_job_is_false(incident, truth):
     assert 1 == len(made.false)
 
 
-def test_info_is_not_enough_and_not_false_either(incident, truth):
-    made = outcome(truth(), [incident(5.0, GPU, severity="info")], step_seconds=1.0)
+def test_info_that_names_another_cause_is_not_enough_and_not_false_either(incident, truth):
+    vague = incident(5.0, GPU, severity="info", fault="unknown")
+    made = outcome(truth(), [vague], step_seconds=1.0)
     assert (None, ()) == (made.found, made.false)
+
+
+def test_info_that_names_the_true_cause_and_entity_is_enough(incident, truth):
+    named = incident(5.0, GPU, severity="info")
+    made = outcome(truth(), [named], step_seconds=1.0)
+    assert (named, 5.0) == (made.found, made.delay)
+
+
+def test_info_that_names_the_true_cause_elsewhere_is_not_enough(incident, truth):
+    elsewhere = incident(5.0, entities.gpu("GPU-9", "gpu-07", (57,)), severity="info")
+    assert outcome(truth(), [elsewhere], step_seconds=1.0).found is None
 
 
 def test_info_is_enough_for_a_fault_whose_severity_is_info(incident, truth):

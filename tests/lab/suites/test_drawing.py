@@ -91,6 +91,14 @@ def test_a_fault_acts_within_its_recording_with_time_left_to_be_found():
             assert seconds - onset >= min(after, 0.4 * seconds) - 1e-6
 
 
+@pytest.mark.parametrize("name", [*TABLED, "fresh"])
+def test_every_case_lasts_sixty_steps(name):
+    """In fewer nobody could tell a weak fault from the noise of steps."""
+    scenarios = [case.scenario for case in drawn(name, seed=3)]
+    short = [one.text for one in scenarios if one.seconds < 59.9 * one.jobs[0].step_seconds]
+    assert [] == short
+
+
 def test_faults_of_accelerators_and_of_networks_get_clusters_that_have_them():
     for case in drawn("published"):
         if case.fault is not None and case.fault.startswith("gpu."):

@@ -1,4 +1,4 @@
-"""What the kernel log can tell: faults of devices, processes killed for memory, known lines."""
+"""What the kernel log reports: faults of devices, processes killed for memory, known lines."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class DeviceFault:
     """A device failed. `code` is the XID's number, or "sxid." and the SXID's.
 
     `pci` is the address as sysfs spells it, "" where the line names none; `uuid` the device's id
-    where the driver said it beside the fault. `fault_class` is set where the line itself says how
+    where the driver logged it beside the fault. `fault_class` is set where the line itself says how
     grave it is, `action` where it says what has to be done (XID 154).
     """
 
@@ -29,7 +29,7 @@ class DeviceFault:
 
 @dataclass(frozen=True, slots=True)
 class OomKill:
-    """The kernel killed a process for memory. `pid` is the host's; `cgroup` "" when not told."""
+    """The kernel killed a process for memory. `pid` is the host's; `cgroup` "" when not logged."""
 
     pid: int
     process: str
@@ -48,4 +48,4 @@ class LogFault:
     pid: int | None = None
 
 
-Told = DeviceFault | OomKill | LogFault
+Report = DeviceFault | OomKill | LogFault
