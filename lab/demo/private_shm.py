@@ -31,9 +31,9 @@ def mount(processes: Processes, host: str, size_mib: int) -> tuple[str, ...]:
         environ={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
     )
     deadline = time.monotonic() + _SECONDS
-    while "mounted" not in (said := holder.log.read_text(errors="replace")):
+    while "mounted" not in (output := holder.log.read_text(errors="replace")):
         if holder.ended is not None or time.monotonic() > deadline:
-            reason = said.strip().splitlines()[-1:] or ["no answer"]
+            reason = output.strip().splitlines()[-1:] or ["no answer"]
             raise UnsupportedError(
                 f"a private /dev/shm needs the right to mount (CAP_SYS_ADMIN): {reason[0]}"
             )

@@ -36,4 +36,4 @@ SAMPLE = Mechanism(
     job={"RANKSCOPE_LAB_ORDER_EVERY": "50"},
     text="every rank: its batches hold NaN from one step on",
 )
-"""Orders are looked at in every 50th step only, so that all ranks obey in the same one."""
+"""Orders are looked at in every 50th step only, so that all ranks act in the same one."""
