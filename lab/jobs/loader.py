@@ -17,8 +17,12 @@ def has_worker(environ: Mapping[str, str]) -> bool:
 
 
 def dataset(environ: Mapping[str, str]) -> list[bytes]:
-    """Return the objects that the trainer holds before it forks its worker; usually none."""
-    size = int(environ.get("RANKSCOPE_LAB_DATASET_MIB", "0")) << 20
+    """Return the objects that the trainer holds before it forks its worker; usually none.
+
+    Only the last rank holds any, to whose worker things happen: memory is not for wasting.
+    """
+    last = int(environ.get("RANK", "0")) == int(environ.get("WORLD_SIZE", "1")) - 1
+    size = int(environ.get("RANKSCOPE_LAB_DATASET_MIB", "0")) << 20 if last else 0
     return [bytes([number % 251]) * _SAMPLE_BYTES for number in range(size // _SAMPLE_BYTES)]
 
 
