@@ -178,13 +178,13 @@ class Demo:
     def _since(self, client: Client, injected: float) -> list[dict[str, Any]]:
         """Return the incidents that count, opened or changed since the injection."""
         # One that was open before, for some other trouble of this machine, may take it in.
-        info = self._mechanism.worst == "info"
+        info, kinds = self._mechanism.worst == "info", self._mechanism.symptoms
         return [
             row
             for row in client.incidents(JOB)
             if parse(row["updated_at"]) >= injected
             and (info or row["severity"] != "info")
-            and (self._mechanism.slows or {one["kind"] for one in row["symptoms"]} != {"job.slow"})
+            and (not kinds or any(symptom["kind"] in kinds for symptom in row["symptoms"]))
         ]
 
     def _incident(self, stage: Stage, client: Client, injected: float) -> dict[str, Any]:

@@ -36,7 +36,7 @@ WORKER = Mechanism(
     },
     patience=180.0,
     worst="info",
-    slows=False,
+    symptoms=frozenset({"process.shared_memory_copied"}),
     text=f"rank {{rank}} on {{host}}: its data loader's worker process reads the {DATASET_MIB} "
     "MiB of Python objects that it shares with the trainer",
 )

@@ -63,7 +63,7 @@ TRAINER = Mechanism(
     change=_InTrainer,
     job=UNHURRIED,
     patience=330.0,
-    slows=False,
+    symptoms=frozenset({"process.memory_grows"}),
     text="rank {rank} on {host}: its process keeps 2 MiB or more of new memory a second",
 )
 
@@ -74,7 +74,7 @@ WORKER = Mechanism(
     change=_InLoader,
     job={"RANKSCOPE_LAB_WORKER": "1", **UNHURRIED},
     patience=330.0,
-    slows=False,
+    symptoms=frozenset({"process.worker_memory_grows"}),
     text="rank {rank} on {host}: its data loader's worker process keeps 2 MiB or more of new "
     "memory a second",
 )

@@ -39,7 +39,7 @@ FILLED = Mechanism(
     job=UNHURRIED,
     shm_mib=SIZE_MIB,
     patience=240.0,
-    slows=False,
+    symptoms=frozenset({"host.shm_full"}),
     text=f"rank {{rank}} on {{host}}: it writes segments into /dev/shm, {RATE / MIB:.0f} MiB a "
     f"second into a private one of {SIZE_MIB} MiB",
 )

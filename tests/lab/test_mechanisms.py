@@ -19,7 +19,7 @@ from rankscope.lab.jobs.link import Link
 from rankscope.lab.jobs.orders import Orders
 from rankscope.lab.mechanisms import leaks
 from rankscope.lab.mechanisms.contract import TRAINERS
-from rankscope.vocabulary import faults
+from rankscope.vocabulary import faults, findings
 
 MIB = 1 << 20
 PATIENCE_SECONDS = 60.0
@@ -44,6 +44,7 @@ def until(question):
 def test_a_mechanism_is_of_a_fault_of_the_contract_and_says_what_it_does(one):
     assert one.fault in {"", *faults.catalogue()}
     assert set(one.answers) <= set(faults.catalogue())
+    assert one.symptoms <= set(findings.catalogue())
     assert "{" not in one.text.format(rank=3, host="demo-b")
     assert set(one.trainers) <= set(TRAINERS)
     assert one.trainers
