@@ -58,9 +58,10 @@ class Mechanism:
     neighbours: busy processes on the host's CPUs. link: the second host's ranks reach the others
     through lab/jobs/link.py. shm_mib: size of a /dev/shm of its own for each host. trainers: that
     can have it. patience: seconds to wait for the incident. quiet: seconds in which no incident may
-    come, where nothing is wrong. symptoms: kinds that an incident of this fault has one of, empty:
-    any; both hosts are this machine, and other work on it may slow steps and fill its memory. worst: "info" where an incident of
-    that severity is the right one. answers: faults that are a right first cause, empty: the fault.
+    come, where nothing is wrong. symptoms: kinds of which an incident of this fault has one, empty:
+    any; both hosts are this machine, and other work may slow its steps and fill its memory. worst:
+    "info" where an incident of that severity is the right one. answers: faults that are a right
+    first cause, empty: the fault itself.
     """
 
     name: str
