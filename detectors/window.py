@@ -219,7 +219,9 @@ class JobWindow:
     host_interval: [hosts] when a host last reported and how often it does (both by the clock that
     `now` comes from). attempt_started_at: when its processes started, else its first data; -inf
     where unknown. host_announced: [hosts] the agent announced its own shutdown, empty where nobody
-    can tell. placed: the topology, where the collector has made it.
+    can tell. host_returned: [hosts] when a host reported again after a silence of several
+    intervals, -inf where it never was silent; empty where nobody can tell. placed: the topology,
+    where the collector has made it.
     """
 
     job: Job
@@ -244,6 +246,7 @@ class JobWindow:
     clock_skew: float = 0.0
     attempt_started_at: float = float("-inf")
     host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    host_returned: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0
     placed: Topology | None = None
     held_baselines: Baselines | None = None

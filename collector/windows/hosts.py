@@ -15,6 +15,9 @@ LONGEST_INTERVAL_SECONDS = 60.0
 GAPS_NEEDED = 3
 """Reporting intervals that are seen before a host's interval counts as known."""
 
+SILENT_SECONDS = 10.0
+"""A gap of so many seconds and of three usual intervals is a silence."""
+
 FLUSH_SECONDS = 10.0
 """What an agent gathered before it stopped arrives within; later telemetry is of a new one."""
 
@@ -33,6 +36,8 @@ class Hosts:
         """Seconds between reports; NaN until it is known."""
         self.announced_at: Floats = np.zeros(0)
         """When its agent announced that it stops; -inf where it did not, or reported since."""
+        self.returned_at: Floats = np.zeros(0)
+        """When it reported again after a silence; -inf where it never was silent."""
         self.offset: Floats = np.zeros(0)
         self.clocks: list[HostClock] = []
         self.labels: dict[str, dict[str, Scalar]] = {}
@@ -56,6 +61,7 @@ class Hosts:
                 self.last_received = _longer(self.last_received, size, -np.inf)
                 self.interval = _longer(self.interval, size, np.nan)
                 self._longest = _longer(self._longest, size, np.nan)
+                self.returned_at = _longer(self.returned_at, size, -np.inf)
                 self.offset = _longer(self.offset, size, 0.0)
                 self.announced_at = _longer(self.announced_at, size, -np.inf)
                 more = np.zeros(size - len(self._gaps), np.int64)
@@ -81,6 +87,10 @@ class Hosts:
         if now - self.announced_at[number] > FLUSH_SECONDS:
             self.announced_at[number] = -np.inf
         gap = now - float(self.last_received[number])
+        usual = float(self.interval[number])
+        silent = max(SILENT_SECONDS, 3 * usual) if usual >= 0 else LONGEST_INTERVAL_SECONDS
+        if silent < gap < np.inf:
+            self.returned_at[number] = now
         if 0.25 < gap < np.inf:
             # Quick to learn a longer interval, slow to unlearn it, so that sources with different
             # intervals on one host count as the slowest of them.

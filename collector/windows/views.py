@@ -71,6 +71,7 @@ def job_window(
         attempt_started_at=attempt.start,
         collective_timeout_seconds=collective_timeout_seconds,
         host_announced=hosts.announced(where.host_ids),
+        host_returned=hosts.returned_at[where.host_ids],
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
     )

@@ -23,8 +23,10 @@ class SilentHosts(Detector):
     is the end of the data and no finding. Neither is a host whose ranks all ended, in order or
     not, nor one whose agent announced its shutdown: what its ranks do then is for others to say. A
     synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
-    not overdue by `overdue` usual steps, the host lives and its agent or its network does not. So
-    it does while ranks elsewhere calculate between steps: they evaluate or save.
+    not overdue by `overdue` usual steps, the host lives (or the job was resized without it) and its
+    agent or its network does not. So it does while ranks elsewhere calculate between steps: they
+    evaluate or save. Hosts that all fell silent together, as in a restart, come back one by one: a
+    host is silent only where another went on reporting meanwhile.
 
     A lost host is what stops the job. One that still reported after a rank elsewhere had ended
     abnormally, or long after the last step, fell silent because the job was over: agents report no
@@ -94,6 +96,8 @@ class SilentHosts(Detector):
                 continue
             if window.now < _pause_ends(window) or _job_was_over(window, int(host), limit):
                 continue
+            if not self._missed_by_others(window, int(host), limit):
+                continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
             findings.append(
@@ -135,6 +139,16 @@ class SilentHosts(Detector):
         least = self.least if np.isfinite(_pace(window)[0]) else self.unknown
         return np.where(known, np.maximum(least, self.periods * interval), self.unknown)
 
+    def _missed_by_others(self, window: JobWindow, host: int, limit: Floats) -> bool:
+        """Return whether another host reported all the time, or is back for as long."""
+        if len(window.host_returned) != len(window.hosts):
+            return True
+        back = np.delete(window.host_returned, host)
+        received = np.delete(window.host_last_received, host)
+        since = window.host_last_received[host]
+        there = (received > since) & ((back <= since) | (window.now - back > limit[host]))
+        return bool(there.any())
+
     def _steps_go_on(self, window: JobWindow, host: int) -> bool:
         """Tell whether other ranks ended steps that began after the host was last received.
 
@@ -145,10 +159,12 @@ class SilentHosts(Detector):
             return True
         others = np.isfinite(window.steps.at[window.host_of != host])
         mine = np.isfinite(window.steps.at[window.host_of == host])
-        if not mine.any() or not others.any():
+        if not others.any():
             return False
-        # The step in flight and the one being reported may still end.
-        later = np.flatnonzero(others.any(axis=0)) > np.flatnonzero(mine.any(axis=0))[-1]
+        # The step in flight and the one being reported may still end. Of a host that never reported
+        # a step (its agent has no probe, or the job was resized without it) only time is compared.
+        until = np.flatnonzero(mine.any(axis=0))[-1] if mine.any() else -1
+        later = np.flatnonzero(others.any(axis=0)) > until
         # What ended before the host's next report was due proves nothing either.
         due = float(window.host_last_received[host] + np.nan_to_num(window.host_interval[host]))
         newest = _newest(window.steps.at[window.host_of != host])

@@ -339,6 +339,19 @@ def test_a_hosts_habit_is_its_longest_usual_pause(valid):
     assert 60.0 == valid.window().host_interval[0], "it was away, and does not speak that rarely"
 
 
+def test_a_host_that_reports_again_after_a_silence_has_returned(valid, after):
+    for second in (*range(20), 60, 61):
+        valid.metrics((AGE, 1.0, second, {"rank": 0}), now=second)
+        returned = valid.window().host_returned.tolist()
+        assert [after(60) if second >= 60 else -np.inf] == returned
+
+
+def test_a_host_that_reports_every_fifteen_seconds_is_never_silent(valid):
+    for second in range(0, 300, 15):
+        valid.metrics((AGE, 1.0, second, {"rank": 0}), now=second)
+    assert [-np.inf] == valid.window().host_returned.tolist()
+
+
 def test_a_host_that_spoke_once_has_no_habit_yet(valid):
     valid.step(0, 0, 0)
     valid.step(0, 0, 0.1)

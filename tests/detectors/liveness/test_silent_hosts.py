@@ -150,11 +150,25 @@ def test_the_step_in_flight_may_still_end_without_the_silent_host(steady):
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
 
 
-def test_a_silent_host_that_never_told_a_step_is_named_while_others_step(steady):
-    """Nothing of it is missed by the steps: agents may be on hosts that the probe is not."""
-    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 55]))
+def test_a_host_that_never_reported_a_step_is_not_missed_while_others_step_on(steady):
+    """A job that was resized does without it; the agent of another may be away."""
+    window = sketch(steady(), host_last_received=np.array([START + 60.0, START + 30.0]))
+    window.steps.at[2:] = np.nan
+    assert [] == SilentHosts().evaluate(window)
+
+
+def test_a_host_that_never_reported_a_step_is_missed_when_the_others_stop_soon_after_it(steady):
+    window = sketch(steady(), now=START + 80, host_last_received=np.array([START + 80, START + 58]))
     window.steps.at[2:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+def test_hosts_that_fell_silent_together_come_back_one_by_one(evaluated):
+    """All were away for a minute, as in a restart: the second is not lost as the first is back."""
+    back = {"host_returned": np.array([START + 119.0, -np.inf])}
+    assert [] == evaluated(0.5, 60.0, **back)
+    stayed = {"host_returned": np.array([START + 100.0, -np.inf])}
+    assert ["host-1"] == [f.entity.id for f in evaluated(0.5, 60.0, **stayed)]
 
 
 def test_a_host_whose_agent_announced_its_shutdown_is_not_lost(evaluated):
