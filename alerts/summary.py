@@ -28,9 +28,12 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
 
 
 def _standing_out(unknown: Hypothesis, symptoms: Sequence[Symptom]) -> str:
-    """Return which ranks stand out and in what: it is known although the cause is not."""
+    """Return which ranks stand out and in what, or what the job's own evidence is."""
     entity, ranks = unknown.entity, unknown.entity.ranks
-    sign = next((row.text for row in unknown.evidence if row.weight == 0), "")
+    shown = next((row for row in unknown.evidence if row.weight == 0), None)
+    sign = "" if shown is None else shown.text
+    if shown is not None and shown.entity.type == "job":
+        return f"{sign}; "
     reported = any(symptom.ranks for symptom in symptoms)
     if not 0 < len(ranks) <= FEW or not (entity.type == "rank" or sign or reported):
         return ""

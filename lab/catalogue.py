@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..vocabulary import faults
 from ..vocabulary.ids import Fault
+from . import mechanisms
 from .simulator.faults import FAULTS
 
 
@@ -16,20 +17,24 @@ class FaultError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Injectable:
-    """One fault of the contract; `kinds` are the simulator's names for it, none: not simulated."""
+    """One fault of the contract.
+
+    kinds: the simulator's names for it, none: not simulated. mechanisms: how a real job gets it.
+    """
 
     id: str
     title: str
     kinds: tuple[str, ...]
-    real: bool
+    mechanisms: tuple[str, ...]
 
 
-def injectable(real: Sequence[str]) -> Iterator[Injectable]:
-    """Return every fault of the contract; `real` are the ids that a real job can have."""
+def injectable() -> Iterator[Injectable]:
+    """Return every fault of the contract, and how it can be injected."""
     for kind in faults.catalogue().values():
         if kind.id != faults.UNKNOWN:
             kinds = tuple(name for name, fault in FAULTS.items() if fault.id == kind.id)
-            yield Injectable(kind.id, kind.title, kinds, kind.id in real)
+            real = tuple(one.name for one in mechanisms.of_fault(kind.id))
+            yield Injectable(kind.id, kind.title, kinds, real)
 
 
 def simulated(name: str) -> str:
@@ -54,9 +59,9 @@ def missing(name: str, what: str, known: Sequence[str]) -> str:
     return f"there is no fault {name!r}; {hint}"
 
 
-def show(real: Sequence[str], *, as_json: bool) -> None:
-    """Print the faults, one a line."""
-    for row in injectable(real):
+def show(*, as_json: bool) -> None:
+    """Print the faults, one a line, then what is injected and no fault."""
+    for row in injectable():
         if as_json:
             line = {
                 "type": "fault",
@@ -64,9 +69,17 @@ def show(real: Sequence[str], *, as_json: bool) -> None:
                 "title": row.title,
                 "simulated": bool(row.kinds),
                 "kinds": list(row.kinds),
-                "real": row.real,
+                "real": bool(row.mechanisms),
+                "mechanisms": list(row.mechanisms),
             }
             print(json.dumps(line))
         else:
-            ways = [*(["simulated"] if row.kinds else []), *(["real"] if row.real else [])]
-            print(f"{row.id:<28} {', '.join(ways) or '-':<16} {row.title}")
+            ways = [*(["simulated"] if row.kinds else []), *(["real"] if row.mechanisms else [])]
+            several = f" (real: {', '.join(row.mechanisms)})" if len(row.mechanisms) > 1 else ""
+            print(f"{row.id:<28} {', '.join(ways) or '-':<16} {row.title}{several}")
+    for name in mechanisms.healthy():
+        text = mechanisms.named(name).text
+        if as_json:
+            print(json.dumps({"type": "healthy", "mechanism": name, "text": text}))
+        else:
+            print(f"{'-':<28} {'real':<16} --mechanism {name}, no fault: {text}")

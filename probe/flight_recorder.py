@@ -2,7 +2,9 @@
 
 Asked every five seconds from the sender's thread, for the counters only (some 40 us); the list of
 operations, which maps torch's local group numbers to groups, only when an unknown number
-appears. A torch without the recorder, or with its buffer switched off, yields nothing.
+appears, and once when a rank is inside the same collective in two readings: then its kind is sent
+as well, as the number of collectives launched up to it, so that peers in another one can be told
+apart. A torch without the recorder, or with its buffer switched off, yields nothing.
 """
 
 import json
@@ -21,6 +23,7 @@ COUNTERS = (
     ("collective.started", "last_started_collective"),
     ("collective.completed", "last_completed_collective"),
 )
+UNKNOWN_KIND = "?"
 _DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 
 
@@ -32,6 +35,8 @@ class FlightRecorder:
         self._map_due = -math.inf
         self._map_pause = _SOON_SECONDS
         self._infos = Infos()
+        self._inside: dict[str, tuple[int, str]] = {}
+        """Of each group: the collective this rank is inside, and its kind, "" before it is read."""
 
     def samples(self, at: float, rank: int) -> list[Sample]:
         """Return the counters of every known group, and the groups themselves when due."""
@@ -48,6 +53,7 @@ class FlightRecorder:
                 continue
             self._learn(dist, dump, status, at)
             found += self._counters(status, at, rank)
+            found += self._launches(dump, status, at, rank)
         return found + self._infos.due(self._groups.values(), at, rank)
 
     def _counters(self, status: dict[str, Any], at: float, rank: int) -> list[Sample]:
@@ -68,6 +74,29 @@ class FlightRecorder:
                     found.append(Sample(metric, float(value), at, labels))
         return found
 
+    def _launches(self, dump: Any, status: dict[str, Any], at: float, rank: int) -> list[Sample]:
+        """Return the kind of each collective that this rank was inside at the last reading too."""
+        found: list[Sample] = []
+        for number, counts in status.items():
+            last, group = int(counts.get(COUNTERS[0][1], -1)), self._groups.get(number)
+            waits = last > int(counts.get(COUNTERS[2][1], -1)) >= 0
+            before, kind = self._inside.get(number, (-1, ""))
+            if group is None or not waits or before != last:
+                self._inside[number] = (last if waits else -1, "")
+                continue
+            if not kind:
+                kind = _kind(dump, number, last)
+                self._inside[number] = (last, kind)
+            if kind != UNKNOWN_KIND:
+                pairs: dict[str, Scalar] = {
+                    "rank": rank,
+                    "group": group.name,
+                    "op": kind,
+                    "source": "flight_recorder",
+                }
+                found.append(Sample("collective.launches", float(last), at, attributes(pairs)))
+        return found
+
     def _learn(self, dist: Any, dump: Any, status: dict[str, Any], at: float) -> None:
         if all(number in self._groups for number in status):
             return
@@ -84,6 +113,14 @@ class FlightRecorder:
             self._map_pause = _SOON_SECONDS
         self._map_due = at + self._map_pause
         self._map_pause = min(2 * self._map_pause, _LATEST_SECONDS)
+
+
+def _kind(dump: Any, number: str, sequence: int) -> str:
+    """Return the kind of one collective of a group, such as `all_reduce`."""
+    for entry in reversed(json.loads(dump(includeCollectives=True)).get("entries") or ()):
+        if str(entry.get("pg_id")) == number and entry.get("collective_seq_id") == sequence:
+            return str(entry.get("profiling_name", "")).rpartition(":")[2] or UNKNOWN_KIND
+    return UNKNOWN_KIND
 
 
 def _members(dist: Any) -> dict[str, Group]:

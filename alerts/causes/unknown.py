@@ -91,14 +91,19 @@ def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> Ranks:
 
 
 def _signs(index: FindingIndex, ranks: Ranks) -> list[Evidence]:
-    """Return what was found about the ranks that stand out, strongest first; it weighs nothing."""
+    """Return what was found about the ranks that stand out, strongest first; it weighs nothing.
+
+    Where none stand out, what was found about the job: that collectives are slower says where to
+    look even if no counter says why.
+    """
     best: dict[str, Finding] = {}
     for finding in index.findings:
-        about = finding.entity.ranks
-        if finding.entity.type not in TYPES or not any(rank in ranks for rank in about):
-            continue
-        family = kinds.catalogue()[finding.kind].family
-        best[family] = strongest([finding, *([best[family]] if family in best else [])])
+        kind, entity = kinds.catalogue()[finding.kind], finding.entity
+        about_ranks = entity.type in TYPES and any(rank in ranks for rank in entity.ranks)
+        about_job = entity.type == "job" and not ranks and not kind.symptom
+        if about_ranks or about_job:
+            first = best.get(kind.family)
+            best[kind.family] = strongest([finding, *([first] if first else [])])
     rows = sorted(best.items(), key=lambda item: (-item[1].score, item[0]))
     return [
         Evidence("supports", family, found.entity, found.signal, found.window, found.observed,

@@ -4,17 +4,13 @@ import argparse
 import importlib.util
 import sys
 
+from ...lab import mechanisms
+
 HELP = "run a training job on this machine, inject one fault, print the explained incident"
 EXTRA: str | None = "lab"
 
-FAULTS = (
-    "host.cpu_contention",
-    "software.stuck_process",
-    "numerics.nan_rank",
-    "software.crash",
-    "software.dataloader_slow",
-    "balance.rank0_preprocessing",
-)
+FAULTS = mechanisms.faults()
+HEALTHY = mechanisms.healthy()
 TRAINERS = ("auto", "torch", "numpy")
 _PARTS_NEED = ("numpy", "psutil", "pydantic", "sqlalchemy", "uvicorn")
 """Packages of the agent and the collector, which the demo starts as processes of their own: what
@@ -26,9 +22,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fault",
         choices=FAULTS,
-        default=FAULTS[0],
         metavar="FAULT_ID",
-        help=f"the fault to inject: {', '.join(FAULTS)} (default: %(default)s)",
+        help=f"the fault to inject: {', '.join(FAULTS)} (default: {FAULTS[0]})",
+    )
+    parser.add_argument(
+        "--mechanism",
+        choices=[one.name for one in mechanisms.MECHANISMS],
+        metavar="NAME",
+        help="how to make it happen, where there are several ways: "
+        + "; ".join(f"{fault}: {', '.join(names)}" for fault, names in _ways().items())
+        + f"; no fault at all: {', '.join(HEALTHY)}",
     )
     parser.add_argument(
         "--once",
@@ -48,16 +51,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _ways() -> dict[str, list[str]]:
+    """Return the names of the mechanisms of each fault that has several."""
+    named = {fault: [one.name for one in mechanisms.of_fault(fault)] for fault in FAULTS}
+    return {fault: names for fault, names in named.items() if len(names) > 1}
+
+
+def chosen(fault: str | None, mechanism: str | None) -> mechanisms.Mechanism | None:
+    """Return what to inject; None where the mechanism is one of another fault."""
+    if mechanism is None:
+        return mechanisms.of_fault(fault or FAULTS[0])[0]
+    found = mechanisms.named(mechanism)
+    return found if fault in (None, found.fault) else None
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo; 0 only when the injected fault is the first cause at the right place."""
     for package in _PARTS_NEED:
         if importlib.util.find_spec(package) is None:
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    mechanism = chosen(arguments.fault, arguments.mechanism)
+    if mechanism is None:
+        ways = ", ".join(one.name for one in mechanisms.of_fault(arguments.fault))
+        print(f"rankscope demo: {arguments.fault} is injected by {ways}", file=sys.stderr)
+        return 2
     from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
     from ..report import incident_report  # noqa: PLC0415
 
     return demo.run(
-        fault=arguments.fault,
+        mechanism=mechanism,
         once=arguments.once,
         trainer=arguments.trainer,
         as_json=arguments.json,

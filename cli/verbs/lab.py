@@ -31,6 +31,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--real", action="store_true", help="into a real training job on this machine, of 4 ranks"
     )
+    parser.add_argument(
+        "--mechanism",
+        metavar="NAME",
+        help="how to make it happen in the real job, where `rankscope lab list` shows several ways",
+    )
     parser.add_argument("--ranks", type=int, metavar="N", help="ranks of the job (default: 16)")
     parser.add_argument("--weak", action="store_true", help="an effect of 5-10 %%, or a faint sign")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
@@ -88,20 +93,22 @@ def run(arguments: argparse.Namespace) -> int:
         return _list(arguments)
     if arguments.action == "score":
         return _score(arguments)
-    if (arguments.scenario is None) == (arguments.fault is None):
+    injected = arguments.fault is not None or arguments.mechanism is not None
+    if (arguments.scenario is None) != injected:
         return _wrong("give either a scenario or --fault ID; `rankscope lab list` shows both")
-    if arguments.fault is None:
+    if not injected:
         return _record(arguments)
+    if arguments.mechanism is not None and not arguments.real:
+        return _wrong("--mechanism is for --real")
     return _real(arguments) if arguments.real else _simulated(arguments)
 
 
 def _list(arguments: argparse.Namespace) -> int:
     from ...lab import catalogue, recordings  # noqa: PLC0415  only this verb needs numpy
-    from . import demo  # noqa: PLC0415
 
     if not arguments.json:
         print("Faults, by contract id: rankscope lab run --fault ID [--real]")
-    catalogue.show(demo.FAULTS, as_json=arguments.json)
+    catalogue.show(as_json=arguments.json)
     if not arguments.json:
         print("\nScenarios: rankscope lab run SCENARIO --out FILE")
     return recordings.show(as_json=arguments.json)
@@ -134,17 +141,23 @@ def _simulated(arguments: argparse.Namespace) -> int:
 
 
 def _real(arguments: argparse.Namespace) -> int:
-    from ...lab import catalogue  # noqa: PLC0415
+    from ...lab import catalogue, mechanisms  # noqa: PLC0415
     from . import demo  # noqa: PLC0415
 
-    if arguments.fault not in demo.FAULTS:
+    if arguments.fault not in (None, *demo.FAULTS):
         missing = catalogue.missing(arguments.fault, "inject into a real job", demo.FAULTS)
         return _wrong(f"{missing} (real: {', '.join(demo.FAULTS)})")
+    names = [one.name for one in mechanisms.MECHANISMS]
+    if arguments.mechanism not in (None, *names):
+        return _wrong(f"--mechanism: one of {', '.join(names)}")
     if arguments.ranks not in (None, _REAL_RANKS):
         return _wrong(f"--ranks: a real job here has {_REAL_RANKS} ranks")
     if arguments.out is not None or arguments.weak:
         return _wrong("--out and --weak are for a simulated job")
-    words = ["--fault", arguments.fault, "--once", *(["--json"] if arguments.json else [])]
+    words = ["--once", *(["--json"] if arguments.json else [])]
+    for option in ("fault", "mechanism"):
+        value = getattr(arguments, option)
+        words += [] if value is None else [f"--{option}", value]
     parser = argparse.ArgumentParser()
     demo.add_arguments(parser)
     return demo.run(parser.parse_args(words))

@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow, Steps
+from ..window import Flags, Floats, JobWindow, Steps
 
 _OUTSIDE = ("training.data.duration", "training.checkpoint.duration", "training.gc.duration")
 """Parts of a step that have detectors of their own."""
@@ -19,7 +19,8 @@ class PeriodicWork(Detector):
 
     What a rank does in a step (the step less the waits; compute time where waits are not reported)
     over the healthy peers of its role. A step stands out for a rank when this excess is a share of
-    the usual step, and far beyond how much it usually varies. The rank is named when its steps
+    the usual step, half of what the rank's costly steps take, and far beyond how much it usually
+    varies. The rank is named when its steps
     that stand out are few, come at equal distances (gathering metrics every 50 steps, writing a
     checkpoint alone), and cost the job `least` of its time together. A device that is slow now and
     then keeps no such distance; garbage collection and checkpoints that are timed are left out.
@@ -79,7 +80,7 @@ class PeriodicWork(Detector):
         total = float(ends[-1] - ends[0])
         usual = parts.step_seconds(steps)
         excess = np.nan_to_num(work - peers)
-        odd = excess > self.apart * usual
+        odd = _largest(excess, excess > self.apart * usual)
         count = odd.sum(axis=1)
         cost = np.where(odd, excess, 0.0).sum(axis=1)
         rows = np.flatnonzero((count >= 4) & (count <= 0.34 * odd.shape[1]))
@@ -141,6 +142,19 @@ class PeriodicWork(Detector):
         if usual < 3 or equal.mean() < self.regular or not ongoing:
             return None
         return int(columns[0])
+
+
+def _largest(excess: Floats, odd: Flags) -> Flags:
+    """Return which of the steps that stand out are not small against those that cost most.
+
+    On a shared CPU any step may take a third longer now and then; the mean excess weighted by
+    itself is that of the steps in which the time goes.
+    """
+    chosen = np.where(odd, excess, 0.0)
+    total = chosen.sum(axis=1)
+    scale = (chosen**2).sum(axis=1) / np.where(total > 0, total, 1.0)
+    largest: Flags = odd & (excess > scale[:, None] / 2)
+    return largest
 
 
 def _every(index: np.ndarray) -> float:

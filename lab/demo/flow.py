@@ -10,18 +10,19 @@ from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from ...vocabulary.times import parse
-from ..jobs.orders import EXTRA_WORK
+from ..mechanisms import Mechanism
 from . import hosts as places
 from .client import Client
 from .processes import Process, Processes
-from .stage import CONTENTION, JOB, Stage, new_folder, trainer_module
-from .verdict import Verdict, evaluate
+from .stage import JOB, Stage, new_folder, trainer_module
+from .unsupported import UnsupportedError
+from .verdict import Truth, Verdict, evaluate, unrelated
 
 START_SECONDS = 40.0
 FIRST_STEP_SECONDS = 90.0
 """Importing torch four times on a small machine takes its time."""
 WARM_UP_SECONDS = 22.0
-INCIDENT_SECONDS = 120.0
+PROGRESS_SECONDS = 30.0
 STABLE_SECONDS = 30.0
 SETTLING_SECONDS = 5.0
 """Causes that are stable at once, from what was before, get this long to take the fault in."""
@@ -36,36 +37,53 @@ class DemoError(Exception):
 class Demo:
     """One run. Everything it reports goes to `out`, a line at a time."""
 
-    def __init__(self, *, fault: str, trainer: str, out: TextIO) -> None:
-        """Prepare a run with this fault and trainer ("torch", "numpy" or "auto")."""
-        self._fault, self._out = fault, out
+    def __init__(self, *, mechanism: Mechanism, trainer: str, out: TextIO) -> None:
+        """Prepare a run with this fault and trainer ("torch", "numpy" or "auto").
+
+        Raises UnsupportedError where that trainer cannot have the fault.
+        """
+        self._mechanism, self._out = mechanism, out
+        if trainer == "auto" and len(mechanism.trainers) == 1:
+            (trainer,) = mechanism.trainers
         self._trainer = trainer_module(trainer)
+        if self._trainer not in mechanism.trainers:
+            raise UnsupportedError(
+                f"{mechanism.name} needs a job in {' or '.join(mechanism.trainers)}, "
+                f"not in {self._trainer}"
+            )
         self._begun = time.monotonic()
         self._seconds = float("nan")
         self.hosts, self._division = places.divide(places.usable_cpus())
         # The second host, and there the second rank: whoever always blames rank 0 is wrong. Unless
         # it is a fault that only rank 0 has.
-        first = fault == EXTRA_WORK
-        self._host = self.hosts[0 if first else 1]
-        self._rank = self._host.ranks[0 if first else -1]
+        self._host = self.hosts[0 if mechanism.first else 1]
+        self._rank = self._host.ranks[0 if mechanism.first else -1]
 
     def say(self, text: str) -> None:
         """Print one line of progress."""
         print(f"[{time.monotonic() - self._begun:6.1f} s] {text}", file=self._out, flush=True)
 
-    def play(self, stage: Stage, client: Client) -> tuple[dict[str, Any], Verdict]:
-        """Run the demo up to the verdict; raises DemoError when a part fails."""
+    def play(self, stage: Stage, client: Client) -> tuple[dict[str, Any] | None, Verdict]:
+        """Run the demo up to the verdict; raises DemoError when a part fails.
+
+        The document is None where nothing was wrong and nothing was found.
+        """
         self._start(stage, client)
         self._warm_up(stage, client)
+        if not self._mechanism.fault:
+            return self._healthy(stage, client)
+        truth = self._truth(stage)
         injected = self._inject(stage)
         document = self._incident(stage, client, injected)
-        rank = None if self._fault == CONTENTION else self._rank
-        return document, evaluate(document, fault=self._fault, host=self._host.name, rank=rank)
+        for text in unrelated(client.incidents(JOB), document["id"]):
+            self.say(f"  another incident: {text}")
+        return document, evaluate(document, truth)
 
     def conclude(self, verdict: Verdict) -> None:
         """Say what this machine cannot show, how long it took, and whether it was right."""
         self.say("this machine has no evidence from GPUs, fabric or switches: the job runs on CPUs")
-        self.say(f"from injection to incident: {self._seconds:.1f} s")
+        if self._mechanism.fault:
+            self.say(f"from injection to incident: {self._seconds:.1f} s")
         self.say(verdict.text)
 
     def stay(self, stage: Stage) -> None:
@@ -78,6 +96,7 @@ class Demo:
 
     def _start(self, stage: Stage, client: Client) -> None:
         """Start everything and wait until the job trains and the collector sees it."""
+        stage.prepare()
         self.say("starting the collector")
         collector = stage.collector()
         self._wait(stage, START_SECONDS, collector.name, client.ready)
@@ -120,32 +139,75 @@ class Demo:
         incidents = "no incident" if not count else f"{count} incident(s)"
         self.say(f"  step {step}: {pace}{len(ranks)} ranks on {hosts} hosts seen, {incidents}")
 
+    def _truth(self, stage: Stage) -> Truth:
+        """Return what is about to be injected, as a right first cause would name it."""
+        mechanism, host = self._mechanism, self._host.name
+        answers = mechanism.answers or (mechanism.fault,)
+        if mechanism.at == "job":
+            return Truth(answers, "job", (JOB,))
+        if mechanism.at == "host":
+            return Truth(answers, "host", (host,), host)
+        if mechanism.at == "rank":
+            return Truth(answers, "rank", (str(self._rank),), host)
+        pids = stage.pids(self._rank, worker=mechanism.at == "worker")
+        return Truth(answers, "process", tuple(f"{host}:{pid}" for pid in pids), host)
+
     def _inject(self, stage: Stage) -> float:
         """Inject the fault; return when."""
         before = time.time()
-        self.say(f"injecting {self._fault}: {stage.inject(self._fault, self._host, self._rank)}")
+        self.say(f"injecting {self._mechanism.name}: {stage.inject(self._host, self._rank)}")
         return before
+
+    def _healthy(self, stage: Stage, client: Client) -> tuple[dict[str, Any] | None, Verdict]:
+        """Return the first incident above info while nothing is wrong, None if there is none."""
+        injected = self._inject(stage)
+        begun = shown = time.monotonic()
+        while time.monotonic() - begun < self._mechanism.quiet:
+            time.sleep(1)
+            self._check(stage)
+            if rows := self._since(client, injected):
+                text = f"WRONG: nothing was wrong, and there is an incident: {rows[0]['summary']}"
+                return rows[0], Verdict(False, text)
+            if time.monotonic() - shown > PROGRESS_SECONDS:
+                shown = time.monotonic()
+                self._look(client)
+        return None, Verdict(
+            True, "RIGHT: nothing was wrong, and no incident above info was raised"
+        )
+
+    def _since(self, client: Client, injected: float) -> list[dict[str, Any]]:
+        """Return the incidents that count, opened or changed since the injection."""
+        # One that was open before, for some other trouble of this machine, may take it in.
+        info, kinds = self._mechanism.worst == "info", self._mechanism.symptoms
+        return [
+            row
+            for row in client.incidents(JOB)
+            if parse(row["updated_at"]) >= injected
+            and (info or row["severity"] != "info")
+            and (not kinds or any(symptom["kind"] in kinds for symptom in row["symptoms"]))
+        ]
 
     def _incident(self, stage: Stage, client: Client, injected: float) -> dict[str, Any]:
         """Return the first incident since the injection, its causes stable if they come to be."""
         found: list[dict[str, Any]] = []
+        shown = time.monotonic()
 
         def seen() -> bool:
-            # One that was open before, for some other trouble of this machine, may take it in.
-            found[:] = [
-                row
-                for row in client.incidents(JOB)
-                if parse(row["updated_at"]) >= injected and row["severity"] != "info"
-            ]
+            nonlocal shown
+            found[:] = self._since(client, injected)
+            if not found and time.monotonic() - shown > PROGRESS_SECONDS:
+                shown = time.monotonic()
+                self._look(client)
             return bool(found)
 
-        self._wait(stage, INCIDENT_SECONDS, "an incident", seen, job_may_end=True)
+        self._wait(stage, self._mechanism.patience, "an incident", seen, job_may_end=True)
         first = min(found, key=lambda row: parse(row["detected_at"]))
-        noticed = max(parse(first["detected_at"]), injected)
-        if noticed == injected:
-            noticed = time.time()
+        self._seconds = time.time() - injected
+        earlier = parse(first["detected_at"]) - injected
+        if earlier < 0:
             self.say("  (it joins an incident that was open before the injection)")
-        self._seconds = noticed - injected
+        elif earlier < self._seconds - 2:
+            self.say(f"  (first seen after {earlier:.1f} s, as info)")
         self.say(f"incident after {self._seconds:.1f} s: {first['summary']}")
         begun = time.monotonic()
         while time.monotonic() - begun < STABLE_SECONDS:
@@ -182,30 +244,44 @@ class Demo:
                 raise DemoError(f"{process.name} ended with exit code {process.ended}")
 
 
-def run(*, fault: str, once: bool, trainer: str, as_json: bool, out: TextIO, report: Report) -> int:
-    """Run the demo; return 0 only if the injected fault is the first cause at the right place.
+def run(
+    *,
+    mechanism: Mechanism,
+    once: bool,
+    trainer: str,
+    as_json: bool,
+    out: TextIO,
+    report: Report,
+) -> int:
+    """Run the demo; return 0 only if the injected fault is the first cause at the right entity.
 
     Progress goes to `out`; `report` turns the incident document into text.
     """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    try:
+        demo = Demo(mechanism=mechanism, trainer=trainer, out=out)
+    except UnsupportedError as error:
+        print(f"cannot be injected here: {error}", file=out, flush=True)
+        return 1
     folder = new_folder()
     logs = folder / "logs"
     logs.mkdir()
-    demo = Demo(fault=fault, trainer=trainer, out=out)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
     right = False
     try:
         with Processes(logs) as processes:
-            stage = Stage(folder, processes, demo.hosts)
+            stage = Stage(folder, processes, demo.hosts, mechanism)
             document, verdict = demo.play(stage, Client(stage.address))
             right = verdict.right
             if as_json:
                 print(json.dumps(document), flush=True)
-            else:
+            elif document is not None:
                 print(f"\n{report(document)}\n", file=out)
             demo.conclude(verdict)
             if not once:
                 demo.stay(stage)
+    except UnsupportedError as error:
+        demo.say(f"cannot be injected here: {error}")
     except DemoError as error:
         demo.say(f"the demo failed: {error}")
     finally:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +37,7 @@ class Processes:
         """Keep the output of each in this folder, one file a process."""
         self._logs = logs
         self._running: list[Process] = []
+        self._at_end: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -48,8 +49,16 @@ class Processes:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End everything."""
-        self.stop(*self._running)
+        """End everything, then undo what was done outside of processes."""
+        try:
+            self.stop(*self._running)
+        finally:
+            for undo in reversed(self._at_end):
+                undo()
+
+    def at_end(self, undo: Callable[[], None]) -> None:
+        """Call this when all processes have ended."""
+        self._at_end.append(undo)
 
     def start(
         self,

@@ -8,12 +8,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from ..jobs import orders
+from ..mechanisms.contract import NOTHING, Mechanism
+from . import cpu_quota, private_shm
 from .hosts import Host
 from .processes import Process, Processes
 
 JOB = "demo-job"
-CONTENTION = "host.cpu_contention"
 
 
 _LONGEST_SOCKET_PATH = 107
@@ -54,9 +57,17 @@ def free_port() -> int:
 class Stage:
     """Starts the parts of the demo in a folder, with settings by environment only."""
 
-    def __init__(self, folder: Path, processes: Processes, hosts: Sequence[Host]) -> None:
-        """Use this folder for state and sockets."""
+    def __init__(
+        self,
+        folder: Path,
+        processes: Processes,
+        hosts: Sequence[Host],
+        mechanism: Mechanism = NOTHING,
+    ) -> None:
+        """Use this folder for state and sockets, and prepare for this fault."""
         self._folder, self._processes, self._hosts = folder, processes, hosts
+        self._mechanism = mechanism
+        self._within: dict[str, tuple[str, ...]] = {}
         self._orders = folder / "orders.json"
         self.address = f"http://127.0.0.1:{free_port()}"
         self.parts: list[Process] = []
@@ -72,6 +83,19 @@ class Stage:
                 "RANKSCOPE_HTTP__LISTEN": self.address.removeprefix("http://"),
             },
         )
+
+    def prepare(self) -> None:
+        """Start what must be there before agents and ranks are. Raises UnsupportedError."""
+        if self._mechanism.quota:
+            cpu_quota.check()
+        if self._mechanism.shm_mib:
+            for host in self._hosts:
+                self._within[host.name] = private_shm.mount(
+                    self._processes, host.name, self._mechanism.shm_mib
+                )
+        if self._mechanism.beside:
+            module, *words = (word.format(folder=self._folder) for word in self._mechanism.beside)
+            self._beside("beside", module, *words)
 
     def agent(self, host: Host) -> Process:
         """Start the agent of a host, on the host's CPUs: those are all it can see."""
@@ -92,9 +116,15 @@ class Stage:
 
     def train(self, trainer: str) -> None:
         """Start every rank of the job, as a launcher would."""
-        port = free_port()
+        port, detour = free_port(), 0
         world = sum(len(host.ranks) for host in self._hosts)
-        for host in self._hosts:
+        if self._mechanism.link:
+            detour = free_port()
+            self._beside("link", "rankscope.lab.jobs.link", str(detour), str(port))
+        extra = {
+            name: value.format(folder=self._folder) for name, value in self._mechanism.job.items()
+        }
+        for number, host in enumerate(self._hosts):
             for local, rank in enumerate(host.ranks):
                 environ = {
                     **clean_environment(),
@@ -102,48 +132,54 @@ class Stage:
                     "LOCAL_RANK": str(local),
                     "WORLD_SIZE": str(world),
                     "MASTER_ADDR": "127.0.0.1",
-                    "MASTER_PORT": str(port),
+                    "MASTER_PORT": str(detour if detour and number else port),
                     "RANKSCOPE_JOB_ID": JOB,
                     "RANKSCOPE_AGENT": f"unix://{self._socket(host)}",
                     orders.VARIABLE: str(self._orders),
                     # One thread a rank: the ranks share CPUs.
                     "OMP_NUM_THREADS": "1",
                     "OPENBLAS_NUM_THREADS": "1",
+                    **extra,
                 }
                 module = f"rankscope.lab.jobs.{trainer}_trainer"
                 process = self._processes.start(
                     f"rank-{rank}",
-                    [sys.executable, "-m", module],
+                    [*self._within.get(host.name, ()), sys.executable, "-m", module],
                     environ=environ,
                     host=host,
                     nice=host.nice,
                 )
                 self.job.append(process)
 
-    def inject(self, fault: str, host: Host, rank: int) -> str:
+    def inject(self, host: Host, rank: int) -> str:
         """Make the fault happen, and say in words what was done."""
-        if fault != CONTENTION:
-            orders.give(self._orders, fault=fault, rank=rank)
-            done = {
-                orders.STUCK: "its main thread stops before the next all-reduce",
-                orders.NAN: "one activation of its next batch becomes NaN",
-                orders.CRASH: "it raises an exception that nothing catches",
-                orders.SLOW_LOADER: "its data loader takes "
-                f"{1000 * orders.LOADER_SECONDS:.0f} ms longer for each batch",
-                orders.EXTRA_WORK: "it calculates for "
-                f"{1000 * orders.EXTRA_SECONDS:.0f} ms of CPU time in each step beside training",
-            }
-            return f"rank {rank} on {host.name}: {done[fault]}"
-        self.parts.append(
-            self._processes.start(
-                "neighbours",
-                [sys.executable, "-m", "rankscope.lab.jobs.neighbours", str(host.neighbours)],
-                environ=clean_environment(),
-                host=host,
-                nice=host.neighbours_nice,
+        mechanism = self._mechanism
+        done = mechanism.text.format(rank=rank, host=host.name)
+        if mechanism.neighbours:
+            self.parts.append(
+                self._processes.start(
+                    "neighbours",
+                    [sys.executable, "-m", "rankscope.lab.jobs.neighbours", str(host.neighbours)],
+                    environ=clean_environment(),
+                    host=host,
+                    nice=host.neighbours_nice,
+                )
             )
-        )
-        return f"{host.neighbours} busy neighbours on the CPUs of {host.name}"
+            return f"{host.neighbours} {done}"
+        if mechanism.quota:
+            pids = [self.job[number].handle.pid for number in host.ranks]
+            self._processes.at_end(cpu_quota.limit(pids, mechanism.quota))
+        elif mechanism.signal:
+            os.kill(self.job[rank].handle.pid, mechanism.signal)
+        else:
+            ranks = range(len(self.job)) if mechanism.everywhere else [rank]
+            orders.give(self._orders, mechanism=mechanism.name, ranks=list(ranks))
+        return done
+
+    def pids(self, rank: int, *, worker: bool) -> tuple[int, ...]:
+        """Return the process of a rank, or those of its data loader's workers."""
+        pid = self.job[rank].handle.pid
+        return tuple(child.pid for child in psutil.Process(pid).children()) if worker else (pid,)
 
     def relieve(self) -> None:
         """End the neighbours, if there are any: the machine is wanted for reading now."""
@@ -151,12 +187,18 @@ class Stage:
         self._processes.stop(*loud)
         self.parts = [process for process in self.parts if process not in loud]
 
+    def _beside(self, name: str, module: str, *words: str) -> None:
+        environ = {**clean_environment(), orders.VARIABLE: str(self._orders)}
+        command = [sys.executable, "-m", module, *words]
+        self.parts.append(self._processes.start(name, command, environ=environ))
+
     def _part(
         self, name: str, words: Sequence[str], environ: Mapping[str, str], host: Host | None = None
     ) -> Process:
+        within = self._within.get(host.name, ()) if host is not None else ()
         process = self._processes.start(
             name,
-            [sys.executable, "-m", "rankscope.cli.main", *words],
+            [*within, sys.executable, "-m", "rankscope.cli.main", *words],
             environ={**clean_environment(), **environ},
             host=host,
         )

@@ -1,8 +1,25 @@
 """Whether an incident's first cause is what was injected, where it was injected."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What was injected. `ids`: of the entity at fault, one of them; `host` None: of no host."""
+
+    faults: tuple[str, ...]
+    type: str
+    ids: tuple[str, ...]
+    host: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return it in words."""
+        place = f"{self.type} {' or '.join(self.ids)}"
+        on = f" on {self.host}" if self.host and self.type != "host" else ""
+        return f"{self.faults[0]} at {place}{on}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,18 +30,31 @@ class Verdict:
     text: str
 
 
-def evaluate(document: Mapping[str, Any], *, fault: str, host: str, rank: int | None) -> Verdict:
-    """Compare the first hypothesis with the fault and its place; `rank` None: the host itself."""
-    place = f"host {host}" if rank is None else f"rank {rank} on {host}"
+def evaluate(document: Mapping[str, Any], truth: Truth) -> Verdict:
+    """Compare the first hypothesis with the fault and its entity."""
     hypotheses = document["root_cause"]["hypotheses"]
     if not hypotheses:
-        return Verdict(False, f"WRONG: no cause was named; it was {fault} at {place}")
+        right = "unknown" in truth.faults
+        said = "RIGHT: no cause was named" if right else "WRONG: no cause was named"
+        return Verdict(right, f"{said}; it was {truth.text}")
     first = hypotheses[0]
     entity = first["entity"]
-    expected = ("host", host) if rank is None else ("rank", str(rank))
-    named = first["fault"] == fault
-    placed = (entity["type"], entity["id"]) == expected and entity["host"] == host
+    named = first["fault"] in truth.faults
+    placed = (
+        entity["type"] == truth.type
+        and entity["id"] in truth.ids
+        and truth.host in (None, entity["host"])
+    )
     answer = f"{first['fault']} at {entity['type']} {entity['id']}"
     if named and placed:
-        return Verdict(True, f"RIGHT: the first cause is {fault} at {place}, as injected")
-    return Verdict(False, f"WRONG: the first cause is {answer}; it was {fault} at {place}")
+        return Verdict(True, f"RIGHT: the first cause is {answer}, as injected")
+    return Verdict(False, f"WRONG: the first cause is {answer}; it was {truth.text}")
+
+
+def unrelated(documents: Sequence[Mapping[str, Any]], incident_id: str | None) -> Sequence[str]:
+    """Return the other incidents above info, in words."""
+    return [
+        f"{row['severity']}: {row['summary']}"
+        for row in documents
+        if row["id"] != incident_id and row["severity"] != "info"
+    ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...probe import attach
-from . import pace
+from . import loader, metrics, pace, storage
 from .orders import Orders
 from .star import Star
 
@@ -46,11 +46,11 @@ class Model:
 
 
 def batches(
-    random: np.random.Generator, teacher: Model, orders: Orders
+    random: np.random.Generator, teacher: Model, orders: Orders, dataset: list[bytes]
 ) -> Iterator[tuple[Array, Array]]:
     """Return this rank's own stream of inputs and what the teacher says to them."""
     while True:
-        orders.load()
+        orders.load(dataset)
         inputs = random.standard_normal((BATCH, WIDTH), dtype=np.float32)
         yield inputs, np.tanh(inputs @ teacher.first) @ teacher.second
 
@@ -59,22 +59,32 @@ def train(environ: Mapping[str, str]) -> None:
     """Train until asked to stop; raises PeerLostError when a peer goes away."""
     rank, world = int(environ["RANK"]), int(environ["WORLD_SIZE"])
     sleep, orders = pace.device_seconds(environ), Orders(rank, environ)
+    model, teacher = Model(np.random.default_rng(1)), Model(np.random.default_rng(2))
+    dataset, random = loader.dataset(environ), np.random.default_rng([3, rank])
+
+    def made() -> Iterator[tuple[Array, Array]]:
+        return batches(random, teacher, orders, dataset)
+
+    source = loader.batches(made) if loader.has_worker(environ) else made()
     star = Star(
         rank=rank,
         world=world,
         address=environ["MASTER_ADDR"],
         port=int(environ["MASTER_PORT"]),
     )
-    model, teacher = Model(np.random.default_rng(1)), Model(np.random.default_rng(2))
     watch = attach(framework="numpy")
-    stream = iter(watch.data(batches(np.random.default_rng([3, rank]), teacher, orders)))
+    stream = iter(watch.data(source))
+    gather_steps = metrics.gather_steps(environ)
     for step in range(pace.steps(environ)):
         with watch.step(step):
             inputs, targets = next(stream)
-            if orders.obey(step):
+            orders.step(step)
+            if orders.change.ends():
+                break
+            if orders.change.spoils():
                 inputs = inputs.copy()
                 inputs[0, 0] = np.nan  # one bad activation is enough
-            orders.preprocess()
+            orders.change.work()
             loss, gradient = model.gradients(inputs, targets)
             for _ in range(ROUNDS - 1):  # again, for the sake of the work
                 loss, gradient = model.gradients(inputs, targets)
@@ -85,7 +95,17 @@ def train(environ: Mapping[str, str]) -> None:
             watch.record(loss=loss, scope="local", tokens=BATCH, learning_rate=0.05)
             watch.record(grad_norm=norm, scope="global")
             model.update(gradient, 0.05)
+            if gather_steps and step % gather_steps == 0:
+                results = metrics.predictions(rank, orders.change.gathered_bytes())
+                with watch.collective("gather", size_bytes=len(results)):
+                    gathered = star.gather(results)
+                if gathered:
+                    metrics.rank_all(gathered)
+            if path := storage.due(environ, rank, step):
+                with watch.checkpoint():
+                    storage.write(path)
     watch.detach()
+    star.finish()
     star.close()
 
 

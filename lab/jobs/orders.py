@@ -1,96 +1,67 @@
-"""Faults on demand inside a training process: an order in a file, looked at before every step.
+"""Faults on demand inside the processes of a job: an order in a file, looked at before every step.
 
-RANKSCOPE_LAB_ORDERS names the file; it holds one JSON object, `{"fault": ID, "rank": N}`, with
-"how" for a crash ("raise", "exit", "segfault"). Without the variable nothing is ever looked at.
+RANKSCOPE_LAB_ORDERS names the file; it holds one JSON object, `{"mechanism": NAME, "ranks": [N]}`.
+Without the variable nothing is ever looked at. What a mechanism does: lab/mechanisms.
 """
 
-import ctypes
 import json
-import os
-import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .. import mechanisms
+from ..mechanisms import Change
+
 VARIABLE = "RANKSCOPE_LAB_ORDERS"
-STUCK = "software.stuck_process"
-NAN = "numerics.nan_rank"
-CRASH = "software.crash"
-SLOW_LOADER = "software.dataloader_slow"
-EXTRA_WORK = "balance.rank0_preprocessing"
-
-LOADER_SECONDS = 0.06
-"""How much longer an ordered slow loader takes for each batch."""
-
-EXTRA_SECONDS = 0.04
-"""CPU time that an ordered rank spends in each step on something that is not training."""
-
-
-class OrderedCrashError(RuntimeError):
-    """What an ordered crash raises; nothing catches it."""
 
 
 class Orders:
-    """The orders for one rank. Each is carried out once, or from then on at every step."""
+    """The orders for one rank, or for the worker of its data loader."""
 
     def __init__(self, rank: int, environ: Mapping[str, str]) -> None:
         """Look for orders to this rank where the environment says."""
         self._rank = rank
-        self._file = Path(environ[VARIABLE]) if environ.get(VARIABLE) else None
-        self._done = False
-        self._lasting = ""
+        self._file = file(environ)
+        self._every = int(environ.get("RANKSCOPE_LAB_ORDER_EVERY", "1"))
+        self.change = Change()
+        self._waits = self._file is not None
 
-    def obey(self, step: int) -> bool:
-        """Carry out an order that has come; return True when this step's input shall be bad.
+    def step(self, index: int) -> None:
+        """Look for an order, and do what it says about the begin of a step."""
+        if index % self._every == 0:
+            self._look()
+        self.change.step(self._rank, index)
 
-        A stuck process never comes back from here, and a crash ends the process or raises.
-        """
-        order = self._read()
-        if order is None:
-            return False
-        self._done = True
-        fault = order.get("fault")
-        if fault == STUCK:
-            # The main thread alone stops: the probe's own threads live on, as in a real deadlock.
-            threading.Event().wait()
-        if fault in (SLOW_LOADER, EXTRA_WORK):
-            self._lasting = str(fault)
-        if fault == CRASH:
-            self._crash(str(order.get("how", "raise")), step)
-        return fault == NAN
+    def load(self, dataset: list[bytes]) -> None:
+        """Do what an order says about making a batch."""
+        if self._every == 1:
+            self._look()
+        self.change.load(dataset)
 
-    def load(self) -> None:
-        """Take longer for a batch where that was ordered; the data loader calls it."""
-        if self._lasting == SLOW_LOADER:
-            time.sleep(LOADER_SECONDS)
-
-    def preprocess(self) -> None:
-        """Calculate for something beside training where that was ordered."""
-        if self._lasting == EXTRA_WORK:
-            # By CPU time: where the machine is shared it is as much work, and takes longer.
-            until = time.thread_time() + EXTRA_SECONDS
-            while time.thread_time() < until:
-                sum(range(2000))
-
-    def _read(self) -> Mapping[str, object] | None:
-        if self._file is None or self._done:
-            return None
-        try:
-            order = json.loads(self._file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None  # not there yet, or being written just now
-        return order if order.get("rank") == self._rank else None
-
-    def _crash(self, how: str, step: int) -> None:
-        if how == "segfault":
-            ctypes.string_at(0)
-        if how == "exit":
-            os._exit(3)
-        raise OrderedCrashError(f"rank {self._rank} was ordered to crash at step {step}")
+    def _look(self) -> None:
+        if self._waits and self._file is not None:
+            order = read(self._file)
+            if order is not None and self._rank in order[1]:
+                self._waits = False
+                make = mechanisms.named(order[0]).change
+                self.change = make() if make is not None else self.change
 
 
-def give(file: Path, *, fault: str, rank: int, how: str = "raise") -> None:
+def file(environ: Mapping[str, str]) -> Path | None:
+    """Return where orders are written, None where there are none."""
+    return Path(environ[VARIABLE]) if environ.get(VARIABLE) else None
+
+
+def read(path: Path) -> tuple[str, tuple[int, ...]] | None:
+    """Return an order, mechanism and ranks; None while there is none."""
+    try:
+        order = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None  # not there yet, or being written just now
+    return str(order["mechanism"]), tuple(order["ranks"])
+
+
+def give(path: Path, *, mechanism: str, ranks: Sequence[int]) -> None:
     """Write an order; it is seen whole or not at all."""
-    draft = file.with_suffix(".draft")
-    draft.write_text(json.dumps({"fault": fault, "rank": rank, "how": how}), encoding="utf-8")
-    draft.replace(file)
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps({"mechanism": mechanism, "ranks": list(ranks)}), encoding="utf-8")
+    draft.replace(path)

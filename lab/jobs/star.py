@@ -4,6 +4,7 @@ Numpy and the standard library only, so that a real data-parallel job runs where
 Ranks are added in order, so that the sum has the same bits whoever arrives first.
 """
 
+import contextlib
 import socket
 import struct
 import time
@@ -44,14 +45,28 @@ class Star:
     def all_reduce(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the sum over all ranks; every rank gets the same bits."""
         if self._rank:
-            _send(self._peers[0], values)
+            _send(self._peers[0], values.tobytes())
             return _take(self._peers[0], values)
         total = values.copy()
         for rank in range(1, self._world):
             total += _take(self._peers[rank], values)
         for rank in range(1, self._world):
-            _send(self._peers[rank], total)
+            _send(self._peers[rank], total.tobytes())
         return total
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """Return what every rank sent, on rank 0; nothing on the others."""
+        if self._rank:
+            _send(self._peers[0], data)
+            return []
+        return [data, *(_take_bytes(self._peers[rank]) for rank in range(1, self._world))]
+
+    def finish(self) -> None:
+        """Wait until rank 0 has ended too; rank 0 waits for nobody."""
+        if self._rank:
+            with contextlib.suppress(OSError):
+                while self._peers[0].recv(1 << 16):
+                    pass
 
     def close(self) -> None:
         """Close every connection."""
@@ -78,9 +93,9 @@ def _connect(address: str, port: int, deadline: float) -> socket.socket:
             return peer
 
 
-def _send(peer: socket.socket, values: NDArray[np.float32]) -> None:
+def _send(peer: socket.socket, data: bytes) -> None:
     try:
-        peer.sendall(_LENGTH.pack(values.nbytes) + values.tobytes())
+        peer.sendall(_LENGTH.pack(len(data)) + data)
     except OSError as error:
         raise PeerLostError(f"Connection closed by peer: {error}") from error
 
@@ -90,6 +105,11 @@ def _take(peer: socket.socket, like: NDArray[np.float32]) -> NDArray[np.float32]
     if length != like.nbytes:
         raise PeerLostError(f"a peer sent {length} bytes where {like.nbytes} were due")
     return np.frombuffer(_receive(peer, length), dtype=np.float32).reshape(like.shape)
+
+
+def _take_bytes(peer: socket.socket) -> bytes:
+    (length,) = _LENGTH.unpack(_receive(peer, _LENGTH.size))
+    return _receive(peer, length)
 
 
 def _receive(peer: socket.socket, length: int) -> bytes:

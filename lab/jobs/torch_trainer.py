@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...probe import attach
-from . import pace
+from . import loader, metrics, pace, storage
 from .orders import Orders
 
 WIDTH, BATCH = 320, 384
@@ -32,22 +32,36 @@ def train(environ: Mapping[str, str]) -> None:
     network = nn.Sequential(*layers, nn.Linear(WIDTH, 1))
     model: Any = nn.parallel.DistributedDataParallel(network)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    watch = attach(model=model, optimizer=optimizer)
     source = torch.Generator().manual_seed(100 + rank)
+    dataset = loader.dataset(environ)
 
     def batches() -> Iterator[Any]:
         while True:
-            orders.load()
+            orders.load(dataset)
             yield torch.randn(BATCH, WIDTH, generator=source)
 
-    stream = iter(watch.data(batches()))
+    class Stream(torch.utils.data.IterableDataset[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            return batches()
+
+    made: Any = batches()
+    if loader.has_worker(environ):
+        made = torch.utils.data.DataLoader(Stream(), batch_size=None, num_workers=1)
+    watch = attach(model=model, optimizer=optimizer)
+    stream = iter(watch.data(made))
+    gather_steps, world = metrics.gather_steps(environ), distributed.get_world_size()
     for step in range(pace.steps(environ)):
         with watch.step(step):
             inputs = next(stream)
             targets = inputs.mean(dim=1, keepdim=True)
-            if orders.obey(step):
+            orders.step(step)
+            if orders.change.ends():
+                break
+            if orders.change.spoils():
                 inputs[0, 0] = float("nan")  # one bad activation is enough
-            orders.preprocess()
+            orders.change.work()
+            if orders.change.other_collective():
+                distributed.broadcast(torch.zeros(8), src=0 if rank else 1)
             optimizer.zero_grad()
             loss = (model(inputs) - targets).square().mean()
             time.sleep(sleep)
@@ -56,8 +70,26 @@ def train(environ: Mapping[str, str]) -> None:
             watch.record(loss=loss, scope="local", tokens=BATCH)
             watch.record(grad_norm=norm, scope="global")
             optimizer.step()
+            if gather_steps and step % gather_steps == 0:
+                results = metrics.predictions(rank, orders.change.gathered_bytes())
+                gathered: list[Any] | None = [None] * world if rank == 0 else None
+                distributed.gather_object(results, gathered, dst=0)
+                if gathered:
+                    metrics.rank_all(gathered)
+            if path := storage.due(environ, rank, step):
+                with watch.checkpoint():
+                    storage.write(path)
     watch.detach()
+    _finish(distributed, world)
     distributed.destroy_process_group()
+
+
+def _finish(distributed: Any, world: int) -> None:
+    """Wait until every rank has left the loop, as a launcher's exit barrier does."""
+    store = distributed.distributed_c10d._get_default_store()  # noqa: SLF001  no public way
+    store.add("rankscope-lab-ended", 1)
+    while store.add("rankscope-lab-ended", 0) < world:
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 from standardwebhooks import Webhook
 
+from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
@@ -84,10 +85,11 @@ def replayed(folder):
     return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout
 
 
-@pytest.mark.parametrize("fault", [orders.CRASH, orders.NAN])
+@pytest.mark.parametrize("name", ["exception", "nan-activation"])
 def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it(
-    fault, short_path, valid_incident
+    name, short_path, valid_incident
 ):
+    mechanism = mechanisms.named(name)
     (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
     with Processes(short_path / "logs") as processes:
@@ -103,7 +105,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
                 return len(steps) == 4 and min(step or 0 for step in steps) > 20
 
             wait("the job", training, 150)
-            orders.give(short_path / "orders.json", fault=fault, rank=2)
+            orders.give(short_path / "orders.json", mechanism=name, ranks=[2])
 
             def diagnosed():
                 for row in client.incidents(JOB):
@@ -119,7 +121,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
             assert message["data"]["id"] == document["id"]
             valid_incident(message["data"])
             first = document["root_cause"]["hypotheses"][0]
-            assert (first["fault"], first["entity"]["id"]) == (fault, "2")
+            assert (first["fault"], first["entity"]["id"]) == (mechanism.fault, "2")
             assert first["entity"]["host"] == hosts[1].name
         # The collector goes first, so that what it knew at its end is what its journal holds.
         processes.stop(collector)

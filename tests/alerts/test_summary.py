@@ -80,6 +80,12 @@ def test_several_ranks_that_stand_out_are_listed(summary, topology, found):
     assert "Cause unknown: ranks 1, 2 stand out; steps take 1.4 s" == summary(slow)
 
 
+def test_evidence_about_the_job_accuses_no_rank(summary, topology, found):
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    exchange = found("job.slow_collectives", topology.job_entity, text="collectives take 0.1 s")
+    assert "Cause unknown: collectives take 0.1 s; steps take 1.4 s" == summary(slow, exchange)
+
+
 def test_without_a_symptom_the_sentence_still_reads(topology, found):
     cause = explain([found("job.slow", topology.job_entity)], topology, observed=EVERYTHING)
     assert "Cause unknown: no symptom is recorded" == sentence(cause, [])

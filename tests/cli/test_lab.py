@@ -35,7 +35,26 @@ def test_list_for_people_says_how_a_fault_can_be_injected(capsys):
     assert main(["lab", "list"]) == 0
     out = capsys.readouterr().out
     assert "software.crash               simulated, real" in out
+    assert "(real: exception, early-exit, segfault, kill-signal)" in out
+    assert "--mechanism evaluation, no fault" in out
     assert "Scenarios" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--real", "--mechanism", "no-such"], "--mechanism: one of busy-neighbours"),
+        (["--mechanism", "segfault"], "--mechanism is for --real"),
+        (
+            ["--real", "--fault", "software.crash", "--mechanism", "worker-leak"],
+            "software.crash is injected by exception, early-exit",
+        ),
+        (["--real", "--fault", "gpu.lost"], "this version cannot inject into a real job gpu.lost"),
+    ],
+)
+def test_a_mechanism_that_does_not_fit_is_wrong_use(words, said, capsys):
+    assert main(["lab", "run", *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_run_records_and_prints_the_truth(tmp_path, capsys):

@@ -14,7 +14,9 @@ import pytest
 from rankscope.lab.demo.hosts import divide
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import free_port, new_folder
-from rankscope.lab.demo.verdict import evaluate
+from rankscope.lab.demo.verdict import Truth, evaluate, unrelated
+
+CRASH_OF_3 = Truth(("software.crash",), "rank", ("3",), "demo-b")
 
 
 def document(fault, kind, entity_id, host):
@@ -51,8 +53,8 @@ def test_one_cpu_is_divided_by_priority_and_that_is_said():
     ],
 )
 def test_a_host_fault_is_right_only_at_its_host(answer, right):
-    verdict = evaluate(document(*answer), fault="host.cpu_contention", host="demo-b", rank=None)
-    assert verdict.right is right
+    truth = Truth(("host.cpu_contention",), "host", ("demo-b",), "demo-b")
+    assert evaluate(document(*answer), truth).right is right
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,37 @@ def test_a_host_fault_is_right_only_at_its_host(answer, right):
     ],
 )
 def test_a_rank_fault_is_right_only_at_its_rank_and_host(answer, right):
-    assert evaluate(document(*answer), fault="software.crash", host="demo-b", rank=3).right is right
+    assert evaluate(document(*answer), CRASH_OF_3).right is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        (("memory.dataloader_leak", "process", "demo-b:12", "demo-b"), True),
+        (("memory.dataloader_leak", "process", "demo-b:13", "demo-b"), True),
+        (("memory.dataloader_leak", "process", "demo-b:11", "demo-b"), False),
+        (("memory.host_leak", "process", "demo-b:12", "demo-b"), False),
+    ],
+)
+def test_a_worker_fault_is_right_only_at_one_of_the_ranks_worker_processes(answer, right):
+    truth = Truth(("memory.dataloader_leak",), "process", ("demo-b:12", "demo-b:13"), "demo-b")
+    assert evaluate(document(*answer), truth).right is right
+
+
+def test_a_fault_that_no_metric_can_show_may_be_unknown_but_must_accuse_nobody():
+    truth = Truth(("network.congestion", "unknown"), "job", ("demo-job",))
+    assert evaluate(document("unknown", "job", "demo-job", None), truth).right
+    assert not evaluate(document("unknown", "rank", "3", "demo-b"), truth).right
+    assert not evaluate(document("host.cpu_contention", "host", "demo-b", "demo-b"), truth).right
+
+
+def test_other_incidents_are_listed_but_for_infos():
+    rows = [
+        {"id": "a", "severity": "warning", "summary": "this one"},
+        {"id": "b", "severity": "info", "summary": "worth knowing"},
+        {"id": "c", "severity": "critical", "summary": "another"},
+    ]
+    assert list(unrelated(rows, "a")) == ["critical: another"]
 
 
 def test_a_free_port_stays_free_until_its_server_listens():
@@ -95,7 +127,7 @@ def test_the_demos_folder_leaves_sockets_a_path_short_enough(tmp_path, monkeypat
 
 def test_no_cause_at_all_is_wrong():
     empty: dict[str, Any] = {"root_cause": {"hypotheses": []}}
-    verdict = evaluate(empty, fault="software.crash", host="demo-b", rank=3)
+    verdict = evaluate(empty, CRASH_OF_3)
     assert not verdict.right
     assert "software.crash at rank 3 on demo-b" in verdict.text
 

@@ -44,6 +44,23 @@ def test_every_rank_gets_the_same_bits_of_the_sum():
     assert len({total.tobytes() for total in sums.values()}) == 1
 
 
+def test_rank_0_alone_gathers_what_every_rank_sent_in_order():
+    results = meet(3, lambda star, rank: star.gather(b"%d" % rank * (rank + 1)))
+    assert results == {0: [b"0", b"11", b"222"], 1: [], 2: []}
+
+
+def test_a_rank_that_left_the_loop_waits_for_rank_0_before_it_closes():
+    def job(star, rank):
+        star.all_reduce(np.ones(10, np.float32))
+        if rank == 0:
+            return time.monotonic()
+        star.finish()
+        return time.monotonic()
+
+    results = meet(2, job)
+    assert results[1] >= results[0]
+
+
 def test_a_rank_that_goes_away_breaks_the_collective_of_the_others():
     def job(star, rank):
         star.all_reduce(np.ones(10, np.float32))
@@ -93,21 +110,21 @@ def test_a_job_without_an_agent_trains_to_its_end(tmp_path):
 
 
 def test_an_ordered_crash_ends_its_rank_with_a_traceback_and_its_peer_with_a_lost_peer(tmp_path):
-    orders.give(tmp_path / "orders.json", fault=orders.CRASH, rank=1)
+    orders.give(tmp_path / "orders.json", mechanism="exception", ranks=[1])
     (first, first_text), (second, second_text) = ends(start(tmp_path))
     assert (first, second) == (1, 1)
     assert "OrderedCrashError: rank 1 was ordered to crash" in second_text
     assert "PeerLostError: Connection closed by peer" in first_text
 
 
-@pytest.mark.parametrize(("how", "code"), [("exit", 3), ("segfault", -signal.SIGSEGV)])
+@pytest.mark.parametrize(("how", "code"), [("early-exit", 3), ("segfault", -signal.SIGSEGV)])
 def test_a_crash_can_be_an_exit_or_a_signal(tmp_path, how, code):
-    orders.give(tmp_path / "orders.json", fault=orders.CRASH, rank=0, how=how)
+    orders.give(tmp_path / "orders.json", mechanism=how, ranks=[0])
     assert ends(start(tmp_path))[0][0] == code
 
 
 def test_a_stuck_rank_stops_both_without_ending_either(tmp_path):
-    orders.give(tmp_path / "orders.json", fault=orders.STUCK, rank=1)
+    orders.give(tmp_path / "orders.json", mechanism="stuck-thread", ranks=[1])
     processes = start(tmp_path, steps=20)
     try:
         time.sleep(4)

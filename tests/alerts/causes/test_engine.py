@@ -317,6 +317,14 @@ def test_a_symptom_that_no_cause_explains_is_unknown(topology, found):
     assert () == cause.next_checks
 
 
+def test_an_unknown_cause_of_nobodys_shows_what_was_found_about_the_job(topology, found):
+    text = "even the rank that waits least spends 0.1 s of a step in collectives"
+    slow = found("job.slow", topology.job_entity)
+    rows = [slow, found("job.slow_collectives", topology.job_entity, text=text)]
+    shown = [e.text for e in explain(rows, topology).hypotheses[0].evidence if not e.weight]
+    assert [text] == shown
+
+
 @pytest.fixture
 def lenient():
     """Return two causes, of which contention is a candidate even without a sign of the CPU."""

@@ -89,3 +89,15 @@ def test_few_steps_and_roles_of_one_rank_are_no_finding(steady):
     own = steady(4, 200)
     own[0, 10::20] += 2.0
     assert [] == PeriodicWork().evaluate(sketch(own, role_of=np.arange(4)))
+
+
+def test_steps_that_are_half_longer_now_and_then_do_not_hide_the_distance():
+    """Noise of a shared CPU on the same rank: steps at random stand out too, but cost little."""
+    random = np.random.default_rng(3)
+    noise = np.zeros((4, 200))
+    noise[0, random.choice(np.arange(10, 200), 20, replace=False)] = 0.5
+    own = np.random.default_rng(4).normal(0.8, 0.008, (4, 200)) + noise
+    assert [] == PeriodicWork().evaluate(sketch(own))
+    own[0, 10::20] += 3.0
+    _, rank = PeriodicWork().evaluate(sketch(own))
+    assert "works 3 s longer at every 20. step" in rank.text

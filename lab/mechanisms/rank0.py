@@ -1,0 +1,47 @@
+"""Work that rank 0 alone does while its peers wait: in each step, or after a gather."""
+
+import time
+
+from .contract import Change, Mechanism
+
+EXTRA_SECONDS = 0.04
+"""CPU time that it spends in each step on something that is not training."""
+
+GATHER_STEPS = 20
+GATHERED_BYTES = 100_000
+"""What each rank sends to rank 0: predictions, which that sorts. About half a second of work."""
+
+
+class _Calculates(Change):
+    def work(self) -> None:
+        # By CPU time: where the machine is shared it is as much work, and takes longer.
+        until = time.thread_time() + EXTRA_SECONDS
+        while time.thread_time() < until:
+            sum(range(2000))
+
+
+PREPROCESSING = Mechanism(
+    name="rank0-preprocessing",
+    fault="balance.rank0_preprocessing",
+    change=_Calculates,
+    first=True,
+    text=f"rank {{rank}} on {{host}}: it calculates for {1000 * EXTRA_SECONDS:.0f} ms of CPU time "
+    "in each step beside training",
+)
+
+
+class _Predicts(Change):
+    def gathered_bytes(self) -> int:
+        return GATHERED_BYTES
+
+
+GATHER = Mechanism(
+    name="rank0-gather",
+    fault="balance.rank0_gather",
+    change=_Predicts,
+    first=True,
+    everywhere=True,
+    job={"RANKSCOPE_LAB_GATHER_STEPS": str(GATHER_STEPS)},
+    text=f"every rank sends its predictions ({GATHERED_BYTES // 1000} kB) to rank {{rank}} on "
+    f"{{host}} at every {GATHER_STEPS}th step, where they are sorted",
+)
