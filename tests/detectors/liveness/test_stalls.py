@@ -42,7 +42,7 @@ def test_slow_reporters_are_given_two_of_their_reports(evaluated):
     assert ["job.stalled"] == kinds(evaluated(110, host_interval=slow))
 
 
-def test_time_alone_matters_when_the_next_probe_of_a_job_that_stands_would_be_silent(steady):
+def test_time_alone_matters_when_the_next_probe_of_a_job_that_stands_would_be_silent(steady, ages):
     last_received = START + np.array([90, 85, 70.0, 90])
     window = sketch(
         steady(), now=START + 90, last_received=last_received, rank_readings={AGE: ages(90)}
@@ -50,7 +50,7 @@ def test_time_alone_matters_when_the_next_probe_of_a_job_that_stands_would_be_si
     assert START + 97 == Stalls().next_due(window)
 
 
-def test_time_alone_changes_nothing_while_reports_show_that_steps_go_on(steady):
+def test_time_alone_changes_nothing_while_reports_show_that_steps_go_on(steady, ages):
     window = sketch(steady(), now=START + 90, rank_readings={AGE: ages(65)})
     assert np.isinf(Stalls().next_due(window))
     assert np.isinf(Stalls().next_due(sketch(steady(ranks=0, steps=0), now=START)))
