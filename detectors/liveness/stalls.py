@@ -163,10 +163,12 @@ class Stalls(Detector):
         on_device = {_row(window, s) for s in signs if s.kind == "rank.behind_completed"}
         limits = self._limits(stall, suspects, silent, on_device, tops, least, longest)
         gone = np.array([_row(window, s) for s in signs if s.kind == "rank.left_loop"], int)
-        if circle or self._left_alone(stall, gone):
-            # Neither ends by itself, whatever else the ranks do meanwhile.
+        unlike = any(sign.kind == collective_signs.OTHER_COLLECTIVE for sign in signs)
+        if unlike or circle or self._left_alone(stall, gone):
+            # None of these ends by itself, whatever else the ranks do meanwhile.
             certain = max(self.surely, self.beyond * longest)
-            limits = _Limits(least, max(self.agreed, self.beyond * longest), certain)
+            soon = max(15.0, 3 * usual) if unlike else self.agreed
+            limits = _Limits(least, max(soon, self.beyond * longest), certain)
         elif phase in ("eval", "checkpoint", "init"):
             first = max(least * self.phases, self.beyond * longest)
             limits = _Limits(max(limits.first, first), limits.warning, limits.certain)
