@@ -23,9 +23,9 @@ class EndedHosts(Detector):
     the job ended that host's processes: an eviction, a drain, an operator; by SIGKILL as well,
     where the memory of the host was not used up, and less surely where it is unknown: the kernel
     may kill a whole control group at once. Clocks of hosts differ: an end on another host that
-    seems up to `clocks` earlier is a later one if its log says that a peer was gone. Where the first
-    rank to end was killed (SIGKILL) and the memory of its host, carried on at the rate of its last
-    readings, was used up by then, the kernel lacked memory. Evidence only.
+    seems up to `clocks` earlier is a later one if its log says that a peer was gone. Where the
+    first rank to end was killed (SIGKILL) and the memory of its host, carried on at the rate of its
+    last readings, was used up by then, the kernel lacked memory. Evidence only.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class EndedHosts(Detector):
             risen = reached[-1] - min(reached) >= self.risen
             return self._memory(window, killed, reached) if risen else []
         for host in dict.fromkeys(self._host_of(window, event) for event in exits):
-            if host >= 0 and (found := self._terminated(window, host, exits, reached is not None)):
+            if host >= 0 and (found := self._terminated(window, host, exits, reached)):
                 return found
         return []
 
     def _terminated(
-        self, window: JobWindow, host: int, exits: Sequence[Event], memory_known: bool
+        self, window: JobWindow, host: int, exits: Sequence[Event], reached: Sequence[float] | None
     ) -> list[Finding]:
         ranks = set(window.ranks[window.host_of == host].tolist())
         here = [event for event in exits if rank_of(event) in ranks]
@@ -119,7 +119,7 @@ class EndedHosts(Detector):
                 onset=here[0].at,
                 seen=(here[0].at, exits[-1].at),
                 magnitude=float(len(here)),
-                score=3.0 if memory_known or signal == -stops.SIGTERM else 1.5,
+                score=3.0 if reached is not None or signal == -stops.SIGTERM else 1.5,
                 signal="process.exit",
                 observed=f"signal {-signal}",
                 expected="no signal",
