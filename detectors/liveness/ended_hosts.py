@@ -49,7 +49,8 @@ class EndedHosts(Detector):
 
     Cannot see who sent a signal, nor tell an eviction that kills at once from other kills.
 
-    Fails where a host runs one rank of the job: one SIGTERM may be anything.
+    Fails where a host runs one rank of the job, unless all others say that a peer was gone: one
+    SIGTERM may be anything.
 
     References: Kubernetes, pod termination; Linux Documentation/admin-guide/mm (OOM killer).
     """
@@ -98,9 +99,11 @@ class EndedHosts(Detector):
         ranks = set(window.ranks[window.host_of == host].tolist())
         here = [event for event in exits if rank_of(event) in ranks]
         others = [event for event in exits if rank_of(event) not in ranks]
-        if len(ranks) < 2 or len(here) < len(ranks) or not others:
+        if len(here) < len(ranks) or not others:
             return []
         signal = code_of(here[0])
+        if len(ranks) < 2 and (signal != -stops.SIGTERM or not self._followed(window, others)):
+            return []
         if signal not in (-stops.SIGTERM, -stops.SIGKILL):
             return []
         if any(code_of(event) != signal for event in here):
@@ -119,7 +122,9 @@ class EndedHosts(Detector):
                 onset=here[0].at,
                 seen=(here[0].at, exits[-1].at),
                 magnitude=float(len(here)),
-                score=3.0 if reached is not None or signal == -stops.SIGTERM else 1.5,
+                score=3.0
+                if len(ranks) > 1 and (reached is not None or signal == -stops.SIGTERM)
+                else 1.5,
                 signal="process.exit",
                 observed=f"signal {-signal}",
                 expected="no signal",
@@ -135,6 +140,10 @@ class EndedHosts(Detector):
             return True
         if before[0].at < at - self.clocks:
             return False
+        return self._followed(window, before)
+
+    def _followed(self, window: JobWindow, ends: Sequence[Event]) -> bool:
+        """Tell whether the logs of all these ranks say that they ended because a peer was gone."""
         roles = {
             (rank_of(event), event.attributes.get("role"))
             for event in window.events
@@ -142,7 +151,7 @@ class EndedHosts(Detector):
         }
         return all(
             (rank_of(event), "cascade") in roles and (rank_of(event), "root") not in roles
-            for event in before
+            for event in ends
         )
 
     def _host_of(self, window: JobWindow, event: Event) -> int:

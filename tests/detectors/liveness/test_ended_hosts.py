@@ -72,3 +72,14 @@ def test_clocks_may_differ_where_a_log_says_that_a_peer_was_gone(found, event):
     assert [] == found(*exits, logs=[*gone, event("log.fault", 61.4, rank=1, role="root")])
     early = ((2, 62, TERM), (3, 62.1, TERM), (0, 60.0, ERROR), (1, 61.6, ERROR))
     assert [] == found(*early, logs=gone)
+
+
+def test_one_rank_alone_on_its_host_needs_the_logs_of_all_others(steady, event):
+    gone = [event("log.fault", 62.5, rank=rank, role="cascade") for rank in (1, 2, 3)]
+    ends = [event("process.exit", 62.0, rank=0, **TERM)]
+    ends += [event("process.exit", 63.0, rank=rank, **ERROR) for rank in (1, 2, 3)]
+    found = {}
+    for name, logs in (("all", gone), ("two", gone[:2])):
+        window = sketch(steady(), now=START + 90, events=(*ends, *logs), hosts=4)
+        found[name] = [(f.entity.id, f.score) for f in EndedHosts().evaluate(window)]
+    assert {"all": [("host-0", 1.5)], "two": []} == found
