@@ -107,8 +107,8 @@ def _groups(attempt: Attempt) -> list[Group]:
         for name, number in planes.numbers.items()
         if name.startswith(LAUNCHES)
     }
-    for plane in kinds.values():
-        plane.fit(planes.rows)
+    for launched in kinds.values():
+        launched.fit(planes.rows)
     groups = []
     for name, pairs in sorted(members.of_group.items()):
         held = np.array(sorted(pairs), np.int64)
@@ -138,7 +138,7 @@ def _groups(attempt: Attempt) -> list[Group]:
                 completed=values[1],
                 at=newest,
                 changed_at=changed,
-                launches={kind: plane.last_value[rows] for kind, plane in kinds.items()},
+                launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
             )
         )
     return groups
