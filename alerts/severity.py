@@ -19,7 +19,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
-    rises when that is over, or a device or driver that hangs explains it for certain. What only
+    rises when that is over, or a device or driver that hangs explains it for certain; what else the
+    incident shows (a port that is down) counts as it would without the stall. What only
     slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
     costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
     info, whatever its fault usually is.
@@ -29,11 +30,15 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     serious = [s for s in symptoms if kinds.catalogue()[s.kind].effect in ("stops", "corrupts")]
     if serious:
         certain = max(symptom.score for symptom in serious)
+        only_stalled = all(symptom.kind == "job.stalled" for symptom in serious)
         hangs = first.id in HANGS and cause.hypotheses[0].confidence == "high"
-        if all(symptom.kind == "job.stalled" for symptom in serious) and hangs:
+        if only_stalled and hangs:
             return first.severity
-        if all(symptom.kind == "job.stalled" for symptom in serious) or not named:
-            return "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
+        if only_stalled or not named:
+            level: Severity = "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
+            beside = [symptom for symptom in symptoms if symptom not in serious]
+            without = severity(beside, cause, lasted) if beside else "info"
+            return without if worse(without, level) else level
         return first.severity if certain >= 2 else "warning"
     if max(symptom.score for symptom in symptoms) < 1:
         return "info"

@@ -102,6 +102,14 @@ def _groups(attempt: Attempt) -> list[Group]:
     ]
     if not any(counters):
         return []
+    # A kind of collective that few have launched ends at the newest of their rows.
+    kinds = {
+        name.partition("|")[2]: planes.planes[number]
+        for name, number in planes.numbers.items()
+        if name.startswith(LAUNCHES)
+    }
+    for launched in kinds.values():
+        launched.fit(planes.rows)
     groups = []
     for name, pairs in sorted(members.of_group.items()):
         held = np.array(sorted(pairs), np.int64)
@@ -131,11 +139,7 @@ def _groups(attempt: Attempt) -> list[Group]:
                 completed=values[1],
                 at=newest,
                 changed_at=changed,
-                launches={
-                    name.partition("|")[2]: planes.planes[number].last_value[rows]
-                    for name, number in planes.numbers.items()
-                    if name.startswith(LAUNCHES) and rows.max() < len(planes.planes[number].source)
-                },
+                launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
             )
         )
     return groups

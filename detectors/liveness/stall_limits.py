@@ -53,10 +53,12 @@ def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown
     """Return from when on a stall counts."""
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
-    if circle or _left_alone(stall, rows(stall, signs, "rank.left_loop")):
-        # Neither ends by itself, whatever else the ranks do meanwhile.
+    unlike = any(sign.kind == collective_signs.OTHER_COLLECTIVE for sign in signs)
+    if unlike or circle or _left_alone(stall, rows(stall, signs, "rank.left_loop")):
+        # None of these ends by itself, whatever else the ranks do meanwhile.
+        soon = max(15.0, 3 * stall.usual) if unlike else parameters.agreed
         certain = max(parameters.surely, survived)
-        return Limits(shown.least, max(parameters.agreed, survived), certain)
+        return Limits(shown.least, max(soon, survived), certain)
     found = _by_activity(parameters, stall, signs, shown)
     if shown.phase in ("eval", "checkpoint", "init"):
         first = max(shown.least * parameters.phases, survived)

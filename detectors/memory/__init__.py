@@ -6,6 +6,7 @@ from .fragmentation import Fragmentation
 from .gpu_leak import GpuLeak
 from .gpu_oom import GpuOom
 from .host_leak import HostLeak
+from .shm_errors import ShmErrors
 from .worker_memory import WorkerMemory
 
 DETECTORS: tuple[Detector, ...] = (
@@ -15,5 +16,6 @@ DETECTORS: tuple[Detector, ...] = (
     HostLeak(),
     WorkerMemory(),
     Filling(),
+    ShmErrors(),
 )
 """Every detector of this family, with its default parameters: one line each."""

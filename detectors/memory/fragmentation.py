@@ -23,9 +23,10 @@ class Fragmentation(Detector):
     It also grows for as long as a step needs more, or other sizes, than all before it. That says
     nothing. A retry does: the allocator found no block, gave its cache back to the device and tried
     again, which waits for all kernels. Retries in several steps of the newest `seconds` and a gap
-    of `gap` of the reserved memory are fragmentation; without the gap memory is simply full. So is
-    reserved memory that goes on growing beyond `near` of the device's memory while allocated memory
-    does not: a warning where retries are not reported, info where they are and there is none yet.
+    of `gap` of the reserved memory, wider by `wider` of it than before the first retry, are
+    fragmentation; otherwise memory is simply full: more is allocated. So is reserved memory that
+    goes on growing beyond `near` of the device's memory while allocated memory does not: a warning
+    where retries are not reported, info where they are and there is none yet.
     A symptom because the next large tensor finds no block and the job dies.
 
     Parameters
@@ -33,17 +34,19 @@ class Fragmentation(Detector):
     seconds : the newest time range in which retries are counted, at least 20 steps.
     steps : steps with a retry that are needed; one alone is a resize.
     gap : reserved less allocated memory, as a share of the reserved.
+    wider : how much of the reserved memory the gap has gained since before the first retry.
     near : reserved memory as a share of the device's, below which the allocator may grow.
 
     Examples
     --------
-    Rank 1 retries at every fifth step from step 60 on.
+    Rank 1 retries at every fifth step from step 60 on, and reserves more for the same tensors.
 
     >>> from rankscope.detectors.sketch import sketch
     >>> retries = np.zeros((4, 100))
     >>> retries[1, 60:] = np.arange(40) // 5 + 1
     >>> window = sketch(np.full((4, 100), 0.8), planes={RETRIES: retries,
-    ...     ALLOCATED: np.full((4, 100), 50e9), RESERVED: np.full((4, 100), 78e9)})
+    ...     ALLOCATED: np.full((4, 100), 50e9),
+    ...     RESERVED: np.where(np.arange(100) < 60, 64e9, np.full((4, 1), 78e9))})
     >>> (torn,) = Fragmentation().evaluate(window)
     >>> torn.kind, str(torn.entity), torn.magnitude
     ('rank.memory_fragmented', 'rank 1 on host-0', 8.0)
@@ -59,11 +62,18 @@ class Fragmentation(Detector):
     cadence_seconds = 10.0
 
     def __init__(
-        self, *, seconds: float = 300.0, steps: int = 3, gap: float = 0.15, near: float = 0.9
+        self,
+        *,
+        seconds: float = 300.0,
+        steps: int = 3,
+        gap: float = 0.15,
+        wider: float = 0.08,
+        near: float = 0.9,
     ) -> None:
         self.seconds = seconds
         self.steps = steps
         self.gap = gap
+        self.wider = wider
         self.near = near
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -91,14 +101,14 @@ class Fragmentation(Detector):
         rows = np.flatnonzero(often >= self.steps)
         if not len(rows):
             return []
-        gap = _gap(window, rows)
+        gap, gained = _gap(window, rows), _gained(window, rows)
         added = np.where(rises, np.diff(retries, axis=1), 0.0)[rows].sum(axis=1)
         ends = own_time.step_ends(steps)[1:]
         findings = []
         for place in np.lexsort((window.ranks[rows], -added))[:MOST]:
             row = int(rows[place])
             when = ends[rises[row] & np.isfinite(ends)]
-            torn = bool(gap[place] >= self.gap)
+            torn = bool(gap[place] >= self.gap and not gained[place] < self.wider)
             shown = f", {gap[place]:.0%} of its reserved memory is not allocated"
             findings.append(
                 report(
@@ -178,3 +188,23 @@ def _gap(window: JobWindow, rows: Ints) -> Floats:
     held = own_time.median(steps.plane(ALLOCATED)[rows], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(reserved > 0, 1.0 - held / reserved, np.nan)
+
+
+def _gained(window: JobWindow, rows: Ints) -> Floats:
+    """Return [rows], what the gap has gained since before the first retry; NaN where unknown.
+
+    As a share of the reserved memory of now. Before: the lower quartile, it grows up to a retry.
+    """
+    steps, fewest = window.steps, 20
+    retries = steps.plane(RETRIES)[rows]
+    gap = steps.plane(RESERVED)[rows] - steps.plane(ALLOCATED)[rows]
+    now = own_time.median(steps.last(fewest).plane(RESERVED)[rows], axis=1)
+    gained = np.full(len(rows), np.nan)
+    for place in range(len(rows)):
+        seen = np.isfinite(retries[place]) & np.isfinite(gap[place])
+        mine, count = gap[place][seen], retries[place][seen]
+        before = mine[count <= count[:1].min(initial=np.inf)]
+        if fewest <= len(before) < len(mine) and now[place] > 0:
+            late = float(np.median(mine[-fewest:]))
+            gained[place] = (late - float(np.percentile(before, 25))) / now[place]
+    return gained

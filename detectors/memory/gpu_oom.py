@@ -22,6 +22,27 @@ _OOM = re.compile(
 """What frameworks of several vendors write; the kernel's own "Out of memory" is another fault."""
 
 
+_SHARES = re.compile(
+    r"([\d.]+) ?([KMGT]?)i?B is allocated by PyTorch,? and ([\d.]+) ?([KMGT]?)i?B is reserved",
+    re.IGNORECASE,
+)
+"""What PyTorch's message says of its own memory: allocated, and reserved but not allocated."""
+
+_POWERS = " KMGT"
+
+
+def _unallocated(line: str) -> float | None:
+    """Return the share of the allocator's memory that a message says nobody could use."""
+    found = _SHARES.search(line)
+    if found is None:
+        return None
+    held, loose = (
+        float(value.rstrip(".") or 0) * 1024.0 ** _POWERS.index(unit.upper() or " ")
+        for value, unit in ((found[1], found[2]), (found[3], found[4]))
+    )
+    return loose / (held + loose) if held + loose > 0 else None
+
+
 def _failed(attributes: Mapping[str, Scalar]) -> bool:
     """Return whether a process ended with an error of its own, not by a signal."""
     code = attributes.get("exit_code")
@@ -31,13 +52,16 @@ def _failed(attributes: Mapping[str, Scalar]) -> bool:
 class GpuOom(Detector):
     """Name the ranks whose device ran out of memory.
 
-    A log line of the rank that says so. Without one: the rank's process ended with an error, not by
-    a signal, while the memory of its device was full or its allocator had retried in its last
-    steps. Evidence for a crash: that the job stopped is another detector's finding.
+    A log line of the rank that says so; PyTorch's says also how much the allocator held that nobody
+    used: `torn` of it is fragmentation, less than `whole` is not. Without a line: the rank's
+    process ended with an error, not by a signal, while the memory of its device was full or its
+    allocator had retried in its last steps. Evidence for a crash: that the job stopped is another
+    detector's finding.
 
     Parameters
     ----------
     full : share of the device's memory from which on it is full.
+    torn, whole : shares of the allocator's memory that are reserved and not allocated.
 
     Examples
     --------
@@ -56,14 +80,17 @@ class GpuOom(Detector):
     """
 
     name = "gpu_oom"
-    kinds = ("rank.gpu_oom",)
+    kinds = ("rank.gpu_oom", "rank.oom_fragmented", "rank.oom_allocated")
 
-    def __init__(self, *, full: float = 0.97) -> None:
+    def __init__(self, *, full: float = 0.97, torn: float = 0.2, whole: float = 0.15) -> None:
         self.full = full
+        self.torn = torn
+        self.whole = whole
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding a rank, of its first sign."""
+        """Return one finding a rank, of its first sign, and what its message says of the reason."""
         found: dict[int, Finding] = {}
+        shares: list[Finding] = []
         ended: dict[int, float] = {}
         for event in own_events(window):
             rank = event.attributes.get("rank")
@@ -76,12 +103,36 @@ class GpuOom(Detector):
                     found[row] = self._finding(
                         window, row, event.at, 3.0, "log.fault", line.strip()
                     )
+                    shares += self._shares(window, row, event.at, line)
             elif event.name == "process.exit" and _failed(event.attributes):
                 ended.setdefault(row, event.at)
         for row, at in ended.items():
             if row not in found and (why := self._was_full(window, row, at)):
                 found[row] = self._finding(window, row, at, 1.5, "process.exit", why)
-        return [found[row] for row in sorted(found)]
+        return [*(found[row] for row in sorted(found)), *shares]
+
+    def _shares(self, window: JobWindow, row: int, at: float, line: str) -> list[Finding]:
+        """Return what a message says about how much of the memory was in pieces."""
+        share = _unallocated(line)
+        if share is None or self.whole <= share < self.torn:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "rank.oom_fragmented" if share >= self.torn else "rank.oom_allocated",
+                window.rank_entity(row),
+                onset=at,
+                seen=(at, at),
+                magnitude=share,
+                score=3.0,
+                signal="log.fault",
+                observed=share,
+                expected=self.whole,
+                text=f"rank {int(window.ranks[row])} ended with {share:.0%} of its allocator's "
+                "memory reserved and not allocated",
+            )
+        ]
 
     def _was_full(self, window: JobWindow, row: int, at: float) -> str:
         """Return a sign that the device's memory was full when a process ended, "" for none."""

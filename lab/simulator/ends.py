@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .conditions import Conditions, Death
+from .placement import Seats
 from .progress import Attempt, Unfinished
 
 Array = NDArray[np.float64]
@@ -77,6 +78,20 @@ def unreachable(
     waited = np.minimum(attempt.died, stop)
     attempt.segments.add(waited, cpu=0.05 * np.maximum(waited - free, 0))
     return True
+
+
+def paused(
+    state: Conditions, seats: Seats, start: Array, own: Array, halted: float
+) -> tuple[Array, Array]:
+    """Return where in its own work each rank stood still in a step that ended, and for how long.
+
+    `halted`: when the stopped ones had done their work after all; 0: none was stopped.
+    """
+    stop = np.nan_to_num(state.stopped[seats.slot], nan=1.0)
+    if not halted:
+        return np.ones(seats.world), np.zeros(seats.world)
+    until = state.released - (start + stop * own)
+    return stop, np.where(stop < 1, np.maximum(until, 0.0), 0.0)
 
 
 def tangled(

@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 class Steps:
     """Rows of finished steps; every array is [step, rank] except `index`, `sync` ([step]).
 
-    done: when the collectives of the step ended for a rank; sync: for the last one.
+    done: when the collectives of the step ended for a rank; sync: for the last one. stop, pause:
+    where in its own work a rank stood still, and for how long (s; 0: it did not).
     """
 
     index: list[int] = field(default_factory=list)
@@ -32,6 +33,8 @@ class Steps:
     optimizer: list[Array] = field(default_factory=list)
     checkpoint: list[Array] = field(default_factory=list)
     gc: list[Array] = field(default_factory=list)
+    stop: list[Array] = field(default_factory=list)
+    pause: list[Array] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
 

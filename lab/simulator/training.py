@@ -122,16 +122,19 @@ class Run:
         if halted is None:
             return False
         done = np.maximum(done, halted + done.max() - arrival.max())
+        stop_at, pause = ends.paused(later, seats, start, own, halted)
         optimizer = job.optimizer * job.step_seconds * self._lognormal(0.03, len(start))
         end = done + optimizer + work.other
-        comm = done - start - own
+        comm = np.maximum(done - start - own - pause, 0.0)
         steps.index.append(self._step)
         steps.sync.append(float(done.max()))
         steps.done.append(done)
         steps.start.append(start)
         steps.end.append(end)
         steps.data.append(work.data)
-        steps.compute.append(work.compute)
+        steps.compute.append(work.compute + pause)
+        steps.stop.append(stop_at)
+        steps.pause.append(pause)
         steps.comm.append(comm)
         steps.optimizer.append(optimizer)
         steps.checkpoint.append(self._pending_checkpoint)
@@ -147,7 +150,7 @@ class Run:
         corrupted, reduced = later.corrupted[seats.slot], job.loss_scope == "global"
         steps.values.append(corruption.spoiled(values, corrupted, self._random, reduced=reduced))
         self._pending_checkpoint = np.zeros(seats.world)
-        self._use(end, work, comm, optimizer, state)
+        self._use(end, work, comm, optimizer, state, pause * later.busy_stop[seats.slot])
         self._free, self._step = end, self._step + 1
         return True
 
@@ -242,16 +245,22 @@ class Run:
         )
 
     def _use(
-        self, end: Array, work: Work, comm: Array, optimizer: Array, state: Conditions
+        self,
+        end: Array,
+        work: Work,
+        comm: Array,
+        optimizer: Array,
+        state: Conditions,
+        burnt: Array,
     ) -> None:
-        """Add what the ranks used in a finished step."""
+        """Add what the ranks used in a finished step; `burnt`: CPU seconds of an endless loop."""
         seats, job = self._seats, self._job
         held = work.launch * (1 / work.share - 1)
         quota = state.quota_share[seats.slot] < 1
         # A stolen CPU looks like a running one from inside the guest; a quota shows as waiting.
         stolen = state.steal[seats.host] > 0
         cpu = work.launch + optimizer + 0.1 * work.data + comm * (1.0 if job.spins else 0.03)
-        cpu = cpu + work.gc + 0.9 * work.other
+        cpu = cpu + work.gc + 0.9 * work.other + burnt
         if state.training.broadcasts:
             # Rank 0 prepares everybody's batches on its own CPU.
             cpu = cpu + (np.arange(seats.world) == 0) * work.data

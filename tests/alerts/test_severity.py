@@ -40,3 +40,11 @@ def test_a_driver_that_hangs_makes_a_stall_certain(topology, found, entity_of, k
         [stalled, *(evidence if known else ())], topology, observed=EVERYTHING
     )
     assert level == severity([stalled], rows[0].cause, 30.0)
+
+
+def test_a_port_that_is_down_is_no_less_severe_because_the_job_stalled(topology, found, entity_of):
+    down = found("nic.down", entity_of("nic.down", 1), score=3.0)
+    stalled = found("job.stalled", topology.job_entity, score=1.0)
+    (row,) = engine.explanations([down, stalled], topology, observed=EVERYTHING)
+    assert ["job.stalled", "nic.down"] == sorted(symptom.kind for symptom in row.symptoms)
+    assert "critical" == severity([down, stalled], row.cause, 5.0)

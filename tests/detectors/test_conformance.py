@@ -185,6 +185,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
             event("change", 60, kind="config", text="more layers"),
             event("gpu.fault", 60, rank=3, code="79", text="fallen off the bus"),
             event("log.fault", 61, rank=1, role="root", signature="cuda_oom", text="out of memory"),
+            event("log.fault", 61, rank=5, role="root", text="unable to open shared memory object"),
             event("host.oom_kill", 61, rank=1, pid=1001),
             event("process.exit", 62, rank=1, exit_code=1),
             event("log.fault", 63, rank=5, role="cascade", signature="task.hung", text="blocked"),

@@ -37,12 +37,16 @@ class Ranks:
         world = attempt.seats.world
         self._end = np.stack(steps.end) if steps.end else np.empty((0, world))
         start = list(steps.start)
-        own = [d + c + g for d, c, g in zip(steps.data, steps.compute, steps.gc, strict=True)]
+        rows = zip(steps.data, steps.compute, steps.gc, steps.pause, strict=True)
+        own = [data + compute + gc - pause for data, compute, gc, pause in rows]
         limit = [np.ones(world)] * len(start)
+        stop, pause = list(steps.stop), list(steps.pause)
         if attempt.unfinished is not None:
             start.append(attempt.unfinished.start)
             own.append(attempt.unfinished.own)
             limit.append(attempt.unfinished.limit)
+            stop.append(np.ones(world))
+            pause.append(np.zeros(world))
         # A device gets no further than the slowest of its model replica, however far its host is.
         self._reach = np.ones(world)
         if attempt.unfinished is not None:
@@ -51,6 +55,8 @@ class Ranks:
         self._start = np.stack(start) if start else np.empty((0, world))
         self._own = np.stack(own) if own else np.empty((0, world))
         self._limit = np.stack(limit) if limit else np.empty((0, world))
+        self._stop = np.stack(stop) if stop else np.empty((0, world))
+        self._pause = np.stack(pause) if pause else np.empty((0, world))
 
     def series(self) -> list[Series]:
         """Return all of them."""
@@ -285,7 +291,9 @@ class Ranks:
         for column, rank in enumerate(members.tolist()):
             done = np.searchsorted(self._end[:, rank], at, side="right")
             row = np.minimum(done, len(self._start) - 1)
-            part = (at - self._start[row, rank]) / self._own[row, rank]
+            spent, own = at - self._start[row, rank], self._own[row, rank]
+            stood = np.clip(spent - self._stop[row, rank] * own, 0, self._pause[row, rank])
+            part = (spent - stood) / own
             part = np.clip(part, 0, self._limit[row, rank])
             steps[:, column] = done
             parts[:, column] = np.where(done < len(self._start), part, 0.0)

@@ -228,6 +228,26 @@ def test_counters_of_a_group_stand_by_member(two_by_two):
     assert group.changed_at[0] - group.changed_at[1] == 4.0
 
 
+def test_a_kind_of_collective_that_one_member_alone_launched_stands_by_all(two_by_two):
+    """Room is made for a counter up to the newest row that has it; the others came later."""
+    groups = ["dp:abc", *(f"ep:{number}" for number in range(40))]
+    two_by_two.metrics(
+        ("collective.launches", 1, 6, {"rank": 0, "group": "dp:abc", "op": "Broadcast"})
+    )
+    for rank in range(4):
+        for group in groups if rank == 0 else groups[:1]:
+            pairs = {"rank": rank, "group": group}
+            two_by_two.metrics(("collective.enqueued", 10, 7, pairs))
+    members = {"group": "dp:abc", "kind": "dp", "desc": "data", "size": 4, "ranks": "0-3"}
+    two_by_two.metrics(("collective.group.info", 1, 5, {"rank": 0, **members}))
+
+    group = next(group for group in two_by_two.window().groups if group.name == "dp:abc")
+
+    assert [1.0, None, None, None] == [
+        None if np.isnan(value) else value for value in group.launches["Broadcast"].tolist()
+    ]
+
+
 def test_a_group_that_only_introduces_itself_has_no_members_yet(two_by_two):
     two_by_two.metrics(("collective.group.info", 1, 5, {"group": "dp:abc", "rank": 0}))
     two_by_two.metrics(("collective.group.info", 1, 5, {"rank": 0}))

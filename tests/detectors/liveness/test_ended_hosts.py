@@ -11,7 +11,7 @@ from rankscope.detectors.sketch import START, readings, sketch
 def found(steady, event):
     """Return a function: kinds and hosts found after exits of (rank, second, how)."""
 
-    def evaluate(*exits, used=None):
+    def evaluate(*exits, used=None, logs=()):
         at = START + np.arange(0.0, 61, 5)
         memory = {}
         if used is not None:
@@ -20,6 +20,7 @@ def found(steady, event):
                 LIMIT: readings(at, np.ones((2, 1))),
             }
         events = tuple(event("process.exit", s, rank=rank, **how) for rank, s, how in exits)
+        events = (*logs, *events)
         window = sketch(steady(), now=START + 90, events=events, host_readings=memory)
         return [(f.kind, f.entity.id) for f in EndedHosts().evaluate(window)]
 
@@ -59,4 +60,26 @@ def test_a_kill_while_the_memory_runs_out_is_the_kernels(found):
 def test_a_host_killed_at_once_with_memory_left_was_ended_from_outside(found):
     exits = ((2, 62, KILL), (3, 62.1, KILL), (0, 63, ERROR))
     assert [("host.ranks_terminated", "host-1")] == found(*exits, used=LEVEL)
+    assert [("host.ranks_terminated", "host-1")] == found(*exits)
+
+
+def test_clocks_may_differ_where_a_log_says_that_a_peer_was_gone(found, event):
+    """The other host's clock is a second behind."""
+    exits = ((2, 62, TERM), (3, 62.1, TERM), (0, 61.5, ERROR), (1, 61.6, ERROR))
+    gone = [event("log.fault", 61.5, rank=rank, role="cascade") for rank in (0, 1)]
+    assert [("host.ranks_terminated", "host-1")] == found(*exits, logs=gone)
     assert [] == found(*exits)
+    assert [] == found(*exits, logs=[*gone, event("log.fault", 61.4, rank=1, role="root")])
+    early = ((2, 62, TERM), (3, 62.1, TERM), (0, 60.0, ERROR), (1, 61.6, ERROR))
+    assert [] == found(*early, logs=gone)
+
+
+def test_one_rank_alone_on_its_host_needs_the_logs_of_all_others(steady, event):
+    gone = [event("log.fault", 62.5, rank=rank, role="cascade") for rank in (1, 2, 3)]
+    ends = [event("process.exit", 62.0, rank=0, **TERM)]
+    ends += [event("process.exit", 63.0, rank=rank, **ERROR) for rank in (1, 2, 3)]
+    found = {}
+    for name, logs in (("all", gone), ("two", gone[:2])):
+        window = sketch(steady(), now=START + 90, events=(*ends, *logs), hosts=4)
+        found[name] = [(f.entity.id, f.score) for f in EndedHosts().evaluate(window)]
+    assert {"all": [("host-0", 1.5)], "two": []} == found

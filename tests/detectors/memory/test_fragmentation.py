@@ -31,11 +31,19 @@ def evaluated():
 
 
 def test_retries_with_memory_that_is_not_allocated_are_fragmentation(evaluated):
-    (found,) = evaluated(STEP // 20, 78e9, 50e9)
+    (found,) = evaluated(STEP // 20, np.where(STEP < 20, 60e9, 78e9), 50e9)
     assert ("rank.memory_fragmented", "1", 2.0) == (found.kind, found.entity.id, found.score)
     assert "36% of its reserved memory is not allocated" in found.text
-    (few,) = evaluated((STEP - 300) // 30 * (STEP > 300), 78e9, 50e9)
-    assert 1.5 == few.score
+    grown = np.where(STEP < 200, 60e9, 78e9)
+    (few,) = evaluated((STEP - 300) // 30 * (STEP > 300), grown, 50e9)
+    assert ("rank.memory_fragmented", 1.5) == (few.kind, few.score)
+
+
+def test_a_gap_that_was_there_before_the_first_retry_is_that_of_freed_activations(evaluated):
+    """A leak fills the memory: reserved memory stays at the limit while allocated memory grows."""
+    reserved = np.minimum(50e9 + STEP * 0.1e9, 78e9)
+    (found,) = evaluated(np.maximum(STEP - 300, 0) // 20, reserved, reserved - 30e9)
+    assert "rank.gpu_memory_full" == found.kind
 
 
 def test_retries_with_everything_allocated_say_that_memory_is_full(evaluated):

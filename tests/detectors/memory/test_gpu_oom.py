@@ -7,6 +7,7 @@ from rankscope.detectors.memory.fragmentation import RESERVED, RETRIES
 from rankscope.detectors.memory.gpu_leak import LIMIT, USAGE
 from rankscope.detectors.memory.gpu_oom import GpuOom
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.vocabulary.samples import Event
 
 AT = START + np.arange(0.0, 61, 5)
 
@@ -68,3 +69,23 @@ def test_an_error_after_reserved_memory_was_full_or_retries_is_a_sign(evaluated,
 
 def test_other_events_are_no_sign(evaluated, event):
     assert [] == evaluated(event("training.phase", 50, rank=2, phase="train"))
+
+
+def test_the_message_says_whether_memory_was_in_pieces():
+    text = (
+        "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.67 GiB. GPU 0 has a total "
+        "capacity of 80.00 GiB of which 100.00 MiB is free. Of the allocated memory {} is "
+        "allocated by PyTorch, and {} is reserved by PyTorch but unallocated."
+    )
+    kinds = {}
+    for held, loose in (("49.10 GiB", "29.90 GiB"), ("68.80 GiB", "900.00 MiB"),
+                        ("66.00 GiB", "13.50 GiB")):  # fmt: skip
+        line = text.format(held, loose)
+        event = Event("log.fault", START + 50, {"rank": 1, "role": "root", "text": line})
+        found = GpuOom().evaluate(sketch(np.full((4, 60), 0.8), events=(event,)))
+        kinds[loose] = [finding.kind for finding in found]
+    assert {
+        "29.90 GiB": ["rank.gpu_oom", "rank.oom_fragmented"],
+        "900.00 MiB": ["rank.gpu_oom", "rank.oom_allocated"],
+        "13.50 GiB": ["rank.gpu_oom"],
+    } == kinds

@@ -40,6 +40,22 @@ def test_a_mismatch_shows_in_the_librarys_own_counts_of_one_rank():
     assert reduces.pop(CULPRIT) == min(reduces.values()) - 1
 
 
+def test_a_process_that_stops_for_a_while_is_behind_its_peers_and_asleep_until_it_goes_on():
+    found = broken("stuck_process", {"point": 0.6, "seconds": 30.0, **PLACE}, seconds=150.0)
+    pauses, comm = steps(found, "pause"), steps(found, "comm")
+    (step,) = np.flatnonzero(pauses.max(axis=1))
+    assert [CULPRIT] == np.flatnonzero(pauses[step] > 20.0).tolist()
+    assert comm[step, CULPRIT] < 2.0
+    assert np.delete(comm[step], CULPRIT).min() > 20.0
+    groups = {g.name for g in found.attempts[-1].seats.groups if g.kind == "dp"}
+    enqueued = {
+        dict(named)["rank"]: value[np.searchsorted(at, 80.0)]
+        for named, (at, value) in rows(found, "collective.enqueued").items()
+        if dict(named)["group"] in groups
+    }
+    assert enqueued.pop(CULPRIT) < min(enqueued.values())
+
+
 def test_in_detail_mode_the_process_says_so_itself():
     found = broken("collective_mismatch", {"how": "detail", **PLACE})
     (root,) = [e for e in events(found, "log.fault") if e.attributes["role"] == "root"]

@@ -35,7 +35,8 @@ class ShmExhausted:
     def act(self, state: Conditions, at: float) -> None:
         """Fill it."""
         if at >= self.onset:
-            state.training.shm_held[self.host] = SHM_LIMIT * (at - self.onset) / self.seconds
+            share = min((at - self.onset) / self.seconds, 1.0)  # a tmpfs holds no more
+            state.training.shm_held[self.host] = SHM_LIMIT * share
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the host."""
