@@ -24,13 +24,17 @@ WARM_UP = 5
 HABIT_STEPS = 100
 """Steps after the warm-up that a rank's habit is learnt from."""
 
-FEWEST = 10
+FEWEST = 5
 """Steps without which no habit is known."""
 
 NEWEST = 5
 """Steps that may belong to what is evaluated now, and not to what is usual."""
 
-LEARN_AT = (10, 20, 40, 70, 100)
+FEW, FEW_WARM_UP = 5, 3
+"""Steps from which a job of long steps learns what is usual, before it has enough for blocks, and
+steps before them that say nothing: each takes a good part of a minute."""
+
+LEARN_AT = (5, 10, 20, 40, 70, 100)
 """Steps after the warm-up at which habits are learnt anew; with the last they are settled."""
 
 MOST_HABIT = 0.1
@@ -76,6 +80,19 @@ def pace_of(duration: Floats, size: int) -> Pace:
     )
     spread = 1.4826 * float(np.median(np.abs(duration - np.median(duration))))
     return Pace(healthy, (upper - fast) / 1.12, spread)
+
+
+def pace_of_few(duration: Floats) -> Pace:
+    """Return the pace of fewer step times than blocks can be made of; at least two.
+
+    The middle of them is healthy where a fault fills less than half. The noise comes from the mean
+    deviation without the largest (a hiccup): of so few values the median deviation says little.
+    """
+    seconds = float(np.median(duration))
+    away = np.sort(np.abs(duration - seconds))[:-1]
+    # Around their own median values of n - 1 degrees of freedom lie closer than around the true one.
+    spread = 1.2533 * float(away.mean()) * len(duration) / (len(duration) - 1)
+    return Pace(seconds, 1.2533 * spread / math.sqrt(len(duration)), spread)
 
 
 class Baselines:
@@ -137,14 +154,16 @@ class Baselines:
             self._habits(features, early)
 
     def _learn_pace(self, features: StepFeatures, newest: int) -> None:
-        duration = features.job_duration[WARM_UP:-newest]
+        duration = features.job_duration[FEW_WARM_UP:-newest]
         duration = duration[np.isfinite(duration)]
-        if len(duration) >= 2 * BLOCK:
-            tokens = features.most_tokens[WARM_UP:-newest]
-            tokens = tokens[np.isfinite(tokens)]
-            usual = float(np.median(tokens)) if len(tokens) else math.nan
-            found = pace_of(duration, BLOCK)
-            self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
+        if len(duration) < FEW:
+            return
+        few = len(duration) < 2 * BLOCK + WARM_UP - FEW_WARM_UP
+        found = pace_of_few(duration) if few else pace_of(duration[WARM_UP - FEW_WARM_UP :], BLOCK)
+        tokens = features.most_tokens[FEW_WARM_UP:-newest]
+        tokens = tokens[np.isfinite(tokens)]
+        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
 
     def _habits(self, features: StepFeatures, early: int) -> None:
         ratio = features.ratio

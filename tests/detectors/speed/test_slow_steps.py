@@ -160,7 +160,7 @@ def test_an_attempt_slow_from_its_first_step_stands_against_the_one_before(resta
         pytest.param({"ranks": 8}, id="another number of ranks"),
         pytest.param({"tokens": 8192.0}, id="other batches"),
         pytest.param({"tokens": np.nan}, id="nobody reports how large batches are"),
-        pytest.param({"steps": 20}, id="too few steps"),
+        pytest.param({"steps": 12}, id="too few steps"),
     ],
 )
 def test_attempts_that_differ_otherwise_or_by_little_are_not_compared(restarted, other):
