@@ -41,6 +41,9 @@ MOST_HABIT = 0.1
 """A rank that is slower than its peers by more, and by more than they differ among themselves, was
 slow from the first step: that is no habit."""
 
+MOST_RISE = 0.02
+"""A rank's ratio may grow by so much between two learnings and stay its habit."""
+
 SIGMAS = 4.0
 
 BLOCK = 10
@@ -171,7 +174,7 @@ class Baselines:
             return
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
-        usual = own_time.median(past, axis=1)
+        usual = self._unless_slower(own_time.median(past, axis=1), past)
         self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
@@ -184,3 +187,18 @@ class Baselines:
         self.habit = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
         wait = features.data[:, WARM_UP : WARM_UP + early]
         self.data_wait = own_time.median(wait, axis=1)
+
+    def _unless_slower(self, usual: Floats, past: Floats) -> Floats:
+        """Return [ranks], the ratios learnt now; the earlier one of a rank that became slower.
+
+        By more than either of them may be wrong: a fault that is not found yet is no habit.
+        """
+        size = min(len(self.usual), len(usual))
+        before = np.full(len(usual), np.nan)
+        before[:size] = self.usual[:size]
+        away = own_time.median(np.abs(past - usual[:, None]), axis=1)
+        away = away[np.isfinite(away)]
+        noise = 1.2533 * 1.4826 * float(np.median(away)) if len(away) else 0.0
+        most = max(SIGMAS * noise / math.sqrt(FEWEST), MOST_RISE)
+        with np.errstate(invalid="ignore"):
+            return np.where(usual > before + most, before, usual)

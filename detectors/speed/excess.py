@@ -34,7 +34,7 @@ class Scale:
 
 
 SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
-LONG = Scale(12, 45.0, 0.04, 0.05, 0.6, 0.005)
+LONG = Scale(8, 45.0, 0.04, 0.05, 0.6, 0.005)
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
