@@ -93,7 +93,7 @@ def pace_of_few(duration: Floats) -> Pace:
     """
     seconds = float(np.median(duration))
     away = np.sort(np.abs(duration - seconds))[:-1]
-    # Around their own median values of n - 1 degrees of freedom lie closer than around the true one.
+    # Around their own median few values lie closer than around the true one.
     spread = 1.2533 * float(away.mean()) * len(duration) / (len(duration) - 1)
     return Pace(seconds, 1.2533 * spread / math.sqrt(len(duration)), spread)
 
@@ -123,6 +123,11 @@ class Baselines:
         self._learnt = 0
         self._newest: float = -np.inf
         self._paced = -LEARN_EVERY
+
+    @property
+    def habit_steps(self) -> int:
+        """Return the number of steps that habits were learnt from, at least."""
+        return self._learnt
 
     def follow(self, before: Baselines) -> None:
         """Take from the attempt before this one its pace, and where its training stood."""

@@ -186,7 +186,8 @@ def habit_of(early: Floats, count: int) -> Floats:
     means = [mean(early[:, number * size : (number + 1) * size]) for number in range(blocks)]
     ordered = np.sort(np.stack(means, axis=1), axis=1)  # NaN last
     place = np.maximum(np.isfinite(ordered).sum(axis=1) - 1, 0) // 3
-    return ordered[np.arange(len(ordered)), place]
+    habit: Floats = ordered[np.arange(len(ordered)), place]
+    return habit
 
 
 def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:

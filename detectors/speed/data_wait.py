@@ -30,11 +30,10 @@ class DataWait(Detector):
 
     The wait for the next batch of the newest steps, over that of peers with the same parallel
     role (of a rank that has none, over its own) and the rank's own early habit, as a share of the
-    step. The peers must wait in collectives
-    meanwhile, where those are reported. Where more than two thirds of the ranks wait alike and longer than they used to,
-    nobody stands out: the job starves (a file system, too few workers), and so does one that has
-    waited for a good part of its steps since it began. Waits that come at every k-th step are those
-    for k workers.
+    step. The peers must wait in collectives meanwhile, where those are reported. Where more than
+    two thirds of the ranks wait longer than they used to, nobody stands out: the job starves (a
+    file system, too few workers), and so does one that has waited for a good part of its steps
+    since it began. Waits that come at every k-th step are those for k workers.
 
     Parameters
     ----------

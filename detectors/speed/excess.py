@@ -49,12 +49,14 @@ class Usual:
     """What is usual for ranks, all [ranks].
 
     ratio: to peers, early in the attempt; 1 where too few steps are known. known: whether enough
-    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on.
+    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on. steps:
+    how many all of it was learnt from.
     """
 
     ratio: Floats
     known: Flags
     habit: Flags
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,11 @@ def _by_scale(
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
+    # What is usual is as uncertain as the steps that it was learnt from are few.
+    of_both = error * math.sqrt(1 + count / max(usual.steps, 1))
     with np.errstate(invalid="ignore"):
         slower = became & usual.known & (grown >= scale.least)
-        slower &= _distance(grown, error, scale, half=True) >= sigmas
+        slower &= _distance(grown, of_both, scale, half=True) >= sigmas
         skewed = always & (plain >= least_from_start)
         skewed &= (_distance(plain, error, scale, half=True) >= sigmas) | (
             plain >= 2 * least_from_start

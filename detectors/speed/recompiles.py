@@ -36,10 +36,10 @@ class Recompiles(Detector):
     A step is long where it takes `times` the median step, freed of tokens where they explain it, or
     where nearly all ranks' own work grew by less (at 1.4 times the step). It is compilation where
     the ranks' own work is what grew: not the wait in collectives, for data or for a checkpoint.
-    `fewest` such steps after the first ones, at irregular intervals (a regular one is an evaluation or a
-    checkpoint that nobody announces), make a finding; so do fewer where each has a number of tokens
-    that no step had before while other steps repeat theirs (new shapes), or where the compiler's
-    log lines come with them.
+    `fewest` such steps after the first ones, at irregular intervals (a regular one is an evaluation
+    or a checkpoint that nobody announces), make a finding; so do fewer where each has a number of
+    tokens that no step had before while other steps repeat theirs (new shapes), or where the
+    compiler's log lines come with them.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ class Recompiles(Detector):
     job.slow job example 1.18
     job.recompiles job example 5.00
 
-    Fails where compilation takes less than 0.4 of a step (of one rank alone: twice), at regular intervals, and, without
-    a sign of the compiler, where nobody reports what a step is made of. The first steps of an attempt are left out: they compile.
+    Fails where compilation takes less than 0.4 of a step (of one rank alone: twice), at regular
+    intervals, and, without a sign of the compiler, where nobody reports what a step is made of. The
+    first steps of an attempt are left out: they compile.
 
     References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
     shapes.

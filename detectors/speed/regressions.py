@@ -156,7 +156,6 @@ class Regressions(Detector):
             )
         ]
 
-
     def _restart(self, window: JobWindow, slow: Finding) -> Finding:
         """Return that a restart, with as many ranks and as many tokens, is all that changed."""
         return report(

@@ -331,7 +331,7 @@ def _usual(window: JobWindow, count: int) -> Usual:
     known[:size] = np.isfinite(held.usual[:size])
     ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
     habit[:size] = held.known[:size]
-    return Usual(ratio, known, habit)
+    return Usual(ratio, known, habit, held.habit_steps)
 
 
 def _healthy(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:

@@ -70,7 +70,10 @@ def test_a_restart_that_made_all_ranks_slower_is_a_regression_though_no_change_i
 ):
     findings = on_job("job.slow_since_restart")
     assert ("software.regression", "code") == named(findings, topology)
-    hot = [found("gpu.throttled", topology.gpu_entity(2)), found("rank.slow_compute", topology.rank_entity(2))]
+    hot = [
+        found("gpu.throttled", topology.gpu_entity(2)),
+        found("rank.slow_compute", topology.rank_entity(2)),
+    ]
     assert "software.regression" != named([*findings, *hot], topology)[0]
 
 

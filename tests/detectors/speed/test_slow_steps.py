@@ -312,3 +312,28 @@ def test_bursts_shorter_than_half_of_the_stretch_cannot_be_seen(steady):
     own[:, 41::5] *= 3
     for end in range(45, 61):
         assert [] == SlowSteps().evaluate(sketch(own[:, :end]))
+
+
+@pytest.mark.parametrize(("factor", "steps"), [(1.3, 4), (1.09, 12)])
+def test_steps_of_half_a_minute_stand_against_the_few_before_them(factor, steps):
+    """The fault begins in the eleventh step; five or six of those before it say what is usual."""
+    duration = np.random.default_rng(2).normal(27.0, 0.27, 40)
+    duration[:3] *= (1.4, 1.3, 1.15)
+    duration[10:] *= factor
+    assert [] == SlowSteps().evaluate(reported(duration[:11]))
+    (finding,) = SlowSteps().evaluate(reported(duration[: 10 + steps]))
+    assert finding.magnitude == pytest.approx(factor, abs=0.03)
+    assert "since step 11" in finding.text
+
+
+def test_a_few_steps_of_a_job_whose_steps_vary_are_no_finding():
+    for seed in range(40):
+        duration = np.random.default_rng(seed).normal(20.0, 1.2, 28)
+        assert [] == SlowSteps().evaluate(reported(duration)), seed
+
+
+def test_half_a_minute_of_five_per_cent_is_found_though_the_past_is_short():
+    duration = np.random.default_rng(6).normal(3.0, 0.03, 60)
+    duration[30:] *= 1.065
+    assert [] == SlowSteps().evaluate(reported(duration[:31]))
+    assert 1 == len(SlowSteps().evaluate(reported(duration)))
