@@ -17,7 +17,7 @@ GC = "training.gc.duration"
 CELLS = 1 << 21
 """Cells of [ranks, steps] that are looked at; of large jobs fewer steps."""
 
-USUAL_STEPS, FEWEST_STEPS, FEWEST_PAUSES = 20, 10, 5
+USUAL_STEPS, FEWEST_STEPS, FEWEST_PAUSES = 20, 10, 7
 """Steps that are looked at where `seconds` hold fewer; as few will do early in an attempt; steps of
 them that must wait for a pause."""
 
