@@ -94,13 +94,16 @@ class Recompiles(Detector):
         step = float(np.median(valid))
         noise = 1.4826 * float(np.median(np.abs(valid - step)))
         with np.errstate(invalid="ignore"):
-            long = duration > max(TIMES_TOGETHER * step, step + SIGMAS * noise)
-        if not 2 <= long.sum() <= MOST_SHARE * len(valid):
+            together = max(TIMES_TOGETHER * step, step + SIGMAS * noise)
+            long = duration > min(together, self.times * step)
+        if long.sum() < 2:
             return []
         columns = np.flatnonzero(long) + first
         extra = window.features.duration[columns] - step
         single = duration[long] > self.times * step
         columns = columns[_computes(steps, columns, extra, single=single)]
+        if len(columns) > MOST_SHARE * len(valid):
+            return []
         columns = _unannounced(window, columns)
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
