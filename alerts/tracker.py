@@ -40,6 +40,18 @@ class IncidentTracker:
         """Return whether a job has an open incident."""
         return bool(self._open.get(job))
 
+    def slows(self, job: Job) -> bool:
+        """Return whether a job has an open incident that changes what its steps look like.
+
+        A clock that is off, or memory that grows, leaves step times as they were.
+        """
+        catalogue = kinds.catalogue()
+        return any(
+            catalogue[kind].effect != "none"
+            for incident in self._open.get(job, ())
+            for kind in incident.held_kinds(job)
+        )
+
     def next_due(self, job: Job, now: float) -> float:
         """Return the earliest second at which time alone could change an incident of a job."""
         return now + 1.0 if self.has_open(job) else float("inf")

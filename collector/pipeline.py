@@ -212,7 +212,7 @@ class Pipeline:
         if idle and not self.tracker.has_open(attempt.job):
             self._findings.pop(attempt.job, None)
             return []
-        window = self.windows.window(attempt, now, incident_open=self.tracker.has_open(attempt.job))
+        window = self.windows.window(attempt, now, incident_open=self.tracker.slows(attempt.job))
         findings = self._found(window, last)
         self._findings[attempt.job] = findings
         if self.watch is not None:

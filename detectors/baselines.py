@@ -24,18 +24,25 @@ WARM_UP = 5
 HABIT_STEPS = 100
 """Steps after the warm-up that a rank's habit is learnt from."""
 
-FEWEST = 10
+FEWEST = 5
 """Steps without which no habit is known."""
 
 NEWEST = 5
 """Steps that may belong to what is evaluated now, and not to what is usual."""
 
-LEARN_AT = (10, 20, 40, 70, 100)
+FEW, FEW_WARM_UP = 5, 3
+"""Steps from which a job of long steps learns what is usual, before it has enough for blocks, and
+steps before them that say nothing: each takes a good part of a minute."""
+
+LEARN_AT = (5, 10, 20, 40, 70, 100)
 """Steps after the warm-up at which habits are learnt anew; with the last they are settled."""
 
 MOST_HABIT = 0.1
 """A rank that is slower than its peers by more, and by more than they differ among themselves, was
 slow from the first step: that is no habit."""
+
+MOST_RISE = 0.02
+"""A rank's ratio may grow by so much between two learnings and stay its habit."""
 
 SIGMAS = 4.0
 
@@ -78,6 +85,19 @@ def pace_of(duration: Floats, size: int) -> Pace:
     return Pace(healthy, (upper - fast) / 1.12, spread)
 
 
+def pace_of_few(duration: Floats) -> Pace:
+    """Return the pace of fewer step times than blocks can be made of; at least two.
+
+    The middle of them is healthy where a fault fills less than half. The noise comes from the mean
+    deviation without the largest (a hiccup): of so few values the median deviation says little.
+    """
+    seconds = float(np.median(duration))
+    away = np.sort(np.abs(duration - seconds))[:-1]
+    # Around their own median few values lie closer than around the true one.
+    spread = 1.2533 * float(away.mean()) * len(duration) / (len(duration) - 1)
+    return Pace(seconds, 1.2533 * spread / math.sqrt(len(duration)), spread)
+
+
 class Baselines:
     """Arrays are [rows]; NaN and False where nothing is known yet.
 
@@ -103,6 +123,11 @@ class Baselines:
         self._learnt = 0
         self._newest: float = -np.inf
         self._paced = -LEARN_EVERY
+
+    @property
+    def habit_steps(self) -> int:
+        """Return the number of steps that habits were learnt from, at least."""
+        return self._learnt
 
     def follow(self, before: Baselines) -> None:
         """Take from the attempt before this one its pace, and where its training stood."""
@@ -137,14 +162,16 @@ class Baselines:
             self._habits(features, early)
 
     def _learn_pace(self, features: StepFeatures, newest: int) -> None:
-        duration = features.job_duration[WARM_UP:-newest]
+        duration = features.job_duration[FEW_WARM_UP:-newest]
         duration = duration[np.isfinite(duration)]
-        if len(duration) >= 2 * BLOCK:
-            tokens = features.most_tokens[WARM_UP:-newest]
-            tokens = tokens[np.isfinite(tokens)]
-            usual = float(np.median(tokens)) if len(tokens) else math.nan
-            found = pace_of(duration, BLOCK)
-            self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
+        if len(duration) < FEW:
+            return
+        few = len(duration) < 2 * BLOCK + WARM_UP - FEW_WARM_UP
+        found = pace_of_few(duration) if few else pace_of(duration[WARM_UP - FEW_WARM_UP :], BLOCK)
+        tokens = features.most_tokens[FEW_WARM_UP:-newest]
+        tokens = tokens[np.isfinite(tokens)]
+        usual = float(np.median(tokens)) if len(tokens) else math.nan
+        self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
 
     def _habits(self, features: StepFeatures, early: int) -> None:
         ratio = features.ratio
@@ -152,7 +179,7 @@ class Baselines:
             return
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
-        usual = own_time.median(past, axis=1)
+        usual = self._unless_slower(own_time.median(past, axis=1), past)
         self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
@@ -165,3 +192,18 @@ class Baselines:
         self.habit = np.where(known, np.clip(usual, 0.8, 1.25), 1.0)
         wait = features.data[:, WARM_UP : WARM_UP + early]
         self.data_wait = own_time.median(wait, axis=1)
+
+    def _unless_slower(self, usual: Floats, past: Floats) -> Floats:
+        """Return [ranks], the ratios learnt now; the earlier one of a rank that became slower.
+
+        By more than either of them may be wrong: a fault that is not found yet is no habit.
+        """
+        size = min(len(self.usual), len(usual))
+        before = np.full(len(usual), np.nan)
+        before[:size] = self.usual[:size]
+        away = own_time.median(np.abs(past - usual[:, None]), axis=1)
+        away = away[np.isfinite(away)]
+        noise = 1.2533 * 1.4826 * float(np.median(away)) if len(away) else 0.0
+        most = max(SIGMAS * noise / math.sqrt(FEWEST), MOST_RISE)
+        with np.errstate(invalid="ignore"):
+            return np.where(usual > before + most, before, usual)

@@ -66,9 +66,11 @@ def steps_to_compare(window: JobWindow) -> Steps | None:
     return None if window.features.stale else steps
 
 
-def newest(window: JobWindow, steps: Steps) -> int:
+def newest(
+    window: JobWindow, steps: Steps, *, seconds: float = SECONDS, fewest: int = FEWEST
+) -> int:
     """Return how many of the newest steps are looked at."""
-    count = own_time.recent_count(window, seconds=SECONDS, fewest=FEWEST)
+    count = own_time.recent_count(window, seconds=seconds, fewest=fewest)
     return min(count, len(steps.index) - WARM_UP)
 
 
@@ -99,71 +101,92 @@ def excess(
     least: float,
     least_from_start: float,
     persistence: float = 0.3,
+    seconds: float = SECONDS,
+    fewest: int = FEWEST,
+    most: float = 1 / 3,
+    alone: bool = False,
 ) -> Excess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
     part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
-    habit is known and where it is not. Nobody stands out when a third of the role's ranks do.
+    habit is known and where it is not. seconds, fewest: how much of the newest past is looked at.
+    Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
+    spend more than they used to. alone: a rank whose role has no other one is compared with its
+    own habit.
     """
-    count = newest(window, steps)
+    count = newest(window, steps, seconds=seconds, fewest=fewest)
     recent = steps.last(count)
     step = step_seconds(recent)
     newly = part[:, -count:]
-    if not stands_out(window, step, newly, least=min(least, least_from_start)):
+    if not stands_out(window, step, newly, least=min(least, least_from_start), alone=alone):
         return None
     newly = np.where(np.abs(newly) < own_time.MOST, newly, np.nan)
-    seconds = mean(newly)
-    peers = _peers(seconds, window.role_of)
+    spent = mean(newly)
+    peers = _peers(spent, window.role_of)
     part = np.where(np.abs(part) < own_time.MOST, part, np.nan)
-    below = _below(newly, seconds, window.role_of)
+    below = _below(newly, spent, window.role_of)
     early = part[:, WARM_UP:-count][:, :HABIT]
-    known = np.isfinite(early).sum(axis=1) >= 2 * FEWEST
-    usual = np.zeros(len(seconds))
+    known = np.isfinite(early).sum(axis=1) >= FEWEST
+    usual = np.zeros(len(spent))
     if early.shape[1]:
         habit = habit_of(early, count)
         usual = np.where(known, np.nan_to_num(habit - _middle(habit, window)), 0.0)
-    effect = seconds - peers - np.maximum(usual, 0.0)
+        if alone:
+            single = known & ~np.isfinite(peers) & np.isfinite(spent)
+            peers = np.where(single, habit, peers)
+            below = np.where(single[:, None], habit[:, None], below)
+    effect = spent - peers - np.maximum(usual, 0.0)
     with np.errstate(invalid="ignore"):
         often = (part[:, -count:] - below > effect[:, None] / 3).mean(axis=1)
-        odd = effect >= np.where(known, least, least_from_start) * step
+        grown = effect >= np.where(known, least, least_from_start) * step
         # One that was so all along, and is still far beyond its peers, stands out as well.
-        odd |= seconds - peers >= 1.6 * least_from_start * step
+        odd = grown | (spent - peers >= 1.6 * least_from_start * step)
         odd &= (often >= persistence) & (
-            np.where(effect >= least * step, effect, seconds - peers)
-            >= SIGMAS * _noise(part, seconds, peers, count)
+            np.where(effect >= least * step, effect, spent - peers)
+            >= SIGMAS * _noise(part, spent, peers, count)
         )
-    effect = np.where(effect >= least * step, effect, seconds - peers)
+    effect = np.where(effect >= least * step, effect, spent - peers)
     rows = np.flatnonzero(odd & np.isfinite(effect))
-    if not len(rows) or len(rows) > max(1, len(seconds) / 3) or not _waited_for(recent, rows, step):
+    share = most if bool((known & grown)[rows].all()) else 1 / 3
+    if not len(rows) or len(rows) > max(1, len(spent) * share):
+        return None
+    if not _waited_for(recent, rows, step):
         return None
     first = min(_first(part[row], float(peers[row] + effect[row] / 2), count) for row in rows)
-    return Excess(rows, seconds, peers, effect, first, step, recent, steps)
+    return Excess(rows, spent, peers, effect, first, step, recent, steps)
 
 
-def stands_out(window: JobWindow, step: float, newly: Floats, *, least: float) -> bool:
+def stands_out(
+    window: JobWindow, step: float, newly: Floats, *, least: float, alone: bool = False
+) -> bool:
     """Tell whether anybody may stand out by a share of the step (s), whatever is usual.
 
     newly: [ranks, newest steps], seconds. A habit only lowers the effect, so what is False here
-    needs no past.
+    needs no past. alone: as `excess` has it.
     """
     if not step > 0:
         return False
     seconds = mean(np.where(np.abs(newly) < own_time.MOST, newly, np.nan))
     peers = _peers(seconds, window.role_of)
+    if alone:
+        peers = np.where(np.isfinite(peers) | ~np.isfinite(seconds), peers, 0.0)
     most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
     return bool(most >= least * step)
 
 
 def habit_of(early: Floats, count: int) -> Floats:
-    """Return [ranks], the median of the means of blocks of steps.
+    """Return [ranks], the lower third of the means of blocks of steps.
 
-    Blocks of `count` steps hold bursts as the newest steps do; the median leaves out what began
-    late in the range.
+    Blocks of `count` steps hold bursts as the newest steps do; a fault that fills half of the range
+    changes nothing.
     """
     blocks = max(early.shape[1] // max(count, 1), 1)
     size = early.shape[1] // blocks
     means = [mean(early[:, number * size : (number + 1) * size]) for number in range(blocks)]
-    return own_time.median(np.stack(means, axis=1), axis=1)
+    ordered = np.sort(np.stack(means, axis=1), axis=1)  # NaN last
+    place = np.maximum(np.isfinite(ordered).sum(axis=1) - 1, 0) // 3
+    habit: Floats = ordered[np.arange(len(ordered)), place]
+    return habit
 
 
 def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:

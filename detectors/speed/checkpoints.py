@@ -19,13 +19,22 @@ MOSTLY, FEWEST_STEPS = 0.7, 10
 """Share of the lost time that names what it was lost in; steps that say what is usual."""
 
 
+FEWEST_EARLIER, FEWEST_LASTING = 3, 2
+"""Checkpoints before and since that say that all since are longer."""
+
+LASTING_TIMES, SIGMAS, SPREAD = 1.4, 5.0, 0.1
+"""How many times longer each of them is, and how far beyond their noise they stand together; what
+no spread of their logarithms goes below."""
+
+
 class Checkpoints(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
 
     A checkpoint's length is the longest `training.checkpoint.duration` of a rank in a step, or the
     time between the events that a phase `checkpoint` began and that another one did. The newest is
-    long at three times the median of the earlier ones, one that is not over yet too. Checkpoints
-    also count that take a good part of all time.
+    long at three times the median of the earlier ones, one that is not over yet too. Two and more
+    in a row are long that are each 1.4 times as long, longer than any before, and by more than
+    lengths vary. Checkpoints also count that take a good part of all time.
 
     Parameters
     ----------
@@ -33,6 +42,7 @@ class Checkpoints(Detector):
     least : smallest share of the newest `seconds` that must be lost beyond usual checkpoints.
     most : share of the time that checkpoints may take, however long they usually are.
     seconds : how much of the newest past is looked at.
+    least_lasting : smallest share of the time that checkpoints of a new length must cost more.
 
     Examples
     --------
@@ -68,7 +78,9 @@ class Checkpoints(Detector):
         least: float = 0.05,
         most: float = 0.2,
         seconds: float = 600.0,
+        least_lasting: float = 0.03,
     ) -> None:
+        self.least_lasting = least_lasting
         self.times = times
         self.least = least
         self.most = most
@@ -93,8 +105,13 @@ class Checkpoints(Detector):
         usual = float(np.median(earlier)) if len(earlier) >= 2 else float("nan")
         long = recent & (length > self.times * usual)
         lost = float(np.sum(length[long] - usual)) / seconds if long.any() else 0.0
+        since = _lasting(length)
         if lost >= self.least:
             why = f"usual: {usual:.3g} s"
+        elif recent[-1] and (lasts := _lost_since(found, since)) >= self.least_lasting:
+            usual, lost = float(np.median(length[:since])), lasts
+            long = np.arange(len(length)) >= since
+            why = f"{int(long.sum())} in a row; usual: {usual:.3g} s"
         else:
             share = float(np.sum(length[recent])) / seconds
             if share < self.most or recent.sum() < 3:
@@ -150,6 +167,35 @@ class Checkpoints(Detector):
             text=f"a checkpoint stops the training for {seconds:.3g} s ({why})",
         )
         return [slow, evidence]
+
+
+def _lasting(length: Floats) -> int:
+    """Return since which checkpoint all are longer than those before, their number where none is.
+
+    length: [checkpoints], seconds, in order.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(length)
+    for first in range(FEWEST_EARLIER, len(length) - FEWEST_LASTING + 1):
+        earlier, since = logs[:first], logs[first:]
+        middle = float(np.median(earlier))
+        least = max(middle + math.log(LASTING_TIMES), float(earlier.max()))
+        if not since.min() > least:
+            continue
+        spread = max(float(np.std(earlier)) * (1 + 2 / first), SPREAD)
+        error = spread * math.sqrt(1 / first + 1 / len(since))
+        if float(np.median(since)) - middle >= SIGMAS * error:
+            return first
+    return len(length)
+
+
+def _lost_since(pairs: Floats, first: int) -> float:
+    """Return the share of the time since the one before it that checkpoints take beyond usual."""
+    if first >= len(pairs):
+        return 0.0
+    length = pairs[:, 1] - pairs[:, 0]
+    beyond = float(np.sum(length[first:] - np.median(length[:first])))
+    return beyond / max(float(pairs[-1, 1] - pairs[first - 1, 1]), 1.0)
 
 
 def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:

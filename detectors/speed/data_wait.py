@@ -15,6 +15,12 @@ DATA = "training.data.duration"
 MOSTLY = 0.7
 """Share of the time beyond usual that names what it is spent with."""
 
+MOST_RANKS = 2 / 3
+"""Where more ranks wait longer than they used to, the job starves."""
+
+SMALL_SECONDS, SMALL_STEPS = 45.0, 12
+"""How much of the newest past small effects are looked for in."""
+
 ALWAYS_SECONDS, ALWAYS_STEPS = 60.0, 20
 """How long the job must have waited where nobody knows what is usual for it."""
 
@@ -26,11 +32,11 @@ class DataWait(Detector):
     """Name the ranks whose data loader keeps a synchronous job waiting.
 
     The wait for the next batch of the newest steps, over that of peers with the same parallel
-    role and the rank's own early habit, as a share of the step. The peers must wait in collectives
-    meanwhile, where those are reported. Where most ranks wait alike and longer than they used to,
-    nobody stands out: the job starves (a file system, too few workers), and so does one that has
-    waited for a good part of its steps since it began. Waits that come at every k-th step are those
-    for k workers.
+    role (of a rank that has none, over its own) and the rank's own early habit, as a share of the
+    step. The peers must wait in collectives meanwhile, where those are reported. Where more than
+    two thirds of the ranks wait longer than they used to, nobody stands out: the job starves (a
+    file system, too few workers), and so does one that has waited for a good part of its steps
+    since it began. Waits that come at every k-th step are those for k workers.
 
     Parameters
     ----------
@@ -38,6 +44,7 @@ class DataWait(Detector):
     least_from_start : smallest excess where it is not.
     starved : share of the step that the median rank must wait for data, and twice what is usual.
     always : share of the step for a job that has waited as long ever since it began.
+    least_small : smallest excess that lasts for most steps of 45 s, and twelve at least.
 
     Examples
     --------
@@ -71,8 +78,10 @@ class DataWait(Detector):
         least_from_start: float = 0.2,
         starved: float = 0.2,
         always: float = 0.35,
+        least_small: float = 0.04,
     ) -> None:
         self.least = least
+        self.least_small = least_small
         self.least_from_start = least_from_start
         self.starved = starved
         self.always = always
@@ -86,15 +95,28 @@ class DataWait(Detector):
         wait = steps.plane(DATA)
         with np.errstate(invalid="ignore"):
             wait = np.where((apart > 0) & (wait > LONGEST * apart), np.nan, wait)
-        found = parts.excess(
-            window, steps, wait, least=self.least, least_from_start=self.least_from_start
-        )
+        found = self._excess(window, steps, wait)
         if found is None:
             return self._starved(window, steps, wait)
         slow = parts.slowed(
             window, self.name, found, least=self.least, without="the wait of {} for data"
         )
         return [slow, *(self._rank(window, found, int(row)) for row in found.rows)]
+
+    def _excess(self, window: JobWindow, steps: Steps, wait: Floats) -> parts.Excess | None:
+        """Return the ranks that wait: for much in the newest steps, or for little in a minute."""
+        from_start = self.least_from_start
+        found = parts.excess(
+            window, steps, wait,
+            least=self.least, least_from_start=from_start, most=MOST_RANKS, alone=True,
+        )  # fmt: skip
+        if found is not None or self.least_small >= self.least:
+            return found
+        return parts.excess(
+            window, steps, wait,
+            least=self.least_small, least_from_start=from_start, most=MOST_RANKS, alone=True,
+            persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS,
+        )  # fmt: skip
 
     def _rank(self, window: JobWindow, found: parts.Excess, row: int) -> Finding:
         seen, peers = float(found.seconds[row]), float(found.peers[row])
@@ -106,7 +128,7 @@ class DataWait(Detector):
             onset=found.onset(),
             seen=found.seen(),
             magnitude=seen,
-            score=float(found.effect[row]) / (self.least * found.step),
+            score=max(float(found.effect[row]) / (self.least * found.step), 1.0),
             signal=DATA,
             observed=seen,
             expected=peers,

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import own_time
-from ..baselines import LEARN_AT
 from ..window import Flags, Floats, Ints
 
 
@@ -35,7 +34,7 @@ class Scale:
 
 
 SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
-LONG = Scale(12, 45.0, 0.04, 0.05, 0.6, 0.005)
+LONG = Scale(8, 45.0, 0.04, 0.05, 0.6, 0.005)
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
@@ -50,12 +49,14 @@ class Usual:
     """What is usual for ranks, all [ranks].
 
     ratio: to peers, early in the attempt; 1 where too few steps are known. known: whether enough
-    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on.
+    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on. steps:
+    how many all of it was learnt from.
     """
 
     ratio: Floats
     known: Flags
     habit: Flags
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +140,11 @@ def _by_scale(
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
-    # A habit that was learnt from few steps is no surer than they are.
-    learnt = _habit_steps(ratio.shape[1] - count)
-    unsure = error * math.sqrt(1 + count / learnt)
+    # What is usual is as uncertain as the steps that it was learnt from are few.
+    of_both = error * math.sqrt(1 + count / max(usual.steps, 1))
     with np.errstate(invalid="ignore"):
         slower = became & usual.known & (grown >= scale.least)
-        slower &= _distance(grown, unsure, scale, half=True) >= sigmas
+        slower &= _distance(grown, of_both, scale, half=True) >= sigmas
         skewed = always & (plain >= least_from_start)
         skewed &= (_distance(plain, error, scale, half=True) >= sigmas) | (
             plain >= 2 * least_from_start
@@ -160,11 +160,6 @@ def _by_scale(
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale.least < SHORT.least)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
-
-
-def _habit_steps(earlier: int) -> int:
-    """Return how many steps habits were learnt from, of so many before the newest ones."""
-    return max((count for count in LEARN_AT if count <= earlier), default=LEARN_AT[0])
 
 
 def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Floats:

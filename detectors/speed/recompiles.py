@@ -19,18 +19,27 @@ _COMPILER = re.compile(
     r"recompil|torch\._dynamo|cache_size_limit|inductor|cudagraph", re.IGNORECASE
 )
 
-WARM_UP, FEWEST_STEPS = 5, 30
+WARM_UP, FEWEST_STEPS, FEWEST_SHAPES = 5, 12, 30
+"""Steps that say nothing; steps that say what is usual, and how many tokens a step usually has."""
+
+TIMES_TOGETHER, TOGETHER, SIGMAS = 1.4, 0.2, 8.0
+"""A step in which all but a fifth of the ranks compute for longer counts from this ratio on, and so
+far beyond the noise of the steps: compilation of all ranks, and no pause of one."""
+
+MOST_SHARE = 0.4
+"""More of the steps than this are how the job steps, and no exceptions."""
 
 
 class Recompiles(Detector):
     """Say that the compiler runs again and again, and what the job loses by it.
 
-    A step is long where it takes `times` the median step. It is compilation where the ranks' own
-    work is what grew: not the wait in collectives, for data or for a checkpoint. `fewest` such
-    steps after the first ones, at irregular intervals (a regular one is an evaluation or a
-    checkpoint that nobody announces), make a finding; so do fewer where each has a number of tokens
-    that no step had before while other steps repeat theirs (new shapes), or where the compiler's
-    log lines come with them.
+    A step is long where it takes `times` the median step, freed of tokens where they explain it, or
+    where nearly all ranks' own work grew by less (at 1.4 times the step). It is compilation where
+    the ranks' own work is what grew: not the wait in collectives, for data or for a checkpoint.
+    `fewest` such steps after the first ones, at irregular intervals (a regular one is an evaluation
+    or a checkpoint that nobody announces), make a finding; so do fewer where each has a number of
+    tokens that no step had before while other steps repeat theirs (new shapes), or where the
+    compiler's log lines come with them.
 
     Parameters
     ----------
@@ -51,8 +60,9 @@ class Recompiles(Detector):
     job.slow job example 1.18
     job.recompiles job example 5.00
 
-    Fails where compilation takes less than twice a step, at regular intervals, and where nobody
-    reports what a step is made of. The first steps of an attempt are left out: they compile.
+    Fails where compilation takes less than 0.4 of a step (of one rank alone: twice), at regular
+    intervals, and, without a sign of the compiler, where nobody reports what a step is made of. The
+    first steps of an attempt are left out: they compile.
 
     References: facts on root causes (recompilation, broken CUDA graphs); torch.compile's dynamic
     shapes.
@@ -63,7 +73,7 @@ class Recompiles(Detector):
     cadence_seconds = 10.0
 
     def __init__(
-        self, *, times: float = 3.0, fewest: int = 4, least: float = 0.04, seconds: float = 900.0
+        self, *, times: float = 3.0, fewest: int = 3, least: float = 0.04, seconds: float = 900.0
     ) -> None:
         self.times = times
         self.fewest = fewest
@@ -77,18 +87,23 @@ class Recompiles(Detector):
             return []
         count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
         first = max(len(steps.index) - count, WARM_UP)
-        duration = window.features.duration[first:]
+        duration = window.features.job_duration[first:]
         valid = duration[np.isfinite(duration)]
         if len(valid) < FEWEST_STEPS:
             return []
         step = float(np.median(valid))
+        noise = 1.4826 * float(np.median(np.abs(valid - step)))
         with np.errstate(invalid="ignore"):
-            long = duration > self.times * step
-        # More than a tenth of all steps is how the job steps, not an exception.
-        if not 2 <= long.sum() <= 0.1 * len(valid):
+            together = max(TIMES_TOGETHER * step, step + SIGMAS * noise)
+            long = duration > min(together, self.times * step)
+        if long.sum() < 2:
             return []
         columns = np.flatnonzero(long) + first
-        columns = columns[_computes(steps, columns, duration[long] - step)]
+        extra = window.features.duration[columns] - step
+        single = duration[long] > self.times * step
+        columns = columns[_computes(steps, columns, extra, single=single)]
+        if len(columns) > MOST_SHARE * len(valid):
+            return []
         columns = _unannounced(window, columns)
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
@@ -154,11 +169,14 @@ class Recompiles(Detector):
         return [slow, evidence]
 
 
-def _computes(steps: Steps, columns: Ints, extra: Floats) -> Flags:
-    """Tell in which columns the ranks' own work grew by most of the extra time."""
+def _computes(steps: Steps, columns: Ints, extra: Floats, *, single: Flags) -> Flags:
+    """Tell in which columns the own work of nearly all ranks grew by most of the extra time.
+
+    single: [columns], whether the own work of one rank is enough.
+    """
     plane = own_time.own_plane(steps)
     if plane is None or plane == own_time.STEP:
-        return np.zeros(len(columns), np.bool_)
+        return np.ones(len(columns), np.bool_)  # nobody can tell: a sign of the compiler must
     some = Steps(
         steps.index[columns],
         steps.at[:, columns],
@@ -169,9 +187,14 @@ def _computes(steps: Steps, columns: Ints, extra: Floats) -> Flags:
         for name in ("training.data.duration", CHECKPOINT, "training.gc.duration"):
             if name in some.planes:
                 own = own - np.nan_to_num(some.planes[name])
-    # One rank that compiles makes the others wait: the longest own time says it.
     usual = own_time.median(own_time.own_seconds(steps.last(64), plane), axis=1)
-    grown = own_time.highest(own - usual[:, None], axis=0)
+    beyond = own - usual[:, None]
+    # One rank that compiles makes the others wait: the longest own time says it.
+    ordered = np.sort(beyond, axis=0)  # NaN last
+    valid = np.isfinite(ordered).sum(axis=0)
+    place = np.minimum((TOGETHER * valid).astype(int), len(ordered) - 1)
+    together = ordered[place, np.arange(len(columns))]
+    grown = np.where(single, own_time.highest(beyond, axis=0), together)
     with np.errstate(invalid="ignore"):
         computed: Flags = grown >= 0.6 * extra
     if CHECKPOINT in some.planes:
@@ -184,13 +207,15 @@ def _new_shapes(tokens: Floats, columns: Ints) -> Flags:
     """Tell in which columns the tokens are a number not seen before, while others repeat theirs."""
     fresh = np.zeros(len(columns), np.bool_)
     valid = tokens[np.isfinite(tokens)]
-    if len(valid) < FEWEST_STEPS or len(np.unique(valid)) > 0.2 * len(valid):
+    if not len(columns) or len(valid) < FEWEST_SHAPES:
         return fresh
-    for place, column in enumerate(columns):
-        fresh[place] = bool(np.isfinite(tokens[column])) and not np.isin(
-            tokens[column], tokens[:column]
-        )
-    return fresh
+    if len(np.unique(valid)) > 0.2 * len(valid):
+        return fresh
+    firsts = np.unique(np.where(np.isfinite(tokens), tokens, np.inf), return_index=True)[1]
+    fresh = np.isin(columns, firsts) & np.isfinite(tokens[columns])
+    # New numbers of tokens in other steps as well: batches vary, and nothing is compiled for it.
+    others = np.setdiff1d(firsts[firsts > columns[0]], columns)
+    return fresh if len(others) <= fresh.sum() / 2 else np.zeros(len(columns), np.bool_)
 
 
 def _logged(window: JobWindow, columns: Ints) -> bool:

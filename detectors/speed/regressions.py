@@ -22,7 +22,8 @@ class Regressions(Detector):
     onset: the median rank's own work, and the wait inside collectives of the rank that waits
     least, which is the communication itself. Own work that grew on four of five ranks alike is no
     single rank's doing. A change event within `before` seconds ahead of the onset, or around the
-    start of an attempt that is slow from its first step on, is what the slowness began with.
+    start of an attempt that is slow from its first step on, is what the slowness began with. Where
+    nobody reports one, such an attempt is slow since its restart: what people restart jobs for.
 
     Parameters
     ----------
@@ -43,15 +44,20 @@ class Regressions(Detector):
     job.slow_compute job example 1.25
     job.slow_since_change job example 1.21
 
-    Fails where a change takes effect long after it was made, where nobody reports changes, and
-    where an earlier attempt is unknown.
+    Fails where a change takes effect long after it was made, where nobody reports one that needs no
+    restart, and where an earlier attempt is unknown.
 
     References: ByteRobust (SOSP'25) for code among the causes; Llama 3 (2024) for software bugs.
     """
 
     name = "regressions"
     cadence_seconds = 5.0
-    kinds = ("job.slow_since_change", "job.slow_compute", "job.slow_comm")
+    kinds = (
+        "job.slow_since_change",
+        "job.slow_since_restart",
+        "job.slow_compute",
+        "job.slow_comm",
+    )
 
     def __init__(self, *, before: float = 180.0, least: float = 0.5) -> None:
         self.before = before
@@ -128,7 +134,7 @@ class Regressions(Detector):
             if event.name == CHANGE and first <= event.at <= last
         ]
         if not changes:
-            return []
+            return [self._restart(window, slow)] if from_start else []
         change = changes[-1]
         words = [str(change.attributes.get(name, "")) for name in ("kind", "text")]
         what = ": ".join(word for word in words if word)
@@ -149,6 +155,24 @@ class Regressions(Detector):
                 f"{max(slow.onset[1] - change.at, 0.0):.0f} s before ({what or 'not described'})",
             )
         ]
+
+    def _restart(self, window: JobWindow, slow: Finding) -> Finding:
+        """Return that a restart, with as many ranks and as many tokens, is all that changed."""
+        return report(
+            window,
+            self.name,
+            "job.slow_since_restart",
+            window.entity,
+            onset=slow.onset,
+            seen=slow.window,
+            magnitude=slow.magnitude,
+            score=max(slow.score, 2.0),
+            signal=own_time.STEP,
+            observed=slow.observed,
+            expected=slow.expected,
+            text=f"steps are {100 * (slow.magnitude - 1):.0f} % longer than in attempt "
+            f"{window.attempt - 1}, from the first one on; no change is reported",
+        )
 
 
 def _by_rank(own: Floats) -> Floats:

@@ -1,11 +1,12 @@
 """Short pauses of a different rank each time, which all others wait for: garbage collection."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import onsets, own_time
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -16,7 +17,12 @@ GC = "training.gc.duration"
 CELLS = 1 << 21
 """Cells of [ranks, steps] that are looked at; of large jobs fewer steps."""
 
-FEWEST_STEPS, FEWEST_PAUSES = 20, 5
+USUAL_STEPS, FEWEST_STEPS, FEWEST_PAUSES = 20, 10, 7
+"""Steps that are looked at where `seconds` hold fewer; as few will do early in an attempt; steps of
+them that must wait for a pause."""
+
+MEASURED = 3.0
+"""Score of collections that ranks have timed: what they cost is measured and not inferred."""
 
 MOST_TIMES = 3.0
 """A pause counts up to so many times the median one: a single long one is another matter."""
@@ -70,8 +76,8 @@ class RotatingPauses(Detector):
         steps = window.features.steps
         if len(window.ranks) < 2 or window.features.stale:
             return []
-        count = own_time.recent_count(window, seconds=self.seconds, fewest=FEWEST_STEPS)
-        count = min(count, max(CELLS // len(window.ranks), FEWEST_STEPS), len(steps.index) - 5)
+        count = own_time.recent_count(window, seconds=self.seconds, fewest=USUAL_STEPS)
+        count = min(count, max(CELLS // len(window.ranks), USUAL_STEPS), len(steps.index) - 5)
         if count < FEWEST_STEPS:
             return []
         recent = steps.last(count)
@@ -85,11 +91,11 @@ class RotatingPauses(Detector):
             lost = max(lost, self._rotating(window, recent, *pauses, findings))
         if not findings:
             return []
-        lost = min(lost, 0.95)
+        lost, onset = min(lost, 0.95), min(finding.onset for finding in findings)
         # A step is as long as it is because of the pauses in most of them.
         usual = _mean_step(window.features.duration[-count:])
         slow = self._report(
-            window, recent, "job.slow", 1 / (1 - lost), lost, own_time.STEP,
+            window, recent, onset, "job.slow", 1 / (1 - lost), lost, own_time.STEP,
             f"steps take {usual:.3g} s; without pauses of its ranks they would take "
             f"{usual * (1 - lost):.3g} s",
         )  # fmt: skip
@@ -121,7 +127,8 @@ class RotatingPauses(Detector):
             f"{100 * share:.0f} % of the steps wait for one, {100 * lost:.0f} % of the time is lost"
         )
         kind, signal = "job.rotating_pauses", own_time.STEP
-        out.append(self._report(window, recent, kind, lost, lost, signal, text))
+        onset = _onset(recent, longest)
+        out.append(self._report(window, recent, onset, kind, lost, lost, signal, text))
         return lost
 
     def _collected(
@@ -141,13 +148,16 @@ class RotatingPauses(Detector):
             f"garbage collection stops a rank for {float(np.max(longest)):.2g} s at most and "
             f"{float(longest.mean()):.2g} s in an average step: {100 * lost:.0f} % of the time"
         )
-        out.append(self._report(window, recent, "job.gc_pauses", lost, lost, GC, text))
+        onset = _onset(recent, longest)
+        found = self._report(window, recent, onset, "job.gc_pauses", lost, lost, GC, text)
+        out.append(replace(found, score=max(found.score, MEASURED)))
         return lost
 
     def _report(
         self,
         window: JobWindow,
         recent: Steps,
+        onset: tuple[float, float],
         kind: str,
         magnitude: float,
         lost: float,
@@ -161,7 +171,7 @@ class RotatingPauses(Detector):
             self.name,
             kind,
             window.entity,
-            onset=(seen[0], seen[0]),
+            onset=onset,
             seen=seen,
             magnitude=magnitude,
             score=max(lost / self.least, 1.0),
@@ -196,6 +206,14 @@ def _pauses(recent: Steps, window: JobWindow) -> tuple[Floats, Flags] | None:
     with np.errstate(invalid="ignore"):
         late = beyond > max(6 * noise, 0.05 * step)
     return beyond, late
+
+
+def _onset(recent: Steps, lost: Floats) -> tuple[float, float]:
+    """Return the ends of the steps between which the losses, [steps] in seconds, began."""
+    ends = own_time.step_ends(recent)
+    usual = float(lost.mean())
+    first = onsets.change_point(lost, usual / 2, 2 * usual)
+    return float(ends[max(first - 1, 0)]), float(ends[first])
 
 
 def _mean_step(duration: Floats) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import onsets, own_time
-from ..baselines import Baselines, Pace, pace_of
+from ..baselines import FEW, FEW_WARM_UP, Baselines, Pace, pace_of, pace_of_few
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
@@ -26,16 +26,40 @@ class Scale:
     least: float
 
 
-SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.06), Scale(60, 180.0, 1.04))
+SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.05), Scale(60, 180.0, 1.04))
+
+FEW_SCALES = (
+    Scale(4, 15.0, 1.2),
+    Scale(5, 20.0, 1.1),
+    Scale(8, 60.0, 1.06),
+    Scale(12, 90.0, 1.05),
+)
+"""What is looked at where the past has fewer steps than blocks need: steps of long duration."""
+
+LEAST_BLOCK = 4
+"""So many steps make a block at least; of the past there are `blocks` of them."""
+
+FEW_CERTAINTY = 0.002
+"""What the noise of few steps never goes below, as a share of the step."""
+
+ATTEMPT_SIGMAS = 4.0
+"""How far beyond its noise an attempt stands above the one before it: they are compared once, and
+not at every step."""
+
+MOST_FEW = 30
+"""From so many steps on blocks of them say more."""
 
 LONG = 20
 """From so many steps on an effect may be smaller than the noise from step to step."""
 
-FROM_START = Scale(20, 60.0, 1.05)
+FROM_START = Scale(8, 60.0, 1.04)
 """A whole attempt against the one before it."""
 
 SAME_TOKENS = 0.02
 """Attempts whose tokens a step differ by more are not compared."""
+
+CERTAINTY = 0.003
+"""What no noise goes below, as a share of the step."""
 
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
@@ -128,10 +152,11 @@ class SlowSteps(Detector):
         duration = window.features.job_duration
         valid = np.flatnonzero(np.isfinite(duration))
         valid = valid[valid >= self.warm_up]
-        if len(valid) < 10:
+        if len(valid) < FEW:
             return []
         ends = window.features.step_ends
         found = self._by_history(duration, valid, ends, window.baselines)
+        found = found or self._by_few(duration, ends)
         found = self._recurring(duration, valid, ends, found) or found
         if found is None:
             found = self._by_attempt(window, duration, valid, ends)
@@ -172,13 +197,13 @@ class SlowSteps(Detector):
             newest, past = values[-count:], values[:-count]
             if len(newest) < scale.fewest:
                 break
-            if held is None and len(past) < self.blocks * scale.fewest:
+            if held is None and len(past) < self.blocks * LEAST_BLOCK:
                 break
             recent = own_time.middle(newest)
             reference = low if held is None else min(low, held.seconds)
             if recent < scale.least * reference:
                 continue
-            size = max(scale.fewest, min(count, len(past) // 8))
+            size = max(LEAST_BLOCK, min(count, len(past) // 8))
             pace = held
             if len(past) >= self.blocks * size:
                 pace = _less(pace_of(past, size), held)
@@ -200,6 +225,32 @@ class SlowSteps(Detector):
             if held is None and scale.fewest < LONG and _chance(values > limit, first) > CHANCE:
                 continue
             return Slow(pace.seconds, recent, int(valid[first]), noise, scale.least, count)
+        return None
+
+    def _by_few(self, duration: Floats, ends: Floats) -> Slow | None:
+        """Return what the newest of few steps show against all those before them."""
+        valid = np.flatnonzero(np.isfinite(duration))
+        valid = valid[valid >= FEW_WARM_UP]
+        if len(valid) >= MOST_FEW:
+            return None
+        values = duration[valid]
+        for scale in FEW_SCALES:
+            count = _count(ends, valid, scale)
+            newest, past = values[-count:], values[:-count]
+            if len(past) < FEW:
+                break
+            healthy, now = pace_of_few(past), pace_of_few(newest)
+            recent, grown = now.seconds, now.seconds - healthy.seconds
+            noise = math.hypot(healthy.wander, now.wander) + FEW_CERTAINTY * recent
+            limit = healthy.seconds + grown / 2
+            if (
+                recent >= max(scale.least, self.least) * healthy.seconds
+                and grown >= self.sigmas * noise
+                and (newest <= limit).sum() <= count // 5
+                and (past > limit).sum() <= 1
+            ):
+                first = onsets.newest_run(values > limit)
+                return Slow(healthy.seconds, recent, int(valid[first]), noise, scale.least, count)
         return None
 
     def _recurring(
@@ -242,9 +293,9 @@ class SlowSteps(Detector):
         values = duration[valid]
         recent = float(np.median(values[-count:]))
         pace = pace_of(values, min(count, 10))
-        noise = math.hypot(_noise(before, count), _noise(pace, count))
+        noise = math.hypot(before.wander, pace.wander) + CERTAINTY * before.seconds
         slow = pace.seconds >= FROM_START.least * before.seconds
-        if not slow or pace.seconds - before.seconds < self.sigmas * noise:
+        if not slow or pace.seconds - before.seconds < ATTEMPT_SIGMAS * noise:
             return None
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]
@@ -279,7 +330,7 @@ def _less(pace: Pace, held: Pace | None) -> Pace:
 def _noise(pace: Pace, count: int) -> float:
     """Return how far a median of so many healthy steps strays, in seconds."""
     error = 1.2533 * pace.spread / math.sqrt(count)
-    return math.hypot(error, pace.wander) + 0.003 * pace.seconds
+    return math.hypot(error, pace.wander) + CERTAINTY * pace.seconds
 
 
 def _chance(slow: Flags, first: int) -> float:

@@ -26,7 +26,7 @@ class Stragglers(Detector):
     step alone) over the healthy quantile of peers with the same parallel role, freed of tokens and
     of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
-    the newest 45 s or 12 steps for 4 %. A rank that is slow from the first step is named where it
+    the newest 45 s or 8 steps for 4 %. A rank that is slow from the first step is named where it
     is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
     have needs to be large. A rank that was slow in two episodes or more stays named between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
@@ -331,7 +331,7 @@ def _usual(window: JobWindow, count: int) -> Usual:
     known[:size] = np.isfinite(held.usual[:size])
     ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
     habit[:size] = held.known[:size]
-    return Usual(ratio, known, habit)
+    return Usual(ratio, known, habit, held.habit_steps)
 
 
 def _healthy(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:

@@ -47,6 +47,15 @@ def test_evidence_without_a_symptom_opens_nothing(evaluated, tracker, topology, 
     assert not tracker.has_open(RUN)
 
 
+def test_only_an_open_incident_that_costs_the_job_something_changes_its_steps(
+    evaluated, tracker, topology, found, slow
+):
+    evaluated(60, found("host.clock_off", topology.host_entity("host-a")))
+    assert (True, False) == (tracker.has_open(RUN), tracker.slows(RUN))
+    evaluated(61, slow)
+    assert tracker.slows(RUN)
+
+
 def test_symptoms_of_one_job_that_begin_together_fold_into_one_incident(
     evaluated, tracker, slow, stalled
 ):

@@ -65,6 +65,18 @@ def test_a_restart_with_a_change_is_a_regression_though_no_parts_of_steps_are_co
     assert ("software.regression", "code") == named(on_job("job.slow_since_change"), topology)
 
 
+def test_a_restart_that_made_all_ranks_slower_is_a_regression_though_no_change_is_reported(
+    on_job, topology, found
+):
+    findings = on_job("job.slow_since_restart")
+    assert ("software.regression", "code") == named(findings, topology)
+    hot = [
+        found("gpu.throttled", topology.gpu_entity(2)),
+        found("rank.slow_compute", topology.rank_entity(2)),
+    ]
+    assert "software.regression" != named([*findings, *hot], topology)[0]
+
+
 def test_stolen_cpu_time_is_contention_where_no_parts_of_steps_are_reported(topology, found):
     findings = [
         found("job.slow", topology.job_entity),

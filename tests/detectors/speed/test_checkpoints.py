@@ -97,3 +97,15 @@ def test_nobody_announces_checkpoints(steady):
     own = steady(steps=150)
     own[:, 140] += 80.0
     assert [] == Checkpoints().evaluate(sketch(own))
+
+
+@pytest.mark.parametrize(("times", "found"), [(1.2, 0), (2.1, 2)])
+def test_checkpoints_that_are_all_longer_than_before_are_found_without_one_very_long(times, found):
+    own, written = np.full((4, 60), 12.0), np.full((4, 60), np.nan)
+    columns = np.arange(7, 60, 7)
+    written[:, columns] = 3.5 * np.random.default_rng(4).lognormal(0, 0.1, len(columns))
+    written[:, columns[4:]] *= times
+    planes = {CHECKPOINT: written, "training.compute.duration": own}
+    findings = Checkpoints().evaluate(sketch(own + np.nan_to_num(written), planes=planes))
+    shown = [f.kind for f in findings if f.kind != "job.checkpoint_lost"]
+    assert ["job.slow", "job.checkpoint_long"][:found] == shown

@@ -126,3 +126,34 @@ def test_a_wait_that_no_step_had_time_for_is_another_unit(steady):
     wait[:, 40:] *= 1000.0
     window = sketch(own + 0.02, planes={DATA: wait, COMPUTE: own})
     assert [] == DataWait().evaluate(window)
+
+
+def test_half_of_the_ranks_are_named_where_they_wait_longer_than_they_used_to(evaluated):
+    wait = waits(ranks=8)
+    wait[:4, 40:] += 0.3
+    named = [f.entity.id for f in evaluated(wait) if f.kind == "rank.data_wait"]
+    assert ["0", "1", "2", "3"] == named
+
+
+def test_a_rank_that_is_alone_in_its_role_is_compared_with_its_own_past(evaluated):
+    wait = waits()
+    wait[0] += 0.1
+    assert [] == evaluated(wait, role_of=np.arange(4))
+    wait[0, 40:] += 0.5
+    named = [f.entity.id for f in evaluated(wait, role_of=np.arange(4)) if f.entity.type == "rank"]
+    assert ["0"] == named
+
+
+def test_a_small_wait_that_lasts_for_a_minute_is_found(evaluated):
+    wait = waits(steps=120)
+    wait[2, 60:] += 0.07
+    assert ["job.slow", "rank.data_wait"] == kinds(evaluated(wait))
+
+
+def test_a_wait_of_a_small_share_of_half_minute_steps_is_found_within_twelve_of_them():
+    own = np.random.default_rng(5).normal(25.0, 0.2, (8, 30))
+    wait = waits(ranks=8, steps=30, seconds=0.2)
+    wait[4:, 16:] += 2.0
+    window = sketch(own + wait, planes={DATA: wait, COMPUTE: own})
+    named = [f.entity.id for f in DataWait().evaluate(window) if f.kind == "rank.data_wait"]
+    assert ["4", "5", "6", "7"] == named

@@ -112,3 +112,20 @@ def test_long_steps_of_anything_but_own_work_are_no_compilation(steady, part):
     if part == COMM:
         planes[COMM] = whole - own
     assert [] == Recompiles().evaluate(sketch(own + extra, planes=planes))
+
+
+def test_a_few_long_steps_of_half_a_minute_in_which_all_ranks_compute_are_enough(steady):
+    own = 20 * steady(steps=30)
+    own[:, [18, 20, 21]] *= 1.6
+    assert ["job.slow", "job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
+    one = 20 * steady(steps=30)
+    one[2, [18, 20, 21]] *= 1.6
+    assert [] == Recompiles().evaluate(sketch(one))
+
+
+def test_batches_that_begin_to_vary_are_no_new_shapes_to_compile(steady):
+    """Most steps have a number of tokens that no step had before, and few of them are long."""
+    own, tokens = steady(steps=200), np.full((4, 200), 4096.0)
+    tokens[:, 190:] = np.random.default_rng(1).integers(3000, 9000, (4, 10))
+    own[:, [191, 196]] = 4.0
+    assert [] == Recompiles().evaluate(sketch(own, planes={TOKENS: tokens}))

@@ -79,3 +79,11 @@ def test_an_attempt_slow_from_its_start_is_joined_with_the_change_before_it(stea
     )
     found = Regressions().evaluate(replace(window, held_baselines=later))
     assert {"job.slow_since_change"} == kinds(found)
+
+
+def test_an_attempt_slower_than_the_one_before_is_slow_since_its_restart(steady):
+    earlier, later = Baselines(), Baselines()
+    earlier.learn(sketch(steady(steps=80)).features)
+    later.before = earlier.pace
+    window = replace(sketch(1.2 * steady(steps=80), attempt=1), held_baselines=later)
+    assert {"job.slow_since_restart"} == kinds(Regressions().evaluate(window))

@@ -105,3 +105,21 @@ def test_step_durations_alone_say_nothing(steady):
     for name in (COMPUTE, COMM):
         del window.steps.planes[name]  # type: ignore[attr-defined]
     assert [] == RotatingPauses().evaluate(window)
+
+
+def test_pauses_of_steps_of_half_a_minute_are_found_and_dated_to_where_they_began(steady):
+    own = 25 * steady(ranks=12, steps=26)
+    for number, column in enumerate([13, 15, 16, 17, 19, 20, 22, 25]):
+        own[number, column] += 7.0
+    slow, rotating = RotatingPauses().evaluate(sketch(own))
+    assert ("job.slow", "job.rotating_pauses") == (slow.kind, rotating.kind)
+    assert (
+        sketch(own).steps.at[0, 11] <= slow.onset[0] < slow.onset[1] <= sketch(own).steps.at[0, 13]
+    )
+
+
+def test_five_pauses_in_twenty_steps_of_a_job_with_hiccups_are_chance(steady):
+    own = 11 * steady(ranks=24, steps=40)
+    for number, column in enumerate([21, 24, 30, 33, 38]):
+        own[4 * number, column] += 5.8
+    assert [] == RotatingPauses().evaluate(sketch(own))

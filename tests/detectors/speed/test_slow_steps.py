@@ -160,7 +160,7 @@ def test_an_attempt_slow_from_its_first_step_stands_against_the_one_before(resta
         pytest.param({"ranks": 8}, id="another number of ranks"),
         pytest.param({"tokens": 8192.0}, id="other batches"),
         pytest.param({"tokens": np.nan}, id="nobody reports how large batches are"),
-        pytest.param({"steps": 20}, id="too few steps"),
+        pytest.param({"steps": 12}, id="too few steps"),
     ],
 )
 def test_attempts_that_differ_otherwise_or_by_little_are_not_compared(restarted, other):
@@ -326,3 +326,28 @@ def test_a_sender_that_stamps_all_steps_with_one_time_says_nothing_of_their_unit
     steps = replace(window.steps, at=np.full_like(window.steps.at, window.now))
     found = replace(window, steps=steps).features.duration
     assert window.features.duration.tolist() == found.tolist()
+
+
+@pytest.mark.parametrize(("factor", "steps"), [(1.3, 4), (1.09, 12)])
+def test_steps_of_half_a_minute_stand_against_the_few_before_them(factor, steps):
+    """The fault begins in the eleventh step; five or six of those before it say what is usual."""
+    duration = np.random.default_rng(2).normal(27.0, 0.27, 40)
+    duration[:3] *= (1.4, 1.3, 1.15)
+    duration[10:] *= factor
+    assert [] == SlowSteps().evaluate(reported(duration[:11]))
+    (finding,) = SlowSteps().evaluate(reported(duration[: 10 + steps]))
+    assert finding.magnitude == pytest.approx(factor, abs=0.03)
+    assert "since step 11" in finding.text
+
+
+def test_a_few_steps_of_a_job_whose_steps_vary_are_no_finding():
+    for seed in range(40):
+        duration = np.random.default_rng(seed).normal(20.0, 1.2, 28)
+        assert [] == SlowSteps().evaluate(reported(duration)), seed
+
+
+def test_half_a_minute_of_five_per_cent_is_found_though_the_past_is_short():
+    duration = np.random.default_rng(6).normal(3.0, 0.03, 60)
+    duration[30:] *= 1.065
+    assert [] == SlowSteps().evaluate(reported(duration[:31]))
+    assert 1 == len(SlowSteps().evaluate(reported(duration)))

@@ -2,10 +2,12 @@
 
 import csv
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.stragglers import Stragglers
 from rankscope.detectors.window import Steps
@@ -424,3 +426,18 @@ def _worker_steps(path):
     for row in rows:
         own[int(row["worker"]), steps[int(row["time"])]] = float(row["batch_time_norm"]) / 1_000
     return own
+
+
+def test_a_rank_slower_by_five_per_cent_is_named_though_its_job_takes_half_a_minute_a_step():
+    """The fault begins in the sixteenth step; ten steps said what is usual."""
+    own = np.random.default_rng(8).normal(20.0, 0.16, (16, 26))
+    own *= 1 + np.random.default_rng(9).normal(0, 0.01, (16, 1))
+    held = Baselines()
+    for end in range(6, 19):
+        held.learn(sketch(own[:, :end]).features)
+    own[3, 16:] *= 1.06
+    for end in range(19, 27):
+        held.learn(sketch(own[:, :end]).features)
+    window = replace(sketch(own), held_baselines=held)
+    named = {f.entity.id for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute"}
+    assert {"3"} == named
