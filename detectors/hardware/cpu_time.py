@@ -94,10 +94,10 @@ class CpuTime(Detector):
             return []
         # Slow reporters are given a window that holds at least three of their readings.
         seconds = max(self.seconds, 3.2 * readings.period())
-        value = _value(readings, sign, newest - seconds, newest)
-        if not (value >= sign.least).any():
+        by_row = _value(readings, sign, newest - seconds, newest)
+        if not (by_row >= sign.least).any():
             return []
-        seen = _by_host(window, sign, value, owner)
+        seen = _by_host(window, sign, by_row, owner)
         before = newest - seconds
         candidates = np.flatnonzero(np.nan_to_num(seen) >= sign.least)
         if not len(candidates):
