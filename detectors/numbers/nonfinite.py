@@ -6,12 +6,15 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
-from .. import onsets
+from .. import onsets, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 from . import loss_scaling
 from . import nonfinite_values as values
+
+WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
+"""The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
 class Nonfinite(Detector):
@@ -26,7 +29,9 @@ class Nonfinite(Detector):
 
     With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
     start of training for as many steps as the scale needs (see loss_scaling.py), later up to
-    `streak` in a row.
+    `streak` in a row. Where nobody reports a scale, or it did not fall, a reduced gradient alone
+    that was bad is normal as well once a finite step follows it: the update was skipped, or no
+    parameter would be finite. Three in a row, or an eighth of the newest steps, are not.
 
     Parameters
     ----------
@@ -79,6 +84,7 @@ class Nonfinite(Detector):
         if scaled is not None:
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
             excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
+        excused |= self._skipped(window, bad)
         bad = values.Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
         every = bad.own | bad.shared
         odd = values.any_rank(every)
@@ -110,6 +116,24 @@ class Nonfinite(Detector):
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
         return [symptom, *origin, *self._collapse(window, scaled, at)]
+
+    def _skipped(self, window: JobWindow, bad: values.Bad) -> Flags:
+        """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
+        steps = window.steps
+        reported, lost = values.reported(steps)
+        excused = np.zeros(len(reported), np.bool_)
+        if not reported.any():
+            return excused
+        broken = values.any_rank(bad.own) | lost
+        ends = own_time.step_ends(steps)[reported]
+        usual = own_time.middle(np.diff(ends[-self.recovery :])) if len(ends) > 1 else 0.0
+        excused[reported] = loss_scaling.skipped(
+            (values.any_rank(bad.shared) & ~broken)[reported],
+            broken[reported],
+            started=not values.truncated(window),
+            waiting=window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
+        )
+        return excused
 
     def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
