@@ -52,6 +52,9 @@ class Nonfinite(Detector):
     >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
     ('rank 2 on host-1', 40)
 
+    A step that goes non-finite again after a restart is reported beside them: the batch is the same,
+    the rank that reads it need not be.
+
     Fails where only reduced values are reported, or one rank alone reports: the job is said to be
     non-finite, and no rank is named. Cannot see where it began once the window has moved past that
     step, nor a NaN that a framework replaces before anybody looks.
@@ -64,6 +67,7 @@ class Nonfinite(Detector):
         "job.nonfinite",
         "rank.first_nonfinite",
         "job.nonfinite_everywhere",
+        "job.nonfinite_repeated",
         "job.loss_scale_collapse",
     )
 
@@ -115,7 +119,8 @@ class Nonfinite(Detector):
             text=f"values are not finite since {since} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        return [symptom, *origin, *self._collapse(window, scaled, at)]
+        again = [] if earlier else self._repeated(window, index, at)
+        return [symptom, *origin, *again, *self._collapse(window, scaled, at)]
 
     def _skipped(self, window: JobWindow, bad: values.Bad) -> Flags:
         """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
@@ -186,7 +191,34 @@ class Nonfinite(Detector):
             text=f"values are not finite since step {index} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        return [symptom, *origin]
+        return [symptom, *origin, *self._repeated(window, index, at)]
+
+    def _repeated(self, window: JobWindow, index: int, at: float) -> list[Finding]:
+        """Return that an earlier attempt had gone non-finite at the same step."""
+        if not np.isfinite(at):
+            return []
+        ends = own_time.step_ends(window.steps)
+        ends = ends[np.isfinite(ends)]
+        usual = own_time.middle(np.diff(ends[-self.recovery :])) if len(ends) > 1 else 0.0
+        memory = window.baselines.nonfinite
+        before = memory.note(window.attempt, index, at, step_seconds=max(usual, 0.0))
+        if not before:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.nonfinite_repeated",
+                window.entity,
+                onset=at,
+                magnitude=float(before),
+                score=3.0,
+                signal="training.loss",
+                observed=float(index),
+                text=f"values went non-finite at step {index} again, as {before} time(s) before "
+                "the restart: the data of that step are the same",
+            )
+        ]
 
     def _origin(
         self, window: JobWindow, bad: values.Bad, first: int, marks: Sequence[Event]

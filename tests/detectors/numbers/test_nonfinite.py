@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.numbers.nonfinite import Nonfinite
 from rankscope.detectors.sketch import START, sketch
 
@@ -374,3 +375,40 @@ def test_a_bad_norm_after_which_no_step_comes_counts_after_a_minute(steady):
     for waited, found in ((5.0, 0), (90.0, 1)):
         window = sketch(steady(), planes={LOSS: losses(), NORM: norm}, now=ended + waited)
         assert found == len(Nonfinite().evaluate(window)), f"{waited:g} s after the step"
+
+
+def test_the_same_step_in_the_next_attempt_is_reported_as_repeated(steady):
+    """A batch stays bad wherever it is read; the rank is another one."""
+    held = Baselines()
+    loss, again = losses(), losses()
+    loss[2, 59], again[3, 59] = BAD, BAD
+    first = sketch(steady(), planes={LOSS: loss}, held_baselines=held)
+    for _ in range(3):
+        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(first))
+    following = Baselines()
+    following.follow(held)
+    second = sketch(
+        steady(), planes={LOSS: again}, held_baselines=following, attempt=1, now=START + 1000
+    )
+    for _ in range(3):
+        assert "job.nonfinite_repeated" in kinds(Nonfinite().evaluate(second))
+
+
+def test_another_step_in_the_next_attempt_is_not_repeated(steady):
+    held = Baselines()
+    for attempt, step in ((0, 40), (1, 55)):
+        loss = losses()
+        loss[2, step:] = BAD
+        window = sketch(steady(), planes={LOSS: loss}, held_baselines=held, attempt=attempt)
+        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(window))
+
+
+def test_steps_that_begin_again_within_an_attempt_repeat_as_well(steady):
+    held = Baselines()
+    loss = losses()
+    loss[:, 59] = BAD
+    found = []
+    for later in (0.0, 100.0):
+        window = sketch(steady(), planes={GLOBAL_LOSS: loss}, held_baselines=held, gaps={0: later})
+        found.append("job.nonfinite_repeated" in kinds(Nonfinite().evaluate(window)))
+    assert [False, True] == found
