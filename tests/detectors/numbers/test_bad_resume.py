@@ -72,7 +72,7 @@ def test_steps_that_go_back_within_an_attempt_are_a_resume(reported, losses):
 
 
 def test_late_reports_of_the_processes_before_do_not_hide_it(reported, losses):
-    """A collector that adds the attempt on sending names the new one on the old one's last steps."""
+    """A collector that names attempts on sending puts the old one's last steps into the new one."""
     before = Baselines()
     before.record(reported(losses(250)).features)
     held = Baselines()
