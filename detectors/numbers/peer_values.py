@@ -35,6 +35,9 @@ _CAME: dict[shapes.Came, tuple[str, str]] = {
     "unclear": ("rank.value_off", "is off"),
 }
 
+EXCURSION = 2.0
+"""A rank has to be off by so many times the farthest that peers have been and came back from."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Off:
@@ -53,7 +56,8 @@ class PeerValues(Detector):
     Distance of each rank from the median of the peers of its role at the same step, in units of
     the spread between peers in a step (the noise of a micro batch). A rank is off when the median
     of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
-    errors and beyond six times what other ranks' medians differ by (shards of data differ); where
+    errors, beyond six times what other ranks' medians differ by (shards of data differ) and twice
+    what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either.
@@ -128,12 +132,37 @@ class PeerValues(Detector):
         least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
         least = max(least, LEAST_OF_LEVEL[metric] * abs(middle) / noise)
         found = []
-        for place in np.flatnonzero(np.abs(recent) > least)[: 2 + int(MOST_SHARE * len(rows))]:
+        far = np.flatnonzero(np.abs(recent) > least)
+        if len(far):
+            least = max(least, EXCURSION * self._excursions(plane, np.delete(rows, far)))
+            far = far[np.abs(recent[far]) > least]
+        for place in far[: 2 + int(MOST_SHARE * len(rows))]:
             one = self._against_habit(plane, rows, int(place), least)
             if one is not None:
                 share = abs(one.offset) * noise / max(abs(middle), 1e-12)
                 found.append(_Off(one.row, one.distance, one.columns, one.offset * noise, share))
         return found
+
+    def _excursions(self, plane: Floats, rows: Ints) -> float:
+        """Return how far peers have been for NEWEST points and came back: data that comes in runs.
+
+        By the farthest such run of any of them, in units of the noise.
+        """
+        peers = _chosen(rows)
+        if len(peers) < FEWEST_RANKS - 1:
+            return 0.0
+        columns = np.flatnonzero(np.isfinite(plane[peers]).sum(axis=0) >= FEWEST_RANKS - 1)
+        columns = columns[len(columns) % (NEWEST // 2) :]
+        if len(columns) < NEWEST:
+            return 0.0
+        level, noise = _reference(plane, peers, columns)
+        if not noise > 0:
+            return 0.0
+        distance = (_finite(plane[peers][:, columns]) - level) / noise
+        runs = own_time.median(distance.reshape(len(peers), -1, NEWEST // 2), axis=2)
+        runs -= own_time.median(runs, axis=1)[:, None]
+        both = np.minimum(np.abs(runs[:, 1:]), np.abs(runs[:, :-1]))
+        return float(np.max(both, initial=0.0, where=np.isfinite(both)))
 
     def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
         """Return a rank that is off also compared with its own past."""
