@@ -9,8 +9,8 @@ from ...vocabulary.findings import Finding
 from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
-from . import shapes
+from ..window import Floats, Ints, JobWindow, Steps
+from . import outlying, shapes
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
@@ -60,7 +60,9 @@ class PeerValues(Detector):
     what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
-    what few points cannot tell apart (shapes.py) is either.
+    what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
+    its peers' in five single steps, when no other rank's is, computes wrong now and then
+    (outlying.py).
 
     Parameters
     ----------
@@ -113,6 +115,39 @@ class PeerValues(Detector):
             ]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
+        return self._now_and_then(window, steps)
+
+    def _now_and_then(self, window: JobWindow, steps: Steps) -> list[Finding]:
+        """Return the rank whose gradient norm leaves its peers' for single steps, repeatedly."""
+        plane = steps.planes.get(f"{curves.GRADIENT}|local")
+        if plane is None:
+            return []
+        ends = own_time.step_ends(steps)
+        for role in np.unique(window.role_of):
+            one = outlying.repeated(plane, np.flatnonzero(window.role_of == role))
+            if one is None or len(plane[0]) - int(one.columns[-1]) > outlying.NEWEST:
+                continue
+            rank, since = int(window.ranks[one.row]), int(steps.index[one.columns[0]])
+            at = float(ends[one.columns[0]])
+            found = report(
+                window,
+                self.name,
+                "rank.value_offset",
+                window.rank_entity(one.row),
+                onset=at,
+                magnitude=one.size,
+                score=1.9,
+                signal=curves.GRADIENT,
+                observed=one.size,
+                expected=1.0,
+                text=f"rank {rank}'s own gradient norm was {one.size:.1f} times its peers' in "
+                f"{len(one.columns)} single steps since step {since}",
+            )
+            named = f"rank {rank} differ from its"
+            return [
+                symptom(window, self.name, curves.GRADIENT, named, [rank], (at, at), 1.9),
+                found,
+            ]
         return []
 
     def _off(self, plane: Floats, rows: Ints, metric: str) -> list[_Off]:
