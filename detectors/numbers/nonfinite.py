@@ -6,15 +6,13 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
-from .. import onsets, own_time
+from .. import onsets
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 from . import loss_scaling
+from . import nonfinite_history as history
 from . import nonfinite_values as values
-
-WAIT_SECONDS, WAIT_STEPS = 60.0, 3.0
-"""The step after a bad gradient may be reported that late: a batch of reports and three steps."""
 
 
 class Nonfinite(Detector):
@@ -88,7 +86,7 @@ class Nonfinite(Detector):
         if scaled is not None:
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
             excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
-        excused |= self._skipped(window, bad)
+        excused |= history.skipped(window, bad)
         bad = values.Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
         every = bad.own | bad.shared
         odd = values.any_rank(every)
@@ -119,26 +117,8 @@ class Nonfinite(Detector):
             text=f"values are not finite since {since} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        again = [] if earlier else self._repeated(window, index, at)
+        again = [] if earlier else history.repeated(window, self.name, index, at)
         return [symptom, *origin, *again, *self._collapse(window, scaled, at)]
-
-    def _skipped(self, window: JobWindow, bad: values.Bad) -> Flags:
-        """Return [steps], where only reduced gradients were bad, and the parameters outlived it."""
-        steps = window.steps
-        reported, lost = values.reported(steps)
-        excused = np.zeros(len(reported), np.bool_)
-        if not reported.any():
-            return excused
-        broken = values.any_rank(bad.own) | lost
-        ends = own_time.step_ends(steps)[reported]
-        usual = own_time.middle(np.diff(ends[-self.recovery :])) if len(ends) > 1 else 0.0
-        excused[reported] = loss_scaling.skipped(
-            (values.any_rank(bad.shared) & ~broken)[reported],
-            broken[reported],
-            started=not values.truncated(window),
-            waiting=window.now - float(ends[-1]) < WAIT_SECONDS + WAIT_STEPS * usual,
-        )
-        return excused
 
     def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
@@ -191,34 +171,7 @@ class Nonfinite(Detector):
             text=f"values are not finite since step {index} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        return [symptom, *origin, *self._repeated(window, index, at)]
-
-    def _repeated(self, window: JobWindow, index: int, at: float) -> list[Finding]:
-        """Return that an earlier attempt had gone non-finite at the same step."""
-        if not np.isfinite(at):
-            return []
-        ends = own_time.step_ends(window.steps)
-        ends = ends[np.isfinite(ends)]
-        usual = own_time.middle(np.diff(ends[-self.recovery :])) if len(ends) > 1 else 0.0
-        memory = window.baselines.nonfinite
-        before = memory.note(window.attempt, index, at, step_seconds=max(usual, 0.0))
-        if not before:
-            return []
-        return [
-            report(
-                window,
-                self.name,
-                "job.nonfinite_repeated",
-                window.entity,
-                onset=at,
-                magnitude=float(before),
-                score=3.0,
-                signal="training.loss",
-                observed=float(index),
-                text=f"values went non-finite at step {index} again, as {before} time(s) before "
-                "the restart: the data of that step are the same",
-            )
-        ]
+        return [symptom, *origin, *history.repeated(window, self.name, index, at)]
 
     def _origin(
         self, window: JobWindow, bad: values.Bad, first: int, marks: Sequence[Event]

@@ -10,7 +10,7 @@ from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
-from . import outlying, shapes
+from . import outlying, peers, shapes
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
@@ -18,13 +18,9 @@ LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 NEWEST, FEWEST_EARLY, MOST = 16, 16, 512
 """Points that must be off together; points before them that show a rank's habit; points held."""
 
-REFERENCE = 256
-"""Peers that the level and the noise are taken of."""
-
 CERTAIN = 64
 """Points that an offset has to last before it is certain."""
 
-FEWEST_RANKS = 4
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
 
@@ -102,7 +98,7 @@ class PeerValues(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < FEWEST_RANKS or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < peers.FEWEST or own_time.stale(window, window.features.steps):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
@@ -152,15 +148,15 @@ class PeerValues(Detector):
 
     def _off(self, plane: Floats, rows: Ints, metric: str) -> list[_Off]:
         reported = np.isfinite(plane[rows, -4 * NEWEST :])
-        columns = np.flatnonzero(reported.sum(axis=0) >= max(FEWEST_RANKS, len(rows) / 2))
+        columns = np.flatnonzero(reported.sum(axis=0) >= max(peers.FEWEST, len(rows) / 2))
         if len(columns) < NEWEST:
             return []
         newest = columns[-NEWEST:] + max(plane.shape[1] - 4 * NEWEST, 0)
-        level, noise = _reference(plane, rows, newest)
+        level, noise = peers.reference(plane, rows, newest)
         middle = float(np.median(level))
         if not noise > 0:
             noise = 1e-6 * abs(middle) + 1e-12
-        distance = (_finite(plane[rows][:, newest]) - level) / noise
+        distance = (peers.finite(plane[rows][:, newest]) - level) / noise
         recent = own_time.median(distance, axis=1)
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
         between = 1.4826 * float(np.median(np.abs(recent - np.median(recent))))
@@ -169,7 +165,9 @@ class PeerValues(Detector):
         found = []
         far = np.flatnonzero(np.abs(recent) > least)
         if len(far):
-            least = max(least, EXCURSION * self._excursions(plane, np.delete(rows, far)))
+            least = max(
+                least, EXCURSION * peers.excursions(plane, np.delete(rows, far), NEWEST // 2)
+            )
             far = far[np.abs(recent[far]) > least]
         for place in far[: 2 + int(MOST_SHARE * len(rows))]:
             one = self._against_habit(plane, rows, int(place), least)
@@ -178,35 +176,14 @@ class PeerValues(Detector):
                 found.append(_Off(one.row, one.distance, one.columns, one.offset * noise, share))
         return found
 
-    def _excursions(self, plane: Floats, rows: Ints) -> float:
-        """Return how far peers have been for NEWEST points and came back: data that comes in runs.
-
-        By the farthest such run of any of them, in units of the noise.
-        """
-        peers = _chosen(rows)
-        if len(peers) < FEWEST_RANKS - 1:
-            return 0.0
-        columns = np.flatnonzero(np.isfinite(plane[peers]).sum(axis=0) >= FEWEST_RANKS - 1)
-        columns = columns[len(columns) % (NEWEST // 2) :]
-        if len(columns) < NEWEST:
-            return 0.0
-        level, noise = _reference(plane, peers, columns)
-        if not noise > 0:
-            return 0.0
-        distance = (_finite(plane[peers][:, columns]) - level) / noise
-        runs = own_time.median(distance.reshape(len(peers), -1, NEWEST // 2), axis=2)
-        runs -= own_time.median(runs, axis=1)[:, None]
-        both = np.minimum(np.abs(runs[:, 1:]), np.abs(runs[:, :-1]))
-        return float(np.max(both, initial=0.0, where=np.isfinite(both)))
-
     def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
         """Return a rank that is off also compared with its own past."""
         row = int(rows[place])
-        peers = _chosen(rows)
+        others = peers.chosen(rows)
         columns = np.flatnonzero(
-            (np.isfinite(plane[peers]).sum(axis=0) >= FEWEST_RANKS) & np.isfinite(plane[row])
+            (np.isfinite(plane[others]).sum(axis=0) >= peers.FEWEST) & np.isfinite(plane[row])
         )
-        level, noise = _reference(plane, peers, columns)
+        level, noise = peers.reference(plane, others, columns)
         noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
         distance = (plane[row, columns].astype(np.float64) - level) / noise
         recent = float(np.median(distance[-NEWEST:]))
@@ -280,23 +257,3 @@ def symptom(
         text=f"values of {named} peers'",
         ranks=ranks,
     )
-
-
-def _reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
-    """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
-    values = _finite(plane[_chosen(rows)][:, columns])
-    level = own_time.median(values, axis=0)
-    strays = own_time.median(np.abs(values - level), axis=0)
-    strays = strays[np.isfinite(strays)]
-    return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
-
-
-def _chosen(rows: Ints) -> Ints:
-    """Return so many rows that a median of them is one of all."""
-    if len(rows) <= REFERENCE:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
-
-
-def _finite(values: Floats) -> Floats:
-    return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)
