@@ -71,9 +71,9 @@ class Divergence(Detector):
     ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
 
     Fails where a change of the data raises the loss by more than 60%, or between reports more than
-    20 steps apart: it cannot see what the batches are. A loss that rises from its first 48 points on
-    without having fallen, or by less, is no divergence to it. Where
-    losses are near zero or negative, the share is taken of the level's size.
+    20 steps apart: it cannot see what the batches are. A loss that rises from its first 48 points
+    on without having fallen, or by less, is no divergence to it. Where losses are near zero or
+    negative, the share is taken of the level's size.
 
     References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
     """

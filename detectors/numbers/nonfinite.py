@@ -50,8 +50,8 @@ class Nonfinite(Detector):
     >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
     ('rank 2 on host-1', 40)
 
-    A step that goes non-finite again after a restart is reported beside them: the batch is the same,
-    the rank that reads it need not be.
+    A step that goes non-finite again after a restart is reported beside them: the batch is the
+    same, the rank that reads it need not be.
 
     Fails where only reduced values are reported, or one rank alone reports: the job is said to be
     non-finite, and no rank is named. Cannot see where it began once the window has moved past that
