@@ -76,3 +76,28 @@ def test_a_crash_of_the_same_rank_in_the_next_attempt_is_the_same_incident(
     evaluated(60, *crash(55.0, 0), stepped=54.0)
     evaluated(120, *crash(115.0, attempt), stepped=114.0, attempt=attempt)
     assert 1 == len(tracker.incidents)
+
+
+def test_a_step_that_goes_non_finite_again_reopens_the_incident_under_its_cause(
+    evaluated, tracker, topology, found
+):
+    """What the first attempt took for a rank's fault was the data of that step."""
+
+    def spoilt(rank, begun, number, *more):
+        return [
+            found("job.nonfinite", topology.job_entity, begun, attempt=number),
+            found("rank.first_nonfinite", topology.rank_entity(rank), begun, attempt=number),
+            *(found(kind, topology.job_entity, begun, attempt=number) for kind in more),
+        ]
+
+    for now in range(60, 80):
+        evaluated(now, *spoilt(3, 60, 0))
+    (first,) = tracker.incidents.values()
+    assert "numerics.nan_rank" == first.root_cause.hypotheses[0].fault
+    for now in range(120, 160):
+        evaluated(now, attempt=1)
+    for now in range(200, 215):
+        evaluated(now, *spoilt(1, 200, 1, "job.nonfinite_repeated"), attempt=1)
+    (again,) = tracker.incidents.values()
+    assert "numerics.nan_data" == again.root_cause.hypotheses[0].fault
+    assert "job" == again.root_cause.hypotheses[0].entity.type
