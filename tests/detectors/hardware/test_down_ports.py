@@ -45,7 +45,7 @@ def test_a_port_that_just_went_down_may_only_be_trained_anew(steady, levels):
 def test_a_port_that_flapped_before_has_to_be_read_down_twice(steady):
     up = np.ones((5, 13))
     up[2, [4, 12]] = 0
-    seen = readings(START + 30.0 * np.arange(13), up)
+    seen = readings(START + np.arange(0, 361, 30.0), up)
     own = steady(ranks=10, steps=400)
     windows = [sketch(own, hosts=5, now=START + at, host_readings={UP: seen}) for at in (375, 407)]
     assert [[], ["host-2/mlx5_0:1"]] == [
