@@ -3,7 +3,7 @@
 Relations: a rank is `member-of` its job and groups, `runs-on` a host and `uses` a device; devices
 and ports are `attached-to` their host; a host has its leaf switch as `uplink` and `mounts` storage.
 Without ranks the job itself `runs-on` its hosts, and no devices and ports are drawn: at a hundred
-thousand ranks that is a tenth of it.
+thousand ranks that is 4 MB instead of 72 MB of JSON.
 """
 
 from typing import Any
