@@ -13,6 +13,9 @@ from .lifecycle import TrackedIncident
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
 
+SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
+"""Faults that only their return in another attempt shows, and what the first was taken for."""
+
 
 def matched(
     job: Job, attempt: int, incidents: Sequence[TrackedIncident], found: Sequence[Explanation]
@@ -31,9 +34,10 @@ def matched(
             left.remove(same[0])
     for explanation in list(left):
         for number, incident in enumerate(incidents):
-            if number in pairs or _attempt(incident, job) != attempt:
+            if number in pairs:
                 continue
-            if _may_be(incident, explanation, job):
+            here = _attempt(incident, job) == attempt and _may_be(incident, explanation, job)
+            if here or is_return(incident, explanation, job):
                 pairs[number] = explanation
                 left.remove(explanation)
                 break
@@ -61,6 +65,12 @@ def includes(explanation: Explanation, incident: TrackedIncident) -> bool:
     if root.type == "job" or held is None or not held.ranks or held.ranks == root.ranks:
         return False
     return len(held.ranks) < len(root.ranks) and all(rank in root.ranks for rank in held.ranks)
+
+
+def is_return(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:
+    """Return whether an explanation says what an earlier attempt's incident was, as it returned."""
+    earlier = SEEN_LATER.get(explanation.cause.hypotheses[0].fault, ())
+    return incident.root[0] in earlier and _shares_symptom(incident, explanation, job)
 
 
 def _attempt(incident: TrackedIncident, job: Job) -> int | None:

@@ -186,7 +186,10 @@ class IncidentTracker:
         for incident in self._closed.of_job(job):
             if now - incident.closed_at > REOPEN_SECONDS or not shown & incident.held_kinds(job):
                 continue
-            if incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):
+            again = matching.is_return(incident, explanation, job)
+            if again or incident.root == root or faults.UNKNOWN in (root[0], incident.root[0]):
+                if again:
+                    incident.first = first_cause.FirstCause(explanation.cause, now, now)
                 self._reopen(incident, now, explanation.symptoms[0].text)
                 return incident
         return None

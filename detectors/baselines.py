@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import curves, own_time
+from .repeats import RepeatedSteps
 
 if TYPE_CHECKING:
     from .features import StepFeatures
@@ -106,7 +107,7 @@ class Baselines:
     the job went on after, seconds. pace: its healthy step time, None before it is known; before:
     that of the attempt before this one, None where there was none. frozen: an incident of the job
     is open, and nothing is learnt. loss, gradient: the job's curves since its start, whatever
-    happened.
+    happened. nonfinite: steps at which values went non-finite, one memory for all attempts.
     """
 
     def __init__(self) -> None:
@@ -120,6 +121,7 @@ class Baselines:
         self.frozen = False
         self.loss = curves.CurveMemory()
         self.gradient = curves.CurveMemory()
+        self.nonfinite = RepeatedSteps()
         self._learnt = 0
         self._newest: float = -np.inf
         self._paced = -LEARN_EVERY
@@ -134,6 +136,7 @@ class Baselines:
         self.before = before.before if before.pace is None else before.pace
         self.loss.follow(before.loss)
         self.gradient.follow(before.gradient)
+        self.nonfinite = before.nonfinite
 
     def record(self, features: StepFeatures) -> None:
         """Take in the newest points of the curves: a record of what was, healthy or not."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import curves
+from .. import curves, own_time
 from ..contract import Detector
+from ..curves import Curve
 from ..findings import report
 from ..window import JobWindow
 
@@ -14,6 +15,10 @@ BEFORE = 32
 """Points before the resumed step that say where the loss stood."""
 
 FEWEST_BEFORE = 8
+
+LATE, PAUSE = 16, 5.0
+"""Among so many first points some may still be of the processes before: a pause of so many usual
+steps is the restart."""
 
 
 class BadResume(Detector):
@@ -70,6 +75,7 @@ class BadResume(Detector):
         if earlier.plane != now.plane or len(now) < 2 or not len(earlier):
             return []
         now = now.cut(int(np.searchsorted(now.at, earlier.at[-1], side="right")), len(now))
+        now = now.cut(_resumed(now), len(now))
         if len(now) < 2:
             return []
         before = earlier.until(int(now.index[0])).last(BEFORE)
@@ -100,3 +106,12 @@ class BadResume(Detector):
                 f"there it had been {level:.3g}",
             )
         ]
+
+
+def _resumed(now: Curve) -> int:
+    """Return the first point after the restart, where late reports of before were taken along."""
+    between = np.diff(now.at)
+    early = between[:LATE]
+    if len(early) < FEWEST_BEFORE // 2 or not early.max() > PAUSE * own_time.middle(between):
+        return 0
+    return int(np.argmax(early)) + 1

@@ -22,6 +22,19 @@ POINTS, MANY_POINTS, STEPS = 8, 24, 40
 
 SIGMAS = 6.0
 
+MOST_OF_DATA = 0.6
+"""Other data may raise the loss at once by this share of its level; hurt weights by any."""
+
+JUMP, KEPT, ALONE, MOST_STEPS = 4.0, 0.7, 0.5, 20
+"""Other data: a difference of two points, at most so many steps apart, beyond so many standard
+deviations, of which this share stays; those beside it are smaller by this factor."""
+
+BEFORE = 0.8
+"""A loss that has been up by this share of the rise before, and came back, may do so again."""
+
+AROUND, AFTER = 5.0, 3.0
+"""Factors by which the gradient norm may be larger at such a rise, and after it."""
+
 
 def lasting(high: Curve) -> bool:
     """Tell whether points that stand high do so for too long to be a spike."""
@@ -36,7 +49,9 @@ class Divergence(Detector):
     The lowest median of 16 points in a row since the attempt began is what was reached; the median
     of the newest points is where the loss is now. The rise has to be `least` of that level and six
     standard deviations of a point, last (24 points, or 8 over 40 steps), and not be falling back.
-    Jumps and slow climbs look the same to it.
+    A rise that is there within one point, climbs no further and leaves the gradient norm as it was
+    is other data (a curriculum, tasks in turn) up to 60% of the level: weights need updates to go
+    astray, batches do not.
 
     Parameters
     ----------
@@ -55,10 +70,10 @@ class Divergence(Detector):
     >>> rise.text, f"{rise.score:.1f}"
     ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
 
-    Fails where a change of the data raises the loss by more than `least` for good: it cannot see
-    what the batches are. A loss that rises from its first 48 points on
-    without having fallen, or by less, is no divergence to it. Where
-    losses are near zero or negative, the share is taken of the level's size.
+    Fails where a change of the data raises the loss by more than 60%, or between reports more than
+    20 steps apart: it cannot see what the batches are. A loss that rises from its first 48 points
+    on without having fallen, or by less, is no divergence to it. Where losses are near zero or
+    negative, the share is taken of the level's size.
 
     References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
     """
@@ -90,6 +105,9 @@ class Divergence(Detector):
         start = float(np.median(loss.value[: BLOCK // 2]))
         if first < FEWEST and not start > low + SIGMAS / 2 * sigma:
             return []  # it rises from the first steps on, as learning rates do
+        norm = curves.recent(window.baselines.gradient.curve, window.features.gradient)
+        if _other_data(loss, first, low, limit, norm):
+            return []
         now = float(np.median(high.value[-POINTS:]))
         share = (now - low) / max(abs(low), sigma, 1e-12)
         before = float(loss.at[max(first - 1, 0)])
@@ -124,3 +142,56 @@ def _falling(rise: Floats) -> bool:
     third = max(len(rise) // 3, 3)
     level = curves.trailing_median(np.append(rise, np.nan), third)[third:]
     return bool(level[-1] < 0.7 * level.max())
+
+
+def _other_data(loss: Curve, first: int, low: float, limit: float, norm: Curve) -> bool:
+    """Tell whether a rise at a point came from the batches: bounded, and in jumps only.
+
+    Or the loss had been as high before, and had come back.
+    """
+    if first < POINTS:
+        return False
+    since = loss.cut(first - POINTS, len(loss))
+    sigma = curves.noise(loss.value)
+    newest = float(np.median(since.value[-POINTS:]))
+    if newest - low > MOST_OF_DATA * max(abs(low), sigma):
+        return False
+    left = since.value - np.cumsum(_jumps(since, JUMP * sigma))
+    climbs = float(np.median(left[-POINTS:]) - np.median(left[:POINTS])) > limit / 2
+    if climbs and _highest(loss.value[:first], low + limit / 2) < low + BEFORE * (newest - low):
+        return False
+    return not _larger(norm, int(loss.index[first]))
+
+
+def _highest(value: Floats, reached: float) -> float:
+    """Return the highest level of POINTS points after those that had `reached` a level."""
+    level = curves.trailing_median(np.append(value, np.nan), POINTS)[POINTS:]
+    low = np.flatnonzero(level <= reached)
+    return float(level[int(low[0]) :].max()) if len(low) else -np.inf
+
+
+def _jumps(loss: Curve, least: float) -> Floats:
+    """Return [points], by how much the level changed from one point to the next, for good."""
+    value, count = loss.value, len(loss)
+    change = np.diff(value, prepend=value[:1])
+    size = np.abs(change)
+    beside = np.maximum(np.append(0.0, size[:-1]), np.append(size[1:], 0.0))
+    near = np.diff(loss.index, prepend=loss.index[:1]) <= MOST_STEPS
+    jumps = np.zeros(count)
+    for place in np.flatnonzero((size > least) & (beside < ALONE * size) & near).tolist():
+        before = float(np.median(value[max(place - 4, 0) : place]))
+        level = float(np.median(value[place : place + 4]))
+        if (level - before) * np.sign(change[place]) > KEPT * size[place]:
+            jumps[place] = level - before
+    return jumps
+
+
+def _larger(norm: Curve, index: int) -> bool:
+    """Tell whether the gradient norm was larger around a step, or has been since."""
+    usual = norm.until(index - 1).last(4 * POINTS).value
+    around = norm.after(index - 3).until(index + 2).value
+    after = norm.after(index).cut(0, POINTS).value
+    if len(usual) < POINTS or not len(around) or not len(after):
+        return False
+    middle = float(np.median(usual))
+    return float(around.max()) > AROUND * middle or float(np.median(after)) > AFTER * middle

@@ -22,6 +22,10 @@ NEWEST = 3
 """Points that must stand out together: a single large norm is one odd batch."""
 
 SIGMAS = 8.0
+
+FALL = float(np.log(1.5))
+"""A norm that has fallen by this factor since it rose is on its way back."""
+
 _LEAST = 1e-30
 
 
@@ -30,7 +34,8 @@ class GradientExplosion(Detector):
 
     Norms differ by factors, so logarithms are compared: the median of the newest three points with
     the median of the past 256, and with the highest median of 16 points before the rise, so that a
-    norm which grows as training warms up is none. Eight standard deviations at least.
+    norm which grows as training warms up is none. Eight standard deviations at least. A norm that
+    falls back step by step belongs to a jump of the loss that training recovers from.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ class GradientExplosion(Detector):
         level = level[np.isfinite(level)]
         highest = float(level.max(initial=-np.inf))
         if len(norm) - first < NEWEST or now < max(usual + limit, highest + np.log(self.reached)):
+            return []
+        if _falling_back(size[first:], curves.noise(size[-USUAL:])):
             return []
         certain = len(norm) - first >= 2 * NEWEST or now > usual + 2 * limit
         score = 1.0 + (now - usual) / limit * (0.5 + 0.5 * certain)
@@ -145,6 +152,18 @@ class GradientVanishing(Detector):
             return False
         start = float(np.median(before[: max(len(before) // 4, 1)]))
         return float(np.median(loss.value[-8:])) < self.solved * start
+
+
+def _falling_back(size: Floats, sigma: float) -> bool:
+    """Tell whether a norm that rose is on its way back, as it is when the loss has only jumped.
+
+    size: [points], logarithms since the rise; sigma: their standard deviation. The line through
+    them has to fall by three of its standard errors.
+    """
+    x = np.arange(len(size)) - (len(size) - 1) / 2
+    width = max(float(x @ x), 1.0)
+    slope = float(x @ size) / width
+    return slope < -3 * sigma / width**0.5 and -slope * (len(size) - 1) > FALL
 
 
 def _size(norm: Floats) -> Floats:

@@ -21,6 +21,15 @@ LEAST = 1.0
 SETTLED = 20
 """After so many steps without an overflow the scaler has found its scale."""
 
+MOST_AT_START = 24
+"""So many overflows in a row may begin a training: 2**32 halved to 2**8."""
+
+MOST_IN_A_ROW = 3
+"""So many skipped updates in a row are too many where nobody reports a scale that falls."""
+
+RECENT, MOST_SHARE = 64, 0.125
+"""The share of the newest steps whose updates may be skipped."""
+
 _FLOOR = 1e-12
 
 
@@ -69,3 +78,24 @@ def collapse(scale: Floats | None) -> tuple[int, float, float]:
         return 0, 1.0, 1.0
     high = float(recent.max())
     return falls, high, max(float(recent[-1]), high * _FLOOR)
+
+
+def skipped(bad: Flags, broken: Flags, *, started: bool, waiting: bool) -> Flags:
+    """Return [steps], where an update was skipped and training went on, whatever the scale said.
+
+    bad: [steps], only reduced gradients are not finite. broken: [steps], a loss or a rank's own
+    gradient is. An update with a bad gradient leaves no finite parameter, so a finite step after it
+    proves that it was skipped: by a scaler that nobody reports, or by a guard. Few in a row and few
+    of all are normal; at the start of training (`started`: the first step is the attempt's first)
+    as many as a scaler needs. waiting: the step after the newest may still come.
+    """
+    normal = np.zeros(len(bad), np.bool_)
+    places = np.flatnonzero(bad)
+    for start in places[np.append(True, np.diff(places) > 1)] if len(places) else ():
+        stop = int(start) + int(np.argmin(np.append(bad[start:], False)))
+        if not waiting if stop == len(bad) else broken[stop]:
+            continue
+        young = started and start < SETTLED and stop - start <= MOST_AT_START
+        recent = float(bad[max(stop - RECENT, 0) : stop].sum()) / RECENT
+        normal[start:stop] = young or (stop - start < MOST_IN_A_ROW and recent <= MOST_SHARE)
+    return normal

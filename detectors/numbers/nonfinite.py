@@ -11,6 +11,7 @@ from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 from . import loss_scaling
+from . import nonfinite_history as history
 from . import nonfinite_values as values
 
 
@@ -26,7 +27,9 @@ class Nonfinite(Detector):
 
     With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
     start of training for as many steps as the scale needs (see loss_scaling.py), later up to
-    `streak` in a row.
+    `streak` in a row. Where nobody reports a scale, or it did not fall, a reduced gradient alone
+    that was bad is normal as well once a finite step follows it: the update was skipped, or no
+    parameter would be finite. Three in a row, or an eighth of the newest steps, are not.
 
     Parameters
     ----------
@@ -47,6 +50,9 @@ class Nonfinite(Detector):
     >>> str(origin.entity), int(np.searchsorted(window.steps.at[0], origin.onset[0]))
     ('rank 2 on host-1', 40)
 
+    A step that goes non-finite again after a restart is reported beside them: the batch is the
+    same, the rank that reads it need not be.
+
     Fails where only reduced values are reported, or one rank alone reports: the job is said to be
     non-finite, and no rank is named. Cannot see where it began once the window has moved past that
     step, nor a NaN that a framework replaces before anybody looks.
@@ -59,6 +65,7 @@ class Nonfinite(Detector):
         "job.nonfinite",
         "rank.first_nonfinite",
         "job.nonfinite_everywhere",
+        "job.nonfinite_repeated",
         "job.loss_scale_collapse",
     )
 
@@ -79,6 +86,7 @@ class Nonfinite(Detector):
         if scaled is not None:
             gradients = values.any_rank(bad.gradient | bad.shared) & ~values.any_rank(bad.loss)
             excused = loss_scaling.overflows(scaled, gradients, streak=self.streak)
+        excused |= history.skipped(window, bad)
         bad = values.Bad(bad.loss, bad.gradient & ~excused, bad.shared & ~excused, bad.seen)
         every = bad.own | bad.shared
         odd = values.any_rank(every)
@@ -109,7 +117,8 @@ class Nonfinite(Detector):
             text=f"values are not finite since {since} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        return [symptom, *origin, *self._collapse(window, scaled, at)]
+        again = [] if earlier else history.repeated(window, self.name, index, at)
+        return [symptom, *origin, *again, *self._collapse(window, scaled, at)]
 
     def _healthy(self, steps: Steps, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
@@ -162,7 +171,7 @@ class Nonfinite(Detector):
             text=f"values are not finite since step {index} ({share:.0%} of the ranks by now)",
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
-        return [symptom, *origin]
+        return [symptom, *origin, *history.repeated(window, self.name, index, at)]
 
     def _origin(
         self, window: JobWindow, bad: values.Bad, first: int, marks: Sequence[Event]

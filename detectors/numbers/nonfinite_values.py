@@ -78,6 +78,19 @@ def bad_values(window: JobWindow, marks: Sequence[Event]) -> Bad:
     return Bad(flags[0], flags[1], flags[2], seen)
 
 
+def reported(steps: Steps) -> tuple[Flags, Flags]:
+    """Return [steps] each: where anybody reports a value at all, and where a loss is bad."""
+    said, lost = (np.zeros(len(steps.index), np.bool_) for _ in range(2))
+    for name in (*LOSS, *GRADIENT, *SHARED):
+        plane = steps.planes.get(name)
+        if plane is None:
+            continue
+        said |= any_rank(~np.isnan(plane))
+        if "loss" in name:
+            lost |= any_rank(is_bad(name, plane))
+    return said, lost
+
+
 def ahead_of_steps(
     window: JobWindow, steps: Steps, marks: Sequence[Event], *, losses_only: bool
 ) -> list[tuple[int, Event, int]]:

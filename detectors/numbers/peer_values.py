@@ -9,8 +9,8 @@ from ...vocabulary.findings import Finding
 from .. import curves, own_time
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
-from . import shapes
+from ..window import Floats, Ints, JobWindow, Steps
+from . import outlying, peers, shapes
 
 LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 """Smallest offset as a share of the peers' level: less changes nothing."""
@@ -18,13 +18,9 @@ LEAST_OF_LEVEL = {curves.LOSS: 0.02, curves.GRADIENT: 0.1}
 NEWEST, FEWEST_EARLY, MOST = 16, 16, 512
 """Points that must be off together; points before them that show a rank's habit; points held."""
 
-REFERENCE = 256
-"""Peers that the level and the noise are taken of."""
-
 CERTAIN = 64
 """Points that an offset has to last before it is certain."""
 
-FEWEST_RANKS = 4
 MOST_SHARE = 0.125
 """Where more ranks than that stand out, it is the peers' distribution that is wide."""
 
@@ -34,6 +30,9 @@ _CAME: dict[shapes.Came, tuple[str, str]] = {
     "gradually": ("rank.value_drift", "drifts away"),
     "unclear": ("rank.value_off", "is off"),
 }
+
+EXCURSION = 2.0
+"""A rank has to be off by so many times the farthest that peers have been and came back from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,13 @@ class PeerValues(Detector):
     Distance of each rank from the median of the peers of its role at the same step, in units of
     the spread between peers in a step (the noise of a micro batch). A rank is off when the median
     of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
-    errors and beyond six times what other ranks' medians differ by (shards of data differ); where
+    errors, beyond six times what other ranks' medians differ by (shards of data differ) and twice
+    what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
-    what few points cannot tell apart (shapes.py) is either.
+    what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
+    its peers' in five single steps, when no other rank's is, computes wrong now and then
+    (outlying.py).
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ class PeerValues(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the ranks that are off, and the symptom that values differ."""
         steps = window.features.steps.last(MOST)
-        if len(window.ranks) < FEWEST_RANKS or own_time.stale(window, window.features.steps):
+        if len(window.ranks) < peers.FEWEST or own_time.stale(window, window.features.steps):
             return []
         for metric in (curves.LOSS, curves.GRADIENT):
             plane = steps.planes.get(f"{metric}|local")
@@ -109,26 +111,65 @@ class PeerValues(Detector):
             ]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
+        return self._now_and_then(window, steps)
+
+    def _now_and_then(self, window: JobWindow, steps: Steps) -> list[Finding]:
+        """Return the rank whose gradient norm leaves its peers' for single steps, repeatedly."""
+        plane = steps.planes.get(f"{curves.GRADIENT}|local")
+        if plane is None:
+            return []
+        ends = own_time.step_ends(steps)
+        for role in np.unique(window.role_of):
+            one = outlying.repeated(plane, np.flatnonzero(window.role_of == role))
+            if one is None or len(plane[0]) - int(one.columns[-1]) > outlying.NEWEST:
+                continue
+            rank, since = int(window.ranks[one.row]), int(steps.index[one.columns[0]])
+            at = float(ends[one.columns[0]])
+            found = report(
+                window,
+                self.name,
+                "rank.value_offset",
+                window.rank_entity(one.row),
+                onset=at,
+                magnitude=one.size,
+                score=1.9,
+                signal=curves.GRADIENT,
+                observed=one.size,
+                expected=1.0,
+                text=f"rank {rank}'s own gradient norm was {one.size:.1f} times its peers' in "
+                f"{len(one.columns)} single steps since step {since}",
+            )
+            named = f"rank {rank} differ from its"
+            return [
+                symptom(window, self.name, curves.GRADIENT, named, [rank], (at, at), 1.9),
+                found,
+            ]
         return []
 
     def _off(self, plane: Floats, rows: Ints, metric: str) -> list[_Off]:
         reported = np.isfinite(plane[rows, -4 * NEWEST :])
-        columns = np.flatnonzero(reported.sum(axis=0) >= max(FEWEST_RANKS, len(rows) / 2))
+        columns = np.flatnonzero(reported.sum(axis=0) >= max(peers.FEWEST, len(rows) / 2))
         if len(columns) < NEWEST:
             return []
         newest = columns[-NEWEST:] + max(plane.shape[1] - 4 * NEWEST, 0)
-        level, noise = _reference(plane, rows, newest)
+        level, noise = peers.reference(plane, rows, newest)
         middle = float(np.median(level))
         if not noise > 0:
             noise = 1e-6 * abs(middle) + 1e-12
-        distance = (_finite(plane[rows][:, newest]) - level) / noise
+        distance = (peers.finite(plane[rows][:, newest]) - level) / noise
         recent = own_time.median(distance, axis=1)
         recent = np.where(np.isfinite(distance).sum(axis=1) >= NEWEST // 2, recent, 0.0)
         between = 1.4826 * float(np.median(np.abs(recent - np.median(recent))))
         least = max(self.sigmas * 1.2533 / np.sqrt(NEWEST), 6 * between)
         least = max(least, LEAST_OF_LEVEL[metric] * abs(middle) / noise)
         found = []
-        for place in np.flatnonzero(np.abs(recent) > least)[: 2 + int(MOST_SHARE * len(rows))]:
+        far = np.flatnonzero(np.abs(recent) > least)
+        if len(far):
+            least = max(
+                least, EXCURSION * peers.excursions(plane, np.delete(rows, far), NEWEST // 2)
+            )
+            far = far[np.abs(recent[far]) > least]
+        for place in far[: 2 + int(MOST_SHARE * len(rows))]:
             one = self._against_habit(plane, rows, int(place), least)
             if one is not None:
                 share = abs(one.offset) * noise / max(abs(middle), 1e-12)
@@ -138,11 +179,11 @@ class PeerValues(Detector):
     def _against_habit(self, plane: Floats, rows: Ints, place: int, least: float) -> _Off | None:
         """Return a rank that is off also compared with its own past."""
         row = int(rows[place])
-        peers = _chosen(rows)
+        others = peers.chosen(rows)
         columns = np.flatnonzero(
-            (np.isfinite(plane[peers]).sum(axis=0) >= FEWEST_RANKS) & np.isfinite(plane[row])
+            (np.isfinite(plane[others]).sum(axis=0) >= peers.FEWEST) & np.isfinite(plane[row])
         )
-        level, noise = _reference(plane, peers, columns)
+        level, noise = peers.reference(plane, others, columns)
         noise = noise if noise > 0 else 1e-6 * abs(float(np.median(level))) + 1e-12
         distance = (plane[row, columns].astype(np.float64) - level) / noise
         recent = float(np.median(distance[-NEWEST:]))
@@ -216,23 +257,3 @@ def symptom(
         text=f"values of {named} peers'",
         ranks=ranks,
     )
-
-
-def _reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
-    """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
-    values = _finite(plane[_chosen(rows)][:, columns])
-    level = own_time.median(values, axis=0)
-    strays = own_time.median(np.abs(values - level), axis=0)
-    strays = strays[np.isfinite(strays)]
-    return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
-
-
-def _chosen(rows: Ints) -> Ints:
-    """Return so many rows that a median of them is one of all."""
-    if len(rows) <= REFERENCE:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
-
-
-def _finite(values: Floats) -> Floats:
-    return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)

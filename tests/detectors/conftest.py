@@ -49,7 +49,7 @@ def diverging() -> list[JobWindow]:
     resumed.follow(before.baselines)
     return [
         sketch(own, planes={"training.loss": spike}),
-        sketch(own, planes={"training.loss": 2.0 + noise + late}),
+        sketch(own, planes={"training.loss": 2.0 + noise + 2.0 * late}),
         sketch(own, planes={"training.loss": falling + noise}),
         sketch(own, planes={"training.grad_norm|global": norm * np.where(late, 50.0, 1.0)}),
         sketch(own, planes={"training.grad_norm|global": norm * np.where(late, 1e-3, 1.0)}),

@@ -69,3 +69,16 @@ def test_steps_that_go_back_within_an_attempt_are_a_resume(reported, losses):
     held.record(again.features)
     (bad,) = BadResume().evaluate(again)
     assert "resumed at step 150" in bad.text
+
+
+def test_late_reports_of_the_processes_before_do_not_hide_it(reported, losses):
+    """A collector that names attempts on sending puts the old one's last steps into the new one."""
+    before = Baselines()
+    before.record(reported(losses(250)).features)
+    held = Baselines()
+    held.follow(before)
+    loss = np.append(losses(3), losses(30, level=6.0))
+    window = reported(loss, first=250, gaps={0: 1e4, 3: 60.0}, held_baselines=held)
+    held.record(window.features)
+    (bad,) = BadResume().evaluate(window)
+    assert "resumed at step 253" in bad.text

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.numbers.divergence import Divergence
+from rankscope.detectors.sketch import sketch
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def found(reported):
 @pytest.mark.parametrize("nth", [1, 5, 100])
 def test_a_jump_that_lasts_is_found_and_certain(found, losses, nth):
     loss = losses(200)
-    loss[170:] += 1.0
+    loss[170:] += 2.0
     (rise,) = found(loss, nth=nth)
     assert rise.score >= 2
     assert f"since step {170 * nth}," in rise.text
@@ -30,7 +31,7 @@ def test_a_slow_climb_is_found(found, losses):
 def test_a_climb_is_found_although_the_window_has_lost_the_lowest_point(found, reported, losses):
     """The attempt's memory holds what the ring of steps no longer does."""
     loss = losses(1200)
-    loss[600:] += 0.6
+    loss[600:] += 1.6
     whole = reported(loss)
     late = reported(loss[900:], first=900, held_baselines=whole.baselines)
     assert ["job.loss_diverged"] == [rise.kind for rise in Divergence().evaluate(late)]
@@ -56,7 +57,7 @@ def test_losses_that_never_fell_or_are_missing_are_none(found, losses):
 
 def test_a_third_of_the_points_missing_changes_nothing(found, losses):
     loss = losses(300)
-    loss[220:] += 1.0
+    loss[220:] += 1.6
     loss[np.random.default_rng(2).random(300) < 0.3] = np.nan
     assert ["job.loss_diverged"] == [rise.kind for rise in found(loss)]
 
@@ -71,3 +72,29 @@ def test_a_loss_that_has_fallen_for_few_steps_may_diverge(reported, losses):
     loss = losses(90, level=0.0) + 10.0 - 0.1 * np.minimum(steps, 25)
     loss[25:] += np.linspace(0, 4.0, 65)
     assert 1 == len(Divergence().evaluate(reported(loss)))
+
+
+def test_tasks_in_turn_and_a_step_of_the_curriculum_are_none(found, losses):
+    """The batches are others from one step to the next; the weights are not."""
+    tasks = losses(400) + 1.0 * (np.arange(400) // 50 % 2)
+    step = losses(400)
+    step[200:] *= 1.25
+    for loss in (tasks, step):
+        assert [] == [rise for end in range(60, 400, 4) for rise in found(loss[:end])]
+
+
+def test_a_climb_after_a_step_of_the_curriculum_is_found(found, losses):
+    loss = losses(400)
+    loss[200:] *= 1.25
+    loss[300:] += np.linspace(0, 1.5, 100)
+    assert found(loss)
+
+
+def test_a_jump_with_a_gradient_norm_that_rose_before_it_is_no_other_data(losses):
+    loss, norm = losses(200), np.random.default_rng(3).lognormal(0.0, 0.1, 200)
+    loss[150:] += 0.5
+    own = np.full((1, 200), 0.8)
+    for factor, count in ((1.0, 0), (20.0, 1)):
+        norm[149] *= factor
+        planes = {"training.loss": loss[None], "training.grad_norm": norm[None]}
+        assert count == len(Divergence().evaluate(sketch(own, hosts=1, planes=planes)))

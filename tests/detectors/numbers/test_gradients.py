@@ -12,7 +12,11 @@ NORM = "training.grad_norm"
 @pytest.fixture
 def norms():
     """Return a function that draws [steps] norms around one."""
-    return lambda steps: np.random.default_rng(7).lognormal(0.0, 0.3, steps)
+
+    def draw(steps, spread=0.3):
+        return np.random.default_rng(7).lognormal(0.0, spread, steps)
+
+    return draw
 
 
 def test_a_norm_that_grows_by_factors_explodes(reported, norms):
@@ -32,6 +36,26 @@ def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, nor
         for end in range(50, 300, 5)
         for found in GradientExplosion().evaluate(reported(norm[:end], plane=NORM))
     ]
+
+
+def test_a_norm_that_falls_back_after_a_jump_of_the_loss_is_no_explosion(reported, norms):
+    norm = norms(240, spread=0.1)
+    norm[200:] *= 1 + 30 * np.exp(-np.arange(40) / 3)
+    assert [] == [
+        found
+        for end in range(200, 240)
+        for found in GradientExplosion().evaluate(reported(norm[:end], plane=NORM))
+    ]
+
+
+def test_a_norm_that_stays_where_it_exploded_to_is_reported_throughout(reported, norms):
+    norm = norms(260)
+    norm[200:] *= 200
+    found = [
+        bool(GradientExplosion().evaluate(reported(norm[:end], plane=NORM)))
+        for end in range(206, 260)
+    ]
+    assert all(found)
 
 
 def test_clipped_norms_are_quiet(reported, norms):

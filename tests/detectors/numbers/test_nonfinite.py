@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.numbers.nonfinite import Nonfinite
 from rankscope.detectors.sketch import START, sketch
 
@@ -148,9 +149,9 @@ def test_an_overflow_on_the_newest_step_waits_for_the_scale(evaluated):
     assert [] == evaluated(**{NORM: norm, SCALE: scale})[1]
 
 
-def test_a_bad_norm_that_no_falling_scale_explains_counts(evaluated):
+def test_bad_norms_that_no_falling_scale_explains_count(evaluated):
     norm, scale = losses(), np.full((4, 60), 65536.0)
-    norm[:, 50] = BAD
+    norm[:, 50:53] = BAD
     assert ["job.nonfinite"] == kinds(evaluated(**{NORM: norm, SCALE: scale})[1])
 
 
@@ -188,8 +189,11 @@ def test_an_event_is_enough_and_sets_the_second(evaluated, event):
 
 
 def test_an_event_about_reduced_values_names_nobody(evaluated, event):
-    numeric = event("training.numeric", 40.5, rank=3, step=40, what="grad_reduced")
-    assert ["job.nonfinite"] == kinds(evaluated(events=(numeric,), **{LOSS: losses()})[1])
+    numeric = tuple(
+        event("training.numeric", step + 0.5, rank=3, step=step, what="grad_reduced")
+        for step in (40, 41, 42)
+    )
+    assert ["job.nonfinite"] == kinds(evaluated(events=numeric, **{LOSS: losses()})[1])
 
 
 def test_an_event_ahead_of_every_step_is_told_at_once(evaluated, event):
@@ -338,3 +342,73 @@ def test_a_nan_norm_beside_a_finite_loss_is_found(evaluated):
     norm[:, 57:] = BAD
     _, findings = evaluated(**{LOSS: np.full((4, 60), 2.0), NORM: norm})
     assert "job.nonfinite" in {f.kind for f in findings}
+
+
+def test_a_skipped_update_is_normal_where_nobody_reports_the_scale(evaluated):
+    """fp16 by a trainer that reports no scale: the norm is Inf now and then, the loss goes on."""
+    norm = np.full((4, 200), 1.0)
+    norm[:, [40, 95, 96, 150]] = BAD
+    for steps in (41, 42, 97, 98, 151, 200):
+        shown = {LOSS: losses(steps=steps), NORM: norm[:, :steps]}
+        assert [] == evaluated(steps=steps, **shown)[1], f"after {steps} steps"
+
+
+def test_a_bad_norm_whose_update_reached_the_loss_is_no_skipped_one(evaluated):
+    loss, norm = losses(), np.full((4, 60), 1.0)
+    norm[:, 50], loss[:, 51:] = BAD, BAD
+    window, (symptom, *_) = evaluated(**{GLOBAL_LOSS: loss, NORM: norm})
+    assert window.steps.at[0, 50] == symptom.onset[0]
+
+
+def test_updates_skipped_again_and_again_are_not_normal(evaluated):
+    norm = np.full((4, 100), 1.0)
+    norm[:, 50::3] = BAD
+    assert ["job.nonfinite"] == kinds(
+        evaluated(steps=100, **{LOSS: losses(steps=100), NORM: norm})[1]
+    )
+
+
+def test_a_bad_norm_after_which_no_step_comes_counts_after_a_minute(steady):
+    norm = np.full((4, 60), 1.0)
+    norm[:, 59] = BAD
+    ended = START + 60.0
+    for waited, found in ((5.0, 0), (90.0, 1)):
+        window = sketch(steady(), planes={LOSS: losses(), NORM: norm}, now=ended + waited)
+        assert found == len(Nonfinite().evaluate(window)), f"{waited:g} s after the step"
+
+
+def test_the_same_step_in_the_next_attempt_is_reported_as_repeated(steady):
+    """A batch stays bad wherever it is read; the rank is another one."""
+    held = Baselines()
+    loss, again = losses(), losses()
+    loss[2, 59], again[3, 59] = BAD, BAD
+    first = sketch(steady(), planes={LOSS: loss}, held_baselines=held)
+    for _ in range(3):
+        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(first))
+    following = Baselines()
+    following.follow(held)
+    second = sketch(
+        steady(), planes={LOSS: again}, held_baselines=following, attempt=1, now=START + 1000
+    )
+    for _ in range(3):
+        assert "job.nonfinite_repeated" in kinds(Nonfinite().evaluate(second))
+
+
+def test_another_step_in_the_next_attempt_is_not_repeated(steady):
+    held = Baselines()
+    for attempt, step in ((0, 40), (1, 55)):
+        loss = losses()
+        loss[2, step:] = BAD
+        window = sketch(steady(), planes={LOSS: loss}, held_baselines=held, attempt=attempt)
+        assert "job.nonfinite_repeated" not in kinds(Nonfinite().evaluate(window))
+
+
+def test_steps_that_begin_again_within_an_attempt_repeat_as_well(steady):
+    held = Baselines()
+    loss = losses()
+    loss[:, 59] = BAD
+    found = []
+    for later in (0.0, 100.0):
+        window = sketch(steady(), planes={GLOBAL_LOSS: loss}, held_baselines=held, gaps={0: later})
+        found.append("job.nonfinite_repeated" in kinds(Nonfinite().evaluate(window)))
+    assert [False, True] == found

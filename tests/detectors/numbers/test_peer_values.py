@@ -93,3 +93,31 @@ def test_a_small_offset_of_few_points_is_either_a_device_or_a_replica(named):
     values[5, 90:] += 0.15
     findings = found(values)
     assert ["5"] == named(findings, "rank.value_off")
+
+
+def test_data_that_come_in_runs_on_each_rank_are_quiet():
+    """Eight ranks, each 50 steps in one of a few domains with losses of their own."""
+    findings = []
+    for seed in range(4):
+        random = np.random.default_rng(100 + seed)
+        means, runs = random.uniform(1.6, 2.6, 3), random.integers(0, 3, (8, 12))
+        loss = batches(steps=600, level=0.0, seed=seed) + np.repeat(means[runs], 50, axis=1)
+        for end in range(200, 600, 20):
+            findings += found(loss[:, :end])
+    assert [] == findings
+
+
+def test_a_rank_that_leaves_its_peers_for_single_steps_again_and_again_is_named(named):
+    norm = batches(level=1.0)
+    assert [] == found(norm, NORM)
+    norm[5, [100, 104, 111, 120, 128, 141]] *= 4.0
+    findings = found(norm, NORM)
+    assert ["5"] == named(findings, "rank.value_offset")
+    assert "in 6 single steps since step 100" in findings[-1].text
+
+
+def test_odd_batches_that_come_to_several_ranks_are_quiet():
+    norm = batches(level=1.0)
+    norm[5, [100, 104, 111, 120, 128]] *= 4.0
+    norm[2, [103, 130]] *= 4.0
+    assert [] == found(norm, NORM)

@@ -1,0 +1,55 @@
+"""The peers that a rank's values are compared with: their level, their noise, their excursions."""
+
+import numpy as np
+
+from .. import own_time
+from ..window import Floats, Ints
+
+FEWEST = 4
+"""Ranks without which there are no peers."""
+
+REFERENCE = 256
+"""Peers that the level and the noise are taken of."""
+
+
+def excursions(plane: Floats, rows: Ints, count: int) -> float:
+    """Return how far peers have been for `count` points in a row and came back, in units of noise.
+
+    The farthest run of any of them: data that comes in runs.
+    """
+    others = chosen(rows)
+    if len(others) < FEWEST - 1:
+        return 0.0
+    columns = np.flatnonzero(np.isfinite(plane[others]).sum(axis=0) >= FEWEST - 1)
+    columns = columns[len(columns) % count :]
+    if len(columns) < 2 * count:
+        return 0.0
+    level, noise = reference(plane, others, columns)
+    if not noise > 0:
+        return 0.0
+    distance = (finite(plane[others][:, columns]) - level) / noise
+    runs = own_time.median(distance.reshape(len(others), -1, count), axis=2)
+    runs -= own_time.median(runs, axis=1)[:, None]
+    both = np.minimum(np.abs(runs[:, 1:]), np.abs(runs[:, :-1]))
+    return float(np.max(both, initial=0.0, where=np.isfinite(both)))
+
+
+def reference(plane: Floats, rows: Ints, columns: Ints) -> tuple[Floats, float]:
+    """Return (level [columns], noise): the peers' median a step, and how far a peer strays."""
+    values = finite(plane[chosen(rows)][:, columns])
+    level = own_time.median(values, axis=0)
+    strays = own_time.median(np.abs(values - level), axis=0)
+    strays = strays[np.isfinite(strays)]
+    return level, 1.4826 * float(np.median(strays)) if len(strays) else 0.0
+
+
+def chosen(rows: Ints) -> Ints:
+    """Return so many rows that a median of them is one of all."""
+    if len(rows) <= REFERENCE:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, REFERENCE).astype(np.int64)]
+
+
+def finite(values: Floats) -> Floats:
+    """Return values as float64, NaN where they are not finite or a sender's mistake."""
+    return np.where(np.abs(values) < own_time.MOST, values, np.nan).astype(np.float64)
