@@ -21,6 +21,7 @@ _PARTS = (
     "training.checkpoint.duration",
     "training.gc.duration",
 )
+CPU_WAIT = "process.cpu.wait"
 _WHERE = {
     own_time.STEP: "beside what training accounts for",
     DATA: "on data, in its own process",
@@ -169,7 +170,10 @@ class ExtraWork(Detector):
             alone = window.ranks[found.rows].tolist() == [0] and len(window.ranks) >= FEW
             return found if alone else None
         begin, end = found.seen()
-        cpu = used.mean(min(max(begin, found.onset()[1]), end - 60.0), np.inf)
+        since = min(max(begin, found.onset()[1]), end - 2.2 * used.period())
+        # Waiting for a CPU is work that takes longer, and no wait for a loader.
+        runnable = np.nan_to_num(window.of_ranks(CPU_WAIT).rate(since, np.inf))
+        cpu = used.mean(since, np.inf) + runnable
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)
         if not len(others):
             return None

@@ -22,12 +22,16 @@ class PeriodicWork(Detector):
     the usual step, half of what the rank's costly steps take, and far beyond how much it usually
     varies. The rank is named when its steps
     that stand out are few, come at equal distances (gathering metrics every 50 steps, writing a
-    checkpoint alone), and cost the job `least` of its time together. A device that is slow now and
-    then keeps no such distance; garbage collection and checkpoints that are timed are left out.
+    checkpoint alone), and cost the job `least` of its time together. A job that has always done so
+    was made so, and short checkpoints by one rank are normal life: below `least_from_start` it is
+    info. A device that is slow now and then keeps no such distance; garbage collection and
+    checkpoints that are timed are left out.
 
     Parameters
     ----------
     least : share of the job's time that it must cost.
+    least_from_start : share from which on it is a warning where the job did so from its first steps
+        on. A tenth is what checkpoints that all ranks wait for are commonly allowed to take.
     apart : share of the usual step by which a step must stand out.
     regular : share of the distances that must be equal, to within a tenth or one step.
 
@@ -53,8 +57,16 @@ class PeriodicWork(Detector):
     kinds = ("job.slow", "rank.periodic_work")
     cadence_seconds = 10.0
 
-    def __init__(self, *, least: float = 0.05, apart: float = 0.3, regular: float = 0.75) -> None:
+    def __init__(
+        self,
+        *,
+        least: float = 0.05,
+        least_from_start: float = 0.1,
+        apart: float = 0.3,
+        regular: float = 0.75,
+    ) -> None:
         self.least = least
+        self.least_from_start = least_from_start
         self.apart = apart
         self.regular = regular
 
@@ -98,6 +110,7 @@ class PeriodicWork(Detector):
         onset = (min(before, at), at)
         lost = float(cost[row]) / total
         rank, every = int(window.ranks[row]), _every(steps.index[parts.WARM_UP :][odd[row]])
+        habit = begun <= every and lost < self.least_from_start
         what = f"rank {rank} works {extra:.3g} s longer at every {every:.0f}. step"
         return [
             report(
@@ -107,7 +120,7 @@ class PeriodicWork(Detector):
                 window.entity,
                 onset=onset,
                 magnitude=1 / (1 - min(lost, 0.95)),
-                score=max(lost / self.least, 1.0),
+                score=0.5 if habit else max(lost / self.least, 1.0),
                 signal=own_time.STEP,
                 observed=total / len(ends),
                 expected=total / len(ends) * (1 - min(lost, 0.95)),

@@ -1,18 +1,22 @@
 """Steps that wait for whichever rank was given most tokens."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
 
 _NEWEST, _FEWEST, _MOST = 120.0, 30, 60
 """The newest range that is looked at: seconds, and steps at least and at most."""
+
+_LONG, _VALUES = 8, 100
+"""Steps that suffice at least where they take long, and values of all ranks in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,12 @@ class SequenceLength(Detector):
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(own_time.TOKENS):
             return []
-        if not _differ(steps, 0.6 * self.least):
+        fewest = _fewest(steps)
+        if not _differ(steps.last(fewest), 0.6 * self.least):
             return []
         own = window.features.own
-        count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=_FEWEST), _MOST)
-        if own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
+        count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=fewest), _MOST)
+        if own is None or len(steps.index) < parts.WARM_UP + fewest:
             return []
         recent, newest = steps.last(count), own[:, -count:]
         now = _spread(recent, newest)
@@ -84,14 +89,14 @@ class SequenceLength(Detector):
             return []
         early = steps.cut(parts.WARM_UP, min(parts.WARM_UP + _MOST, len(steps.index) - count))
         habit = None
-        if len(early.index) >= _FEWEST:
+        if len(early.index) >= fewest:
             habit = _spread(early, own[:, parts.WARM_UP : parts.WARM_UP + len(early.index)])
         worse = now.lost - (habit.lost if habit is not None else now.lost)
-        if habit is None and len(steps.index) >= parts.WARM_UP + count + _FEWEST:
+        if habit is None and len(steps.index) >= parts.WARM_UP + count + fewest:
             worse = now.lost  # tokens explained nothing before
         if worse < self.more and now.lost < self.from_start:
             return []
-        begun = own_time.step_ends(recent if worse >= self.more else steps)
+        begun = own_time.step_ends(_since(steps, recent) if worse >= self.more else steps)
         begun = begun[np.isfinite(begun)]
         return [
             report(
@@ -111,9 +116,30 @@ class SequenceLength(Detector):
         ]
 
 
+def _since(steps: Steps, recent: Steps) -> Steps:
+    """Return the steps since tokens are as uneven as in the recent ones, and not as before."""
+    most = _uneven(steps)
+    before, now = (
+        own_time.middle(values[np.isfinite(values)]) if np.isfinite(values).any() else np.nan
+        for values in (most[parts.WARM_UP : -len(recent.index)], _uneven(recent))
+    )
+    with np.errstate(invalid="ignore"):
+        odd = most > (before + now) / 2
+    first = onsets.newest_run(odd) if odd.any() else len(odd) - len(recent.index)
+    return steps.last(len(odd) - first)
+
+
+def _fewest(steps: Steps) -> int:
+    """Return how many steps say what tokens cost: fewer where steps are long and ranks many."""
+    enough = max(_LONG, math.ceil(_VALUES / max(len(steps.plane(own_time.TOKENS)), 1)))
+    step = parts.step_seconds(steps)
+    held = _NEWEST / step if step > 0 else _FEWEST
+    return int(min(max(held, enough), _FEWEST))
+
+
 def _differ(steps: Steps, least: float) -> bool:
-    """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few steps."""
-    tokens = _tokens(steps.last(_FEWEST))
+    """Tell whether the longest rank's tokens exceed the usual by a share; a look at a few ranks."""
+    tokens = _tokens(steps)
     few = tokens[np.linspace(0, len(tokens) - 1, min(len(tokens), 1024)).astype(np.int64)]
     usual, most = own_time.median(few, axis=0), own_time.highest(tokens, axis=0)
     with np.errstate(invalid="ignore"):
@@ -130,13 +156,20 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
     predicted: Floats = np.polyval(np.array(fit.powers), tokens / fit.scale).astype(np.float64)
     known = np.isfinite(predicted) & np.isfinite(own)
     columns = known.sum(axis=0) >= 2
-    if columns.sum() < _FEWEST // 2:
+    if columns.sum() < _fewest(steps) // 2:
         return None
     mean = _mean(predicted, known)[columns]
     longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
     lost = float(np.median(longest - mean)) / step
-    most = own_time.highest(tokens, axis=0)[columns] / _mean(tokens, known)[columns]
-    return _Spread(lost, float(np.median(most)))
+    return _Spread(lost, float(np.median(_uneven(steps)[columns])))
+
+
+def _uneven(steps: Steps) -> Floats:
+    """Return [steps], the tokens of the longest rank over the mean of all."""
+    tokens = _tokens(steps)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        uneven: Floats = own_time.highest(tokens, axis=0) / _mean(tokens, np.isfinite(tokens))
+    return uneven
 
 
 def _tokens(steps: Steps) -> Floats:

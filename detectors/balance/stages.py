@@ -15,7 +15,7 @@ from ..window import Floats, Ints, JobWindow
 SAMPLE = 128
 """Ranks of a stage that are looked at; their median says as much as that of all."""
 
-EARLY, FEWEST, EARLY_SECONDS = 40, 10, 120.0
+EARLY, FEWEST, EARLY_SECONDS = 40, 6, 60.0
 """Steps after the warm-up that say how it was from the first step; fewer where they are long."""
 
 
@@ -48,7 +48,7 @@ class Stages(Detector):
     ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
     group.stage_slow group pp stage 3 1.33
 
-    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps (ten,
+    Fails where nobody reports pipeline coordinates or own time, and in the first 40 steps (six,
     where they take long).
 
     References: What-if analysis of stragglers (OSDI'25): last stage in 39.3 % of slow jobs.

@@ -14,6 +14,9 @@ from . import long_time
 
 _ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.utilization")
 
+_REST_SECONDS = 300.0
+"""Rest of everything for so long is rest, whatever was before."""
+
 _REPORTED = 0.9
 """Share of the ranks whose device and process must be reported to say that everything rests."""
 
@@ -111,7 +114,8 @@ class IdleGpus(Detector):
         """Return whether nobody calculates, waits in a collective or runs since the last step."""
         if not (window.last_received >= window.now - 60.0).all():
             return False
-        start = last + self.stopped / 3
+        # Where few steps are reported, the last one ended long after the last that is known.
+        start = max(last + self.stopped / 3, window.now - _REST_SECONDS)
         kernels = window.of_ranks(_ACTIVITY[1]).mean(start, window.now)
         used = window.of_ranks(CPU).mean(start, window.now)
         with np.errstate(invalid="ignore"):
@@ -122,7 +126,9 @@ class IdleGpus(Detector):
             return not any((group.enqueued > group.completed).any() for group in window.groups)
 
     def _stopped(self, window: JobWindow, last: float) -> Finding:
-        count = len(window.ranks)
+        count, kernels = len(window.ranks), window.of_ranks(_ACTIVITY[1])
+        worked = kernels.at[kernels.value > self.least]
+        last = max(last, float(worked.max(initial=last)))
         hours = count * (window.now - last) / 3600
         return report(
             window,

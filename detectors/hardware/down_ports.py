@@ -1,6 +1,6 @@
 """Ports of the job's network that are down."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,9 +10,13 @@ from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
 from . import devices, ports
+from .link_flaps import LinkFlaps
 
 UP = "hw.network.up"
 LINK = "network.link"
+
+_Down = tuple[Entity, tuple[float, float], str]
+"""A port that is down, between which moments it went down, and why."""
 
 
 class DownPorts(Detector):
@@ -24,7 +28,8 @@ class DownPorts(Detector):
     port takes another way, at a fraction of the bandwidth, or waits until it times out.
 
     A link that is trained anew comes back within seconds: a port counts once it has been down for
-    `hold` (link_flaps.py counts the others).
+    `hold` (link_flaps.py counts the others). One that went down and came back before has to be read
+    down twice: where readings are rare, one of them proves no more than another flap.
 
     Parameters
     ----------
@@ -58,6 +63,8 @@ class DownPorts(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a port that is down."""
+        down = self._down(window)
+        due = self._due(window, down)
         return [
             report(
                 window,
@@ -70,18 +77,27 @@ class DownPorts(Detector):
                 expected="up",
                 text=f"{entity} is down{f': {why}' if why else ''}",
             )
-            for entity, onset, why in self._down(window).values()
-            if window.now - onset[1] >= self.hold
+            for name, (entity, onset, why) in down.items()
+            if window.now >= due[name]
         ]
 
     def next_due(self, window: JobWindow) -> float:
         """Return when a port that is down will have been so for long enough."""
-        due = (onset[1] + self.hold for _, onset, _ in self._down(window).values())
+        due = self._due(window, self._down(window)).values()
         return min((at for at in due if at > window.now), default=np.inf)
 
-    def _down(self, window: JobWindow) -> dict[str, tuple[Entity, tuple[float, float], str]]:
+    def _due(self, window: JobWindow, down: Mapping[str, _Down]) -> dict[str, float]:
+        """Return by port from when on it has been down for long enough."""
+        flaps = LinkFlaps().evaluate(window) if down else ()
+        first = {found.entity.id: found.onset[1] for found in flaps}
+        return {
+            name: last + self.hold + (1.2 * (last - begun) if first.get(name, last) < begun else 0)
+            for name, (_, (begun, last), _) in down.items()
+        }
+
+    def _down(self, window: JobWindow) -> dict[str, _Down]:
         """Return (port, onset, why) of each port that is down, by its id."""
-        found: dict[str, tuple[Entity, tuple[float, float], str]] = {}
+        found: dict[str, _Down] = {}
         for plane in ports.planes(window, UP):
             state, _ = plane.readings.latest()
             others = int((state == 1).sum())
@@ -98,9 +114,7 @@ class DownPorts(Detector):
         self._events(window, found)
         return found
 
-    def _events(
-        self, window: JobWindow, found: dict[str, tuple[Entity, tuple[float, float], str]]
-    ) -> None:
+    def _events(self, window: JobWindow, found: dict[str, _Down]) -> None:
         """Take in the newest event of each port: events come before readings."""
         newest = {
             port.id: (port, event)

@@ -6,6 +6,9 @@ from ..window import Floats, Readings
 
 BLOCK_SECONDS = 60.0
 
+GAP = 3
+"""So many blocks in a row below the limit end what was over it: congestion comes and goes."""
+
 QUIET = 0.25
 """Quantile of the blocks that counts as usual: trouble may fill most of what is held."""
 
@@ -34,15 +37,17 @@ def usual(levels: Floats) -> Floats:
 
 
 def began(levels: Floats, end: float, seconds: float, limit: float) -> tuple[float, float]:
-    """Return the interval in which one row's level rose over a limit and stayed there.
+    """Return the interval in which one row's level rose over a limit and stayed or came again.
 
     levels: [blocks] as above. seconds: the newest range, which is over the limit.
     """
-    first = end
+    first, gap = end, 0
     for back, value in enumerate(levels[::-1].tolist()):
-        if not value >= limit:
+        gap = 0 if value >= limit else gap + 1
+        if gap == GAP:
             break
-        first = end - (back + 2) * BLOCK_SECONDS
+        if gap == 0:
+            first = end - (back + 2) * BLOCK_SECONDS
     if first == end:
         return end - BLOCK_SECONDS, end + seconds
     return first - BLOCK_SECONDS, first + BLOCK_SECONDS

@@ -8,8 +8,8 @@ from ...vocabulary.device_faults import thresholds
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import JobWindow
-from . import counters, devices, ports
+from ..window import Floats, JobWindow, Readings
+from . import counters, devices, past, ports
 from .link_flaps import DOWNED, ERRORS
 
 RETRAINING = "link_error_recovery"
@@ -29,6 +29,9 @@ TIMEOUTS = {"local_ack_timeout_err": 6.0}
 
 ELSE_A_MINUTE = 60.0
 """Errors a minute from which on a counter without a limit of its own counts."""
+
+PAST = 900.0
+"""So far back before the range that is looked at its errors may have begun."""
 
 
 class PortErrors(Detector):
@@ -93,12 +96,13 @@ class PortErrors(Detector):
                 if entity is None or old or seen < max(limit, 10 * usual) or not again:
                     continue
                 kind = "nic.retraining" if plane.middle == RETRAINING else "nic.errors"
+                onset = self._onset(plane.readings, row, grown.first[number], limit)
                 finding = report(
                     window,
                     self.name,
                     kind,
                     entity,
-                    onset=(float(grown.first[number, 0]), float(grown.first[number, 1])),
+                    onset=onset,
                     magnitude=seen,
                     score=float(min(1.5 + np.log10(seen / limit), 3.0)),
                     signal=ERRORS,
@@ -111,6 +115,22 @@ class PortErrors(Detector):
                 if held is None or finding.score > held.score:
                     worst[kind, entity.id] = finding
         return [*worst.values(), *self._events(window, worst)]
+
+    def _onset(
+        self, readings: Readings, row: int, first: Floats, limit: float
+    ) -> tuple[float, float]:
+        """Return the readings between which a counter's growth beyond its limit began.
+
+        It does not move on with the range that is looked at: what began before a symptom still did.
+        """
+        start = readings.newest_at() - self.seconds
+        if first[0] <= start + past.BLOCK_SECONDS:
+            own, end = readings.of(np.array([row])), start + past.BLOCK_SECONDS
+            levels = past.blocks(own, end, PAST, counter=True)
+            begun, _ = past.began(levels[0], end, self.seconds, limit / 60)
+            earlier = counters.growth(own, readings.newest_at() - begun)
+            first = earlier.first[0] if len(earlier.rows) else first
+        return float(first[0]), float(first[1])
 
     def _events(self, window: JobWindow, known: dict[tuple[str, str], Finding]) -> list[Finding]:
         """Return what the agent's own limits say, where readings are too rare to show it."""

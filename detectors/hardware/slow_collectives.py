@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -18,8 +18,8 @@ class SlowCollectives(Detector):
     exchange. The last one waits for the exchange alone: so the shortest time that any rank spends
     in collectives is the time of the exchange, whoever is late. Its median over the newest steps
     against the median of earlier ones: an excess of `least` of the step that stands beyond its own
-    noise means that the network, or what is sent, changed. Evidence about the job; the symptom is
-    that steps take longer.
+    noise means that the network, or what is sent, changed. Two episodes or more that come and go
+    are found between them too. Evidence about the job; the symptom is that steps take longer.
 
     Parameters
     ----------
@@ -71,14 +71,23 @@ class SlowCollectives(Detector):
         step = parts.step_seconds(steps.last(count))
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
             return []
-        seen, usual = own_time.middle(recent), own_time.middle(early)
+        usual = own_time.middle(early)
         noise = 1.4826 * own_time.middle(np.abs(early - usual))
-        excess = seen - usual
-        if not excess >= max(self.least * step, self.sigmas * noise) or excess > own_time.MOST:
-            return []
+        least = max(self.least * step, self.sigmas * noise)
         ends = own_time.step_ends(steps)
-        odd = np.nan_to_num(exchange) > usual + excess / 2
-        first = _first(odd)
+        seen, first = own_time.middle(recent), None
+        runs = onsets.episodes(np.nan_to_num(exchange) > usual + least, parts.FEWEST)
+        ongoing = seen - usual >= least
+        again = onsets.recurring(runs, ends, float(ends[-1]), ongoing=ongoing)
+        if again is not None:
+            # Two episodes or more are one fault, between them too.
+            odd = np.concatenate([exchange[begin : end + 1] for begin, end in runs[-again[1] :]])
+            first, seen = again[0], own_time.middle(odd[np.isfinite(odd)])
+        excess = seen - usual
+        if not excess >= least or excess > own_time.MOST:
+            return []
+        if first is None:
+            first = onsets.newest_run(np.nan_to_num(exchange) > usual + excess / 2)
         before = float(ends[max(first - 1, 0)])
         return [
             report(
@@ -111,12 +120,3 @@ def _exchange(comm: Floats) -> Floats:
         return np.full(comm.shape[1], np.nan)
     shortest = np.min(np.where(np.isnan(comm), np.inf, comm), axis=0)
     return np.where(np.isfinite(shortest), shortest, np.nan)
-
-
-def _first(odd: np.ndarray) -> int:
-    """Return the first column of the newest run; three usual steps in a row separate two runs."""
-    places = np.flatnonzero(odd)
-    if not len(places):
-        return len(odd) - 1
-    gaps = np.flatnonzero(np.diff(places) > 3)
-    return int(places[gaps[-1] + 1]) if len(gaps) else int(places[0])

@@ -15,6 +15,9 @@ from .port_errors import PortErrors
 TOGETHER = 120.0
 """Trouble of one switch begins on its hosts within so many seconds."""
 
+UNKNOWN = 60.0
+"""Seconds of silence that count where it is not known how often a host reports."""
+
 SOURCES = (DownPorts(hold=5.0), LinkFlaps(), PortErrors())
 """Detectors whose findings are trouble of a host's ports. Ports of one switch are found together
 before each of them has been down for long enough to be found alone."""
@@ -111,9 +114,11 @@ class Switches(Detector):
                 if number is not None:
                     began[number] = min(began[number], finding.onset[1])
         silent = window.now - window.host_last_received
-        usual = np.where(window.host_interval > 0, window.host_interval, 5.0)
+        # At the start nobody can say how often hosts report: once in 30 s is not silence.
+        limit = np.maximum(10.0, 3 * np.nan_to_num(window.host_interval))
+        limit = np.where(window.host_interval > 0, limit, UNKNOWN)
         if len(silent) and silent.min() <= 10.0:
-            gone = np.isfinite(silent) & (silent > np.maximum(10.0, 3 * usual))
+            gone = np.isfinite(silent) & (silent > limit)
             if len(window.host_announced) == len(gone):
                 gone &= ~window.host_announced
             began[gone] = np.minimum(began[gone], window.host_last_received[gone])

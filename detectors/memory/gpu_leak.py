@@ -18,6 +18,9 @@ LIMIT = "hw.gpu.memory.limit"
 WARM_UP_STEPS, WARM_UP_SECONDS = 5, 60.0
 """Optimizer states, workspaces and buffers are made in the first steps."""
 
+LARGEST = 512 * 2.0**30
+"""No device has more memory (bytes): where nobody reports a limit, it is reached before this."""
+
 MOST = 8
 """So many ranks are named, the first to run out."""
 
@@ -30,7 +33,8 @@ class GpuLeak(Detector):
     so: significant, in many places, up to now, and not levelling off below the limit; resizes are
     steps, caches level off. Growth that goes with the rank's tokens is a longer batch. Where half
     of the ranks grow it is the job's code. It slows nothing and is a symptom all the same: when the
-    limit is reached the job dies. What runs out within `horizon` is a warning, later is info.
+    limit is reached the job dies. What runs out within `horizon` is a warning, later is info; where
+    the limit is not reported, what would fill the largest device within it.
 
     Parameters
     ----------
@@ -122,8 +126,12 @@ class GpuLeak(Detector):
         for place in order[: 1 if whole else MOST]:
             row, slope = int(rows[found.rows[place]]), float(found.slope[place])
             seconds = float(left[place])
+            latest = max(LARGEST - float(found.level[place]), 0.0) / slope
             ends = ""
-            if np.isfinite(seconds):
+            if not np.isfinite(seconds):
+                ends = f"; it runs out within {growth.duration(latest)}, whatever the device has"
+                ends = ends if latest <= self.horizon else ""
+            else:
                 span = growth.span(float(shortest[place]), seconds, float(longest[place]))
                 ends = f"; it runs out in {span}"
             what = "allocated device memory" if signal == ALLOCATED else "device memory in use"
@@ -138,7 +146,7 @@ class GpuLeak(Detector):
                 onset=begun,
                 seen=(begun, window.now),
                 magnitude=seconds if np.isfinite(seconds) else growth.INTEREST_SECONDS,
-                score=growth.score(seconds, self.horizon),
+                score=growth.score(seconds if np.isfinite(seconds) else latest, self.horizon),
                 signal=signal,
                 observed=slope,
                 expected=0.0,

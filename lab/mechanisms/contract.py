@@ -30,9 +30,6 @@ class Change:
         """Return whether this step's batch is bad."""
         return False
 
-    def work(self) -> None:
-        """Do something beside training."""
-
     def gathered_bytes(self) -> int:
         """Return how many bytes this rank sends to rank 0 where the job gathers; 0: as usual."""
         return 0

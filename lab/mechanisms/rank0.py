@@ -5,15 +5,15 @@ import time
 from .contract import Change, Mechanism
 
 EXTRA_SECONDS = 0.04
-"""CPU time that it spends in each step on something that is not training."""
+"""CPU time that it spends on the data of all ranks before each step."""
 
 GATHER_STEPS = 20
 GATHERED_BYTES = 100_000
 """What each rank sends to rank 0: predictions, which that sorts. About half a second of work."""
 
 
-class _Calculates(Change):
-    def work(self) -> None:
+class _Prepares(Change):
+    def load(self, dataset: "list[bytes]") -> None:  # noqa: ARG002
         # By CPU time: where the machine is shared it is as much work, and takes longer.
         until = time.thread_time() + EXTRA_SECONDS
         while time.thread_time() < until:
@@ -23,10 +23,10 @@ class _Calculates(Change):
 PREPROCESSING = Mechanism(
     name="rank0-preprocessing",
     fault="balance.rank0_preprocessing",
-    change=_Calculates,
+    change=_Prepares,
     first=True,
-    text=f"rank {{rank}} on {{host}}: it calculates for {1000 * EXTRA_SECONDS:.0f} ms of CPU time "
-    "in each step beside training",
+    text=f"rank {{rank}} on {{host}}: it prepares the data of all ranks for "
+    f"{1000 * EXTRA_SECONDS:.0f} ms of CPU time before each step",
 )
 
 

@@ -72,8 +72,9 @@ def example(detector):
 def slow(window, *, since, what="work", ranks=()):
     """Return the window with a job that takes half as long again from a second on.
 
-    what: "work" of these ranks, "rank0": work of theirs beside forward and backward, "loading":
-    everybody waits for data, "exchange": communication takes three times as long.
+    what: "work" of these ranks, "rank0": work of theirs beside forward and backward where
+    loading is not timed, "loading": everybody waits for data, "exchange": communication takes three
+    times as long.
     """
     count = int(1.5 * (window.now - START)) + 2
     usual = np.random.default_rng(7).normal(0.8, 0.004, (len(window.ranks), count))
@@ -82,10 +83,9 @@ def slow(window, *, since, what="work", ranks=()):
         exchange[since:] *= 3.0
     else:
         own[list(ranks) or slice(None), since:] *= 1.5
-    planes = {
-        own_time.COMPUTE: own if what == "work" else usual,
-        "training.data.duration": own - usual if what == "loading" else 0 * usual,
-    }
+    planes = {own_time.COMPUTE: own if what == "work" else usual}
+    if what != "rank0":
+        planes["training.data.duration"] = own - usual if what == "loading" else 0 * usual
     steps = sketch(own, exchange=exchange, planes=planes).steps
     ended = np.flatnonzero(steps.at[0] <= window.now)
     held = {name: plane[:, ended] for name, plane in steps.planes.items()}

@@ -78,7 +78,6 @@ def test_without_orders_nothing_is_changed():
     calm = Orders(0, {}).change
     calm.step(0, 0)
     calm.load([])
-    calm.work()
     assert not any((calm.spoils(), calm.ends(), calm.other_collective(), calm.gathered_bytes()))
 
 

@@ -99,13 +99,15 @@ def test_next_to_no_extra_work_is_no_finding(evaluated):
 def prepares(steady):
     """Return a function that evaluates a job whose rank 0 needs 0.3 s for data from step 40 on."""
 
-    def evaluate(cpu):
+    def evaluate(cpu, wait=None):
         train = steady()
         data, waits = np.full(train.shape, 0.01), np.full(train.shape, 0.5)
         data[0, 40:] = 0.3
         waits[0, 40:] = 0.2
         planes = {COMPUTE: train, DATA: data, "training.comm.duration": waits}
         by_rank = {CPU: readings(AT, np.array(cpu)[:, None])}
+        if wait is not None:
+            by_rank["process.cpu.wait"] = readings(AT, np.outer(wait, AT - START))
         return ExtraWork().evaluate(
             sketch(train + data + waits, planes=planes, rank_readings=by_rank)
         )
@@ -116,6 +118,12 @@ def prepares(steady):
 def test_time_for_data_in_which_the_process_works_is_preparation(prepares):
     for cpu in ([0.85, 0.65, 0.65, 0.65], [1.0, 1.0, 1.0, 1.0]):
         assert ["job.slow", "rank.prepares_data"] == kinds(prepares(cpu))
+
+
+def test_time_for_data_in_which_the_process_waits_for_a_cpu_is_preparation(prepares):
+    assert [] == prepares([0.7, 0.65, 0.65, 0.65])
+    found = prepares([0.7, 0.65, 0.65, 0.65], wait=[0.2, 0.02, 0.02, 0.02])
+    assert ["job.slow", "rank.prepares_data"] == kinds(found)
 
 
 def test_time_for_data_in_which_the_process_sleeps_is_a_wait_for_workers(prepares):

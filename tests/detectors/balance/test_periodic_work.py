@@ -27,6 +27,12 @@ def test_work_at_equal_distances_names_the_rank_and_what_it_costs(evaluated):
     assert "rank 0 works 2 s longer at every 20. step" in rank.text
 
 
+def test_what_the_job_always_did_is_info_until_it_costs_a_tenth(evaluated):
+    always, lately = evaluated(range(10, 200, 20), 1.2), evaluated(range(110, 200, 10), 1.4)
+    assert always[0].score < 1 <= lately[0].score
+    assert evaluated(range(10, 200, 20), 2.6)[0].score > 1
+
+
 def test_two_long_steps_side_by_side_are_one_time(evaluated):
     steps = [step + more for step in range(10, 200, 20) for more in (0, 1)]
     assert 2 == len(evaluated(steps, 1.0))

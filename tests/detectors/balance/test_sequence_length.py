@@ -13,13 +13,15 @@ TOKENS = "training.tokens"
 def evaluated():
     """Return a function that evaluates ranks whose work follows their tokens."""
 
-    def evaluate(since=0, *, ranks=4, count=300, factor=1.5, row=None, follows=True, **more):
+    def evaluate(since=0, *, ranks=4, count=300, factor=1.5, row=None, follows=True, seconds=1.0,
+                 **more):  # fmt: skip
         random = np.random.default_rng(3)
         tokens = random.normal(4000, 60, (ranks, count))
         step = np.arange(since, count)
         rows = random.integers(0, ranks, len(step)) if row is None else row
         tokens[rows, step] *= factor
         own = tokens / 5000 if follows else random.normal(0.8, 0.2, tokens.shape)
+        own *= seconds
         own = own * random.normal(1, 0.003, own.shape)
         return SequenceLength().evaluate(sketch(own, planes={TOKENS: tokens, **more}))
 
@@ -35,6 +37,17 @@ def test_imbalance_that_was_there_from_the_first_step_is_info(evaluated):
 def test_imbalance_that_has_grown_is_a_warning(evaluated):
     (found,) = evaluated(since=150)
     assert found.score > 1
+
+
+def test_few_steps_suffice_where_they_are_long_and_ranks_many(evaluated):
+    (found,) = evaluated(since=20, count=32, ranks=16, seconds=12.0)
+    assert found.score > 1
+    assert [] == evaluated(since=20, count=32, ranks=16)
+
+
+def test_it_began_with_the_first_uneven_step(evaluated):
+    early, late = evaluated(since=150, count=210)[0], evaluated(since=150, count=290)[0]
+    assert early.onset == pytest.approx(late.onset, abs=3.0)
 
 
 def test_with_too_few_steps_before_it_nobody_says_that_it_has_grown(evaluated):

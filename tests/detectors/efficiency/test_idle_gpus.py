@@ -85,8 +85,8 @@ def test_the_thinned_past_counts_where_fine_readings_end():
 def rested():
     """Return a function that evaluates four ranks that stepped for 125 s and rest for 115 s."""
 
-    def evaluate(kernels=0.0, used=0.01, launched=0.0, received=0.0):
-        at = START + np.arange(0, 241, 5.0)
+    def evaluate(kernels=0.0, used=0.01, launched=0.0, received=0.0, steps=125, until=240):
+        at = START + np.arange(0, until + 1, 5.0)
         after = (at > START + 125)[None] * np.ones((4, 1), bool)
         level, cpu = np.where(after, 0.0, 0.95), np.where(after, 0.01, 0.8)
         level[0], cpu[0] = np.where(after[0], kernels, 0.95), np.where(after[0], used, 0.8)
@@ -95,7 +95,7 @@ def rested():
         received_at = np.full(4, at[-1])
         received_at[0] -= received
         by_rank = {USED: readings(at, level), "process.cpu.utilization": readings(at, cpu)}
-        window = sketch(np.full((4, 125), 0.8), now=at[-1], rank_readings=by_rank,
+        window = sketch(np.full((4, steps), 0.8), now=at[-1], rank_readings=by_rank,
                         groups=(group,), last_received=received_at)  # fmt: skip
         return IdleGpus().evaluate(window)
 
@@ -107,6 +107,13 @@ def test_a_job_that_stopped_and_in_which_nobody_waits_is_idle(rested):
     assert ("job.idle_gpus", 4.0) == (found.kind, found.magnitude)
     assert START + 125 == found.onset[0]
     assert "nobody waits in a collective" in found.text
+
+
+def test_few_reported_steps_hide_no_rest(rested):
+    assert [] == rested(steps=30)
+    (found,) = rested(steps=30, until=430)
+    assert START + 125 == found.onset[0]
+    assert "have been idle for 305 s" in found.text
 
 
 def test_a_job_in_which_one_rank_works_or_waits_is_not_idle(rested):

@@ -1,9 +1,10 @@
 """Ports of the job's network that are down."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.down_ports import DownPorts
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 UP = "hw.network.up|mlx5_0|1"
 
@@ -39,6 +40,18 @@ def test_a_port_that_just_went_down_may_only_be_trained_anew(steady, levels):
     assert START + 70 == DownPorts().next_due(window)
     later = sketch(steady(ranks=10), hosts=5, now=START + 70, host_readings={UP: up})
     assert ["host-2/mlx5_0:1"] == [f.entity.id for f in DownPorts().evaluate(later)]
+
+
+def test_a_port_that_flapped_before_has_to_be_read_down_twice(steady):
+    up = np.ones((5, 13))
+    up[2, [4, 12]] = 0
+    seen = readings(START + np.arange(0, 361, 30.0), up)
+    own = steady(ranks=10, steps=400)
+    windows = [sketch(own, hosts=5, now=START + at, host_readings={UP: seen}) for at in (375, 407)]
+    assert [[], ["host-2/mlx5_0:1"]] == [
+        [f.entity.id for f in DownPorts().evaluate(window)] for window in windows
+    ]
+    assert START + 406 == DownPorts().next_due(windows[0])
 
 
 def test_a_port_that_came_up_again_is_not_down(found, levels):

@@ -1,9 +1,10 @@
 """Ports that count errors: beyond their limits and far beyond their peers."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.port_errors import PortErrors
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 
 @pytest.fixture
@@ -21,6 +22,17 @@ def found(steady, levels):
 
 def test_a_port_beyond_its_limit_and_its_peers_is_evidence(found):
     assert [("nic.errors", "host-3/mlx5_0:1")] == found("symbol_error", 0, 30, 3)
+
+
+def test_what_lasts_keeps_its_onset(steady):
+    at = START + np.arange(0, 901, 15.0)
+    bad = np.zeros((5, len(at)))
+    bad[3] = np.clip(at - START - 120, 0, None) * 15
+    (finding,) = PortErrors().evaluate(
+        sketch(steady(ranks=10, steps=900), hosts=5, host_readings={
+            "hw.network.errors|mlx5_0|symbol_error|1": readings(at, bad)})
+    )  # fmt: skip
+    assert (START + 120, START + 135) == finding.onset
 
 
 def test_errors_that_all_ports_count_are_how_the_fabric_counts(found):

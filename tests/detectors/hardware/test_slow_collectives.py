@@ -27,6 +27,15 @@ def test_an_exchange_that_takes_longer_is_found_where_it_began(found):
     assert finding.onset[1] == pytest.approx(steps.at[0, 40], abs=3.0)
 
 
+def test_episodes_that_come_and_go_are_found_between_them_too(found):
+    episode = [0.5] * 10 + [0.2] * 20
+    (finding,) = found([0.2] * 60 + episode + episode)
+    assert 0.5 == pytest.approx(finding.observed, rel=0.01)
+    (alone,) = found([0.2] * 60 + [0.5] * 10)
+    assert finding.onset == pytest.approx(alone.onset, abs=1.0)
+    assert [] == found([0.2] * 60 + episode)
+
+
 def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer(found, steady):
     own = steady()
     own[2, 40:] *= 1.5

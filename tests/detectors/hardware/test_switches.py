@@ -15,7 +15,7 @@ HOSTS = tuple(f"host-{number}" for number in range(6))
 def found(steady, levels):
     """Return a function that returns the switches in trouble of a job on six hosts, three each."""
 
-    def evaluate(down=(), *, silent=(), leaves=2):
+    def evaluate(down=(), *, silent=(), leaves=2, interval=1.0):
         layout = Topology(
             Job("example"),
             hosts=HOSTS,
@@ -28,6 +28,7 @@ def found(steady, levels):
         received = np.full(6, window.now)
         received[list(silent)] -= 30
         window.host_last_received[:] = received
+        window.host_interval[:] = interval
         return [f.entity.id for f in Switches().evaluate(window)]
 
     return evaluate
@@ -39,6 +40,11 @@ def test_ports_of_a_switch_that_go_down_together_are_the_switch(found):
 
 def test_hosts_of_a_switch_that_fall_silent_together_are_the_switch(found):
     assert ["leaf-0"] == found(silent=[0, 1, 2])
+
+
+def test_hosts_that_report_every_30_s_are_not_silent_meanwhile(found):
+    assert [] == found(silent=[0, 1, 2], interval=30.0)
+    assert [] == found(silent=[0, 1, 2], interval=np.nan), "at the start nobody can say"
 
 
 def test_one_port_is_a_port(found):

@@ -63,6 +63,12 @@ def test_without_a_limit_growth_is_info_and_no_end_is_named(evaluated):
     assert "runs out" not in found.text
 
 
+def test_without_a_limit_that_of_the_largest_device_says_how_urgent_it_is(evaluated):
+    (found,) = evaluated(leak([2], rate=2.0), limit=None)
+    assert found.score > 1
+    assert "it runs out within 4 h, whatever the device has" in found.text
+
+
 def test_device_memory_counts_where_the_framework_says_nothing(evaluated):
     at = START + np.arange(0.0, 401, 5)
     usage = np.full((4, len(at)), 40 * GIB)
