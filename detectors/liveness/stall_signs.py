@@ -13,6 +13,7 @@ from ...vocabulary.findings import Finding
 from .. import activity
 from ..findings import report
 from ..window import Floats, JobWindow
+from . import stops
 
 AGE = "training.progress.age"
 DETECTOR = "stalls"
@@ -191,6 +192,8 @@ def silent(stall: Stall) -> list[Finding]:
     received = np.maximum(RECEIVED_SECONDS, 1.7 * interval)
     speaking = np.isfinite(silence) & (silence < received)
     late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
+    ended = [rank for e in stops.exits_of(window) if (rank := stops.rank_of(e)) is not None]
+    late &= ~np.isin(window.ranks, ended)
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []

@@ -140,9 +140,7 @@ class Stalls(Detector):
         last = max(last, _collectives_moved(window, last, interval))
         stalled = newest - last
         phase = pauses.phase(window)
-        if stalled < least or phase == "shutdown" or _all_ended(window):
-            return []
-        if stops.being_ended(window, last):
+        if stalled < least or phase == "shutdown" or _over(window, last):
             return []
         # An announced pause that is over says how long one is before the job has shown another.
         longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
@@ -249,6 +247,15 @@ def _collectives_moved(window: JobWindow, last: float, interval: float) -> float
     moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
                 default=-np.inf)  # fmt: skip
     return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
+
+
+def _over(window: JobWindow, last: float) -> bool:
+    """Tell whether ranks ended since the last step, all or so that the others wait for them.
+
+    Ranks that end because a collective timed out change nothing about why it did.
+    """
+    ended = _all_ended(window) or stops.being_ended(window, last)
+    return ended and not stops.after_time_out(window, stops.exits_of(window))
 
 
 def _all_ended(window: JobWindow) -> bool:
