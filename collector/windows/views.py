@@ -70,6 +70,7 @@ def job_window(
         placed=where.topology,
         attempt_started_at=attempt.start,
         collective_timeout_seconds=collective_timeout_seconds,
+        newest_world_size=attempt.newest_world_size,
         host_announced=hosts.announced(where.host_ids),
         host_returned=hosts.returned_at[where.host_ids],
         held_baselines=None if until is not None else attempt.baselines,

@@ -11,7 +11,7 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import Flags, Floats, JobWindow
 from . import devices
-from .fault_codes import KINDS, LOST
+from .fault_codes import KINDS, LOST, code_of
 
 VITAL = ("hw.gpu.utilization", "hw.temperature|gpu", "hw.power", "hw.gpu.memory.usage")
 """Readings that only a device that works can give."""
@@ -146,7 +146,7 @@ def _with_another_fault(window: JobWindow) -> set[int]:
         rank = event.attributes.get("rank")
         row = window.row_of(rank) if event.name == "gpu.fault" and isinstance(rank, int) else None
         if row is not None:
-            codes.setdefault(row, set()).add(str(event.attributes.get("code", "")))
+            codes.setdefault(row, set()).add(code_of(event))
     # Rows of memory that are to be remapped neither stop a device nor keep it from being lost.
     named = {code for code, kind in KINDS.items() if not kind.startswith("gpu.row_remap")} - LOST
     return {row for row, held in codes.items() if held & named and not held & LOST}
