@@ -10,7 +10,7 @@ from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
-from . import collective_signs, pauses, stall_limits, stall_signs, stops
+from . import collective_signs, logged_collectives, pauses, stall_limits, stall_signs, stops
 from .stall_limits import Shown
 from .stall_signs import AGE, Stall
 
@@ -150,7 +150,7 @@ class Stalls(Detector):
         circle = collective_signs.circle(stall)
         signs = [
             *collective_signs.behind(stall),
-            *collective_signs.unlike(stall),
+            *(collective_signs.unlike(stall) or logged_collectives.unlike(stall)),
             *stall_signs.behind_in_steps(stall),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
