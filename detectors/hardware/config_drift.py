@@ -30,8 +30,9 @@ class ConfigDrift(Detector):
     the hosts at most and three hosts or more report the name. Of two hosts that differ both are
     named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
     whole set. Where NCCL refuses to start since versions differ, its lines name each rank that is
-    unlike rank 0: their hosts are refused, or that of rank 0 where most are. A `change` event of a host counts for `seconds` after it, unless most hosts were
-    changed: that is a roll-out. Evidence only: hosts that differ mostly work.
+    unlike rank 0: their hosts are refused, or that of rank 0 where most are. A `change` event of a
+    host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence
+    only: hosts that differ mostly work.
 
     Parameters
     ----------

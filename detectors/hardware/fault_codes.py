@@ -37,7 +37,7 @@ KINDS = {
 """What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
 device_faults/xid.toml and driver.toml). Other vendors' codes are fault events and no more."""
 
-_PREFIX = re.compile(r"^\s*(?:s?xid|code)[\s:#=]*(?=\d)", re.IGNORECASE)
+_PREFIX = re.compile(r"^\s*xid[\s:#=]*(?=\d)", re.IGNORECASE)
 """What some senders write before a number: "XID 119"."""
 
 _SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
@@ -96,8 +96,8 @@ class FaultCodes(Detector):
         entity = window.gpu_entity(row) if row is not None else None
         if entity is None:
             return []
-        code = code_of(event)
-        kinds = ["gpu.fault_event", *([KINDS[code]] if code in KINDS else [])]
+        code = str(event.attributes.get("code", ""))
+        kinds = ["gpu.fault_event", *([KINDS[code_of(event)]] if code_of(event) in KINDS else [])]
         return [
             report(
                 window,

@@ -21,7 +21,7 @@ SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
 
 
 NO_SPACE = re.compile(r"no space left on device|\bENOSPC\b|disk quota exceeded", re.IGNORECASE)
-MEMORY = re.compile(r"/dev/shm|shared memory|shm_open|torch_\d+", re.IGNORECASE)
+MEMORY = re.compile(r"dev/shm\b|shared memory|shm_open|torch_\d+", re.IGNORECASE)
 """What a write that finds no room logs; a tmpfs is memory, and another detector's."""
 
 

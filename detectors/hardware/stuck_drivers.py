@@ -15,7 +15,8 @@ from .lost_devices import last_readings, reading_period
 
 HUNG_TASKS = ("task.hung", "cpu.soft_lockup", "cpu.hard_lockup", "driver.hung", "driver.hang")
 HUNG_LINE = re.compile(
-    r"blocked for more than \d+ seconds|soft lockup|hard lockup|rcu\w* detected stalls", re.IGNORECASE
+    r"blocked for more than \d+ seconds|soft lockup|hard lockup|rcu\w* detected stalls",
+    re.IGNORECASE,
 )
 CALLS = ("nvml.hung",)
 BLOCKED = "system.processes.blocked"

@@ -55,7 +55,7 @@ class Stalls(Detector):
     certain after `agreed`. Everybody waiting inside a collective that does not complete is a hang
     of the transport: a warning after 30 s, certain after `surely`. A rank that the others wait for
     and that computes, saves or evaluates, and devices that calculate, explain the pause: nothing
-    is said until it exceeds what a pause may take. Where nothing can tell, it stays a first word
+    is said until it exceeds what a pause may take, or a collective timed out. Where nothing can tell, it stays a first word
     (score 1) until the wait is beyond `beyond` times the longest the job has survived, and is not
     certain before the collective time-out.
 

@@ -83,7 +83,13 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
     Whoever waited for the whole time-out logs that and ends itself, the rank that the others waited
     for does neither. A rank that crashed ended before its peers' time-outs.
     """
-    timed_out = [
+    first = min((event.at for event in exits if code_of(event) != 0), default=np.inf)
+    return min(timed_out(window), default=np.inf) <= first + POLLED_SECONDS < np.inf
+
+
+def timed_out(window: JobWindow) -> list[float]:
+    """Return when ranks logged that a collective timed out, seconds since the epoch."""
+    return [
         event.at
         for event in own_events(window)
         if event.name == "log.fault"
@@ -92,8 +98,6 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
             f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
         )
     ]
-    first = min((event.at for event in exits if code_of(event) != 0), default=np.inf)
-    return bool(timed_out) and min(timed_out) <= first + POLLED_SECONDS < np.inf
 
 
 def being_ended(window: JobWindow, last: float) -> bool:
