@@ -124,7 +124,7 @@ def _steps(window: JobWindow) -> bool:
 
 
 def _lines(window: JobWindow) -> list[Event]:
-    """Return the log lines of ranks that did not reach others; what follows only where it is all."""
+    """Return the log lines of ranks that did not reach others, consequences only where alone."""
     lines = [
         event
         for event in own_events(window)
