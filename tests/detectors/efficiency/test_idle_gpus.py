@@ -114,3 +114,16 @@ def test_a_job_in_which_one_rank_works_or_waits_is_not_idle(rested):
     assert [] == rested(used=0.5)
     assert [] == rested(launched=1.0)
     assert [] == rested(received=100.0)
+
+
+def test_devices_that_evaluated_after_the_last_step_and_rest_now_are_idle():
+    own = np.full((4, 100), 0.8)
+    busy = np.where(AT < START + 160, 0.9, 0.0)[None, :].repeat(4, axis=0)
+    held = {USED: readings(AT, busy), "process.cpu.utilization": readings(AT, busy / 2)}
+    early, late = (
+        IdleGpus().evaluate(sketch(own, now=START + now, rank_readings={
+            name: Readings(np.where(one.at <= START + now, one.at, np.nan), one.value)
+            for name, one in held.items()}))
+        for now in (180, 240)
+    )  # fmt: skip
+    assert (0, 1) == (len(early), len(late))
