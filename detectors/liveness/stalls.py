@@ -225,6 +225,8 @@ class Stalls(Detector):
             usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
         least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        if any(at > rising[-1] for at in stops.timed_out(window)):
+            least = self.least  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
         return _Still(ends, gaps, usual, newest, interval, least, sparse)

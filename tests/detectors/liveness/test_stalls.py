@@ -315,6 +315,13 @@ def test_a_collective_that_timed_out_makes_a_stall_certain(evaluated, event):
     assert (1.0, 3.0) == (before.score, after.score)
 
 
+def test_of_rare_reports_nothing_is_waited_for_once_a_collective_timed_out(evaluated, event):
+    line = event("log.fault", 75, rank=1, role="cascade", signature="nccl_watchdog_timeout")
+    rare = {"host_interval": np.full(2, 60.0)}
+    assert [] == evaluated(80, **rare)
+    assert ["job.stalled"] == kinds(evaluated(80, events=[line], **rare))
+
+
 def test_where_steps_are_reported_rarely_collectives_tell_the_pace(steady, ages, group):
     """Each tenth step is reported, one in 100 s; the counters moved 10 s after the last one."""
     own = steady(steps=6, seconds=99.8)
