@@ -20,7 +20,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
-    incident shows (a port that is down) counts as it would without the stall. What only
+    incident shows (a port that is down) counts as it would without the stall. A job that stopped
+    for certain is no news of little weight, whatever its cause usually is. What only
     slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
     costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
     info, whatever its fault usually is.
@@ -39,6 +40,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
             beside = [symptom for symptom in symptoms if symptom not in serious]
             without = severity(beside, cause, lasted) if beside else "info"
             return without if worse(without, level) else level
+        if certain >= 2 and first.severity == "info":
+            return "critical" if certain >= 3 else "warning"
         return first.severity if certain >= 2 else "warning"
     if max(symptom.score for symptom in symptoms) < 1:
         return "info"

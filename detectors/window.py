@@ -229,8 +229,9 @@ class JobWindow:
     `now` comes from). attempt_started_at: when its processes started, else its first data; -inf
     where unknown. host_announced: [hosts] the agent announced its own shutdown, empty where nobody
     can tell. host_returned: [hosts] when a host reported again after a silence of several
-    intervals, -inf where it never was silent; empty where nobody can tell. placed: the topology,
-    where the collector has made it.
+    intervals, -inf where it never was silent; empty where nobody can tell. newest_world_size: the
+    one that a rank reported last, 0 where none did; a job that was resized has held more ranks.
+    placed: the topology, where the collector has made it.
     """
 
     job: Job
@@ -257,6 +258,7 @@ class JobWindow:
     host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     host_returned: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0
+    newest_world_size: int = 0
     placed: Topology | None = None
     held_baselines: Baselines | None = None
     processes: Processes = field(default_factory=no_processes)

@@ -265,7 +265,10 @@ def _with_left_over(
     alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
     groups: list[list[Finding]] = []
     for symptom in alone:
-        if groups and symptom.onset[0] - groups[-1][-1].onset[0] <= TOGETHER_SECONDS:
+        stopped = [group for group in groups if _effect(group[0]) == _effect(symptom) == "stops"]
+        if stopped:  # a job stops only once: ranks end long after the stall that ends them
+            stopped[0].append(symptom)
+        elif groups and symptom.onset[0] - groups[-1][-1].onset[0] <= TOGETHER_SECONDS:
             groups[-1].append(symptom)
         else:
             groups.append([symptom])

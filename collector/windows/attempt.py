@@ -123,6 +123,7 @@ class Attempt:
     events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
     event_count: int = 0
     world_size: int = 0
+    newest_world_size: int = 0
     first_at: float = float("inf")
     last_at: float = float("-inf")
     last_received: float = float("-inf")

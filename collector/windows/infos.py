@@ -33,7 +33,9 @@ def take_info(attempt: Attempt, row: int, pairs: Mapping[str, Scalar]) -> None:
         for name in _COORDINATES:
             getattr(placements, name)[row] = _number(pairs.get(name))
     placements.hw_ids[row] = str(hw_id) if hw_id else None
-    attempt.world_size = max(attempt.world_size, whole(pairs.get("world_size")) or 0)
+    size = whole(pairs.get("world_size")) or 0
+    attempt.world_size = max(attempt.world_size, size)
+    attempt.newest_world_size = size or attempt.newest_world_size
 
 
 def _number(value: Scalar | None) -> int:

@@ -70,6 +70,7 @@ def job_window(
         placed=where.topology,
         attempt_started_at=attempt.start,
         collective_timeout_seconds=collective_timeout_seconds,
+        newest_world_size=attempt.newest_world_size,
         host_announced=hosts.announced(where.host_ids),
         host_returned=hosts.returned_at[where.host_ids],
         held_baselines=None if until is not None else attempt.baselines,
@@ -100,24 +101,24 @@ def _groups(attempt: Attempt) -> list[Group]:
         for name in ("enqueued", "completed")
         for number in (planes.numbers.get(f"collective.{name}"),)
     ]
-    if not any(counters):
-        return []
     # A kind of collective that few have launched ends at the newest of their rows.
     kinds = {
         name.partition("|")[2]: planes.planes[number]
         for name, number in planes.numbers.items()
         if name.startswith(LAUNCHES)
     }
-    for launched in kinds.values():
-        launched.fit(planes.rows)
+    if not any(counters) and not kinds:
+        return []
+    for counted in (*counters, *kinds.values()):
+        if counted is not None:
+            counted.fit(planes.rows)
     groups = []
     for name, pairs in sorted(members.of_group.items()):
         held = np.array(sorted(pairs), np.int64)
         rows = held[:, 1]
         claimed = np.zeros(len(rows), np.bool_)
-        for plane in counters:
+        for plane in (*counters, *kinds.values()):
             if plane is not None:
-                plane.fit(planes.rows)
                 claimed |= plane.last_at[rows] > -np.inf
         rows, ranks = rows[claimed], held[claimed, 0]
         if not len(rows):
@@ -130,6 +131,10 @@ def _groups(attempt: Attempt) -> list[Group]:
             values.append(plane.last_value[rows])
             newest = np.maximum(newest, plane.last_at[rows])
             changed = np.maximum(changed, plane.changed_at[rows])
+        for plane in () if any(counters) else kinds.values():
+            newest = np.maximum(newest, plane.last_at[rows])
+            if plane.changed_at is not None:
+                changed = np.maximum(changed, plane.changed_at[rows])
         groups.append(
             Group(
                 name=name,

@@ -14,9 +14,6 @@ from . import long_time
 
 _ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.utilization")
 
-_REST_SECONDS = 300.0
-"""Rest of everything for so long is rest, whatever was before."""
-
 _REPORTED = 0.9
 """Share of the ranks whose device and process must be reported to say that everything rests."""
 
@@ -28,8 +25,9 @@ class IdleGpus(Detector):
     devices whose rank's process still lives count: what ended is no longer held by it. All of them
     idle counts where the job has made no step at all, some of them while the others work. A job
     that stepped and stopped hangs, which other detectors report, unless nobody waits for anybody:
-    for `stopped` seconds no kernel runs on any device (one that waits in a collective spins), no
-    process uses its CPU, and no member of a group has launched a collective that is not complete.
+    for `stopped` seconds, and longer than the job has paused before, no kernel runs on any device
+    (one that waits in a collective spins), no process uses its CPU, and no member of a group has
+    launched a collective that is not complete.
 
     Parameters
     ----------
@@ -79,7 +77,8 @@ class IdleGpus(Detector):
         ends = own_time.step_ends(window.steps)
         stepped = bool(np.isfinite(ends).any())
         newest = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
-        if stepped and newest < window.now - self.stopped and self._rests(window, newest):
+        least = max(self.stopped, 1.5 * window.baselines.longest_gap)
+        if stepped and newest < window.now - least and self._rests(window, newest):
             return [self._stopped(window, newest)]
         idle, known = self._idle(window)
         idle &= window.last_received >= window.now - 60.0
@@ -111,13 +110,17 @@ class IdleGpus(Detector):
         ]
 
     def _rests(self, window: JobWindow, last: float) -> bool:
-        """Return whether nobody calculates, waits in a collective or runs since the last step."""
+        """Return whether nobody calculates, waits in a collective or runs any more.
+
+        By the newest readings: what ran after the last step (an evaluation) may have ended since.
+        """
         if not (window.last_received >= window.now - 60.0).all():
             return False
-        # Where few steps are reported, the last one ended long after the last that is known.
-        start = max(last + self.stopped / 3, window.now - _REST_SECONDS)
-        kernels = window.of_ranks(_ACTIVITY[1]).mean(start, window.now)
-        used = window.of_ranks(CPU).mean(start, window.now)
+        devices, processes = window.of_ranks(_ACTIVITY[1]), window.of_ranks(CPU)
+        seconds = max(self.stopped, 3.2 * devices.period(), 3.2 * processes.period())
+        start = max(last + self.stopped / 3, window.now - seconds)
+        kernels = devices.mean(start, window.now)
+        used = processes.mean(start, window.now)
         with np.errstate(invalid="ignore"):
             busy = (kernels > self.least) | (used >= BUSY[0])
         if busy.any() or min(np.isfinite(kernels).mean(), np.isfinite(used).mean()) < _REPORTED:

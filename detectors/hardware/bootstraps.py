@@ -66,7 +66,7 @@ class Bootstraps(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding: the host that most lines accuse."""
-        if np.isfinite(window.steps.at).any():
+        if _steps(window):
             return []
         lines = _lines(window)
         local = [line for line in lines if LOCAL.search(_text(line))]
@@ -103,7 +103,7 @@ class Bootstraps(Detector):
 
     def next_due(self, window: JobWindow) -> float:
         """Return when the lines of other hosts have been waited for."""
-        if window.steps.at.shape[1] and np.isfinite(window.steps.at).any():
+        if _steps(window):
             return np.inf
         due = min((line.at for line in _lines(window)), default=np.inf) + self.hold
         return due if due > window.now else np.inf
@@ -118,9 +118,14 @@ class Bootstraps(Detector):
         return window.now >= min(line.at for line in lines) + self.hold
 
 
+def _steps(window: JobWindow) -> bool:
+    """Tell whether the attempt has ended steps: one may be the last of the attempt before."""
+    return int(np.isfinite(window.features.step_ends).sum()) > 1
+
+
 def _lines(window: JobWindow) -> list[Event]:
-    """Return the log lines of ranks that did not reach others."""
-    return [
+    """Return the log lines of ranks that did not reach others, consequences only where alone."""
+    lines = [
         event
         for event in own_events(window)
         if event.name == "log.fault"
@@ -128,6 +133,7 @@ def _lines(window: JobWindow) -> list[Event]:
             f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
         )
     ]
+    return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
 
 
 def _accused(window: JobWindow, event: Event) -> str | None:

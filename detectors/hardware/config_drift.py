@@ -1,18 +1,25 @@
 """Hosts with a version or setting unlike their peers', and hosts that were changed."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
+from ..tenants import own_events
 from ..window import JobWindow
 from . import counters
 
 INFO = "system.software.info"
 
 MOST_NAMED = 3
+
+REFUSED = re.compile(
+    r"mismatched nccl version[^\n]{0,40}?rank (\d+) has (\S+), rank (\d+) has (\w+)", re.IGNORECASE
+)
 
 
 class ConfigDrift(Detector):
@@ -22,8 +29,10 @@ class ConfigDrift(Detector):
     hosts report is usual; hosts that report another one instead differ, where they are a quarter of
     the hosts at most and three hosts or more report the name. Of two hosts that differ both are
     named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
-    whole set. A `change` event of a host counts for `seconds` after it, unless most hosts were
-    changed: that is a roll-out. Evidence only: hosts that differ mostly work.
+    whole set. Where NCCL refuses to start since versions differ, its lines name each rank that is
+    unlike rank 0: their hosts are refused, or that of rank 0 where most are. A `change` event of a
+    host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence
+    only: hosts that differ mostly work.
 
     Parameters
     ----------
@@ -49,8 +58,8 @@ class ConfigDrift(Detector):
     """
 
     name = "config_drift"
-    kinds = ("host.differs", "host.changed")
-    cadence_seconds = 30.0
+    kinds = ("host.differs", "host.changed", "host.version_refused")
+    cadence_seconds = 10.0
 
     def __init__(self, *, rare: float = 0.25, seconds: float = 1800.0) -> None:
         self.rare = rare
@@ -93,7 +102,7 @@ class ConfigDrift(Detector):
             )
             for host, texts in sorted(differences.items())
         ]
-        return [*findings, *self._changes(window)]
+        return [*findings, *self._refused(window), *self._changes(window)]
 
     def _versions(self, window: JobWindow) -> dict[str, list[str]]:
         """Return by name the version of each host, several as one text, "" where none is known."""
@@ -110,6 +119,36 @@ class ConfigDrift(Detector):
         return {
             name: [", ".join(sorted(one)) for one in held] for name, held in sorted(found.items())
         }
+
+    def _refused(self, window: JobWindow) -> list[Finding]:
+        unlike: dict[int, tuple[Event, str]] = {}
+        against = set[int]()
+        for event in own_events(window):
+            if event.name != "log.fault":
+                continue
+            found = REFUSED.search(str(event.attributes.get("text", "")))
+            host, other = (-1, -1) if found is None else (
+                _host_of(window, int(found[1])), _host_of(window, int(found[3])))  # fmt: skip
+            if found is not None and host >= 0 and host != other:
+                unlike.setdefault(host, (event, f"NCCL {found[2]}, rank {found[3]} has {found[4]}"))
+                against.add(other)
+        if 2 * len(unlike) > len(window.hosts) and len(against - {-1}) == 1:
+            event, text = next(iter(unlike.values()))
+            unlike = {against.pop(): (event, f"its peers have {text}")}
+        return [
+            report(
+                window,
+                self.name,
+                "host.version_refused",
+                window.host_entity(host),
+                onset=event.at,
+                seen=(event.at, event.at),
+                signal="log.fault",
+                observed=text,
+                text=f"host {window.hosts[host]} was refused: {text}",
+            )
+            for host, (event, text) in sorted(unlike.items())
+        ]
 
     def _changes(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
@@ -134,3 +173,8 @@ class ConfigDrift(Detector):
             )
         alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
         return list(found.values()) if alone else []
+
+
+def _host_of(window: JobWindow, rank: int) -> int:
+    row = window.row_of(rank)
+    return -1 if row is None else int(window.host_of[row])

@@ -1,5 +1,6 @@
 """Fault codes that the job's devices report, and the fault that each of them names."""
 
+import re
 from collections.abc import Sequence
 
 from ...vocabulary.findings import Finding
@@ -35,6 +36,9 @@ KINDS = {
 }
 """What codes say beyond that something is wrong (NVIDIA's catalogue of XIDs; vocabulary/
 device_faults/xid.toml and driver.toml). Other vendors' codes are fault events and no more."""
+
+_PREFIX = re.compile(r"^\s*xid[\s:#=]*(?=\d)", re.IGNORECASE)
+"""What some senders write before a number: "XID 119"."""
 
 _SCORES = {"gpu.row_remap_pending": 1.0, "gpu.row_remap_failed": 2.0}
 
@@ -93,7 +97,7 @@ class FaultCodes(Detector):
         if entity is None:
             return []
         code = str(event.attributes.get("code", ""))
-        kinds = ["gpu.fault_event", *([KINDS[code]] if code in KINDS else [])]
+        kinds = ["gpu.fault_event", *([KINDS[code_of(event)]] if code_of(event) in KINDS else [])]
         return [
             report(
                 window,
@@ -111,8 +115,13 @@ class FaultCodes(Detector):
         ]
 
 
+def code_of(event: Event) -> str:
+    """Return the code of a `gpu.fault`, a number without the word before it."""
+    return _PREFIX.sub("", str(event.attributes.get("code", "")))
+
+
 def _accuses(event: Event) -> bool:
-    code, grade = str(event.attributes.get("code", "")), event.attributes.get("class")
+    code, grade = code_of(event), event.attributes.get("class")
     if code in ("63", "row_remap.pending"):
         return True  # nothing has failed yet: the finding says so by its score
     return grade not in HARMLESS and (grade is not None or code not in APPLICATION)

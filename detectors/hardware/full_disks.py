@@ -1,5 +1,6 @@
 """Filesystems that ran full, or can no longer be written."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
+from ..tenants import own_events
 from ..window import JobWindow, Readings
 from . import counters, devices
 
@@ -18,12 +20,18 @@ SYSTEM = ("/boot", "/snap", "/sys", "/proc", "/run", "/usr", "/opt/nvidia")
 """Mounts that no job writes to and that are full by nature."""
 
 
+NO_SPACE = re.compile(r"no space left on device|\bENOSPC\b|disk quota exceeded", re.IGNORECASE)
+MEMORY = re.compile(r"dev/shm\b|shared memory|shm_open|torch_\d+", re.IGNORECASE)
+"""What a write that finds no room logs; a tmpfs is memory, and another detector's."""
+
+
 class FullDisks(Detector):
     """Name hosts with a filesystem that ran full while somebody was looking, or turned read-only.
 
     Bytes or inodes in use at `full` or more, and more than the least of the past by `rise`: an
     image that was full all along is no news. A filesystem that could be written and no longer can
-    counts too. Symptoms without an effect yet: the next write of a checkpoint or a log fails, and
+    counts too, and so does the error of a write that found no room: it is logged before the next
+    reading. Symptoms without an effect yet: the next write of a checkpoint or a log fails, and
     with it the job.
 
     Parameters
@@ -42,7 +50,8 @@ class FullDisks(Detector):
     >>> [finding.text for finding in FullDisks().evaluate(window)]
     ['host host-1: /scratch is 100% full']
 
-    Fails where a quota, not the filesystem, is full, and cannot see whether the job writes there.
+    Fails where a quota, not the filesystem, is full and no write has failed yet, and cannot see
+    whether the job writes there.
 
     References: statvfs(3); facts on node telemetry 4.1 (remounted read-only).
     """
@@ -64,6 +73,7 @@ class FullDisks(Detector):
                 if mount.startswith(SYSTEM):
                     continue
                 self._full(window, name, f"{mount} is {word}", worst)
+        self._logged(window, worst)
         return [*worst.values(), *self._read_only(window)]
 
     def _full(self, window: JobWindow, name: str, words: str, worst: dict[int, Finding]) -> None:
@@ -90,6 +100,29 @@ class FullDisks(Detector):
                 observed=float(used[host]),
                 expected=low,
                 text=f"{entity}: {words}{used[host]:.0%} full",
+            )
+
+    def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
+        for event in own_events(window):
+            host, text = event.resource.host, str(event.attributes.get("text", ""))
+            if event.name != "log.fault" or host not in window.hosts or MEMORY.search(text):
+                continue
+            found = NO_SPACE.search(text)
+            if found is None:
+                continue
+            index = window.hosts.index(host)
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].splitlines()[0]
+            worst[index] = report(
+                window,
+                self.name,
+                "host.disk_full",
+                window.host_entity(index),
+                onset=event.at,
+                seen=(event.at, event.at),
+                score=3.0,
+                signal="log.fault",
+                observed=found[0],
+                text=f"host {host}: a write found no room: {line.strip()[-200:]}",
             )
 
     def _read_only(self, window: JobWindow) -> list[Finding]:

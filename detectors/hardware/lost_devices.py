@@ -11,7 +11,7 @@ from ..findings import report
 from ..tenants import own_events
 from ..window import Flags, Floats, JobWindow
 from . import devices
-from .fault_codes import KINDS, LOST
+from .fault_codes import KINDS, LOST, code_of
 
 VITAL = ("hw.gpu.utilization", "hw.temperature|gpu", "hw.power", "hw.gpu.memory.usage")
 """Readings that only a device that works can give."""
@@ -63,13 +63,13 @@ class LostDevices(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
-        last = _last(window)
+        last = last_readings(window)
         newest = float(last.max(initial=-np.inf))
         late = np.isfinite(last) & (last < newest - self.seconds)
         failed = self._failed(window)
         if not (late | np.isfinite(failed)).any():
             return []
-        period = _period(window)
+        period = reading_period(window)
         silent = self._silent(window, last, period)
         silent &= ~_gone_with_its_rank(window, max(self.periods * period, self.seconds))
         rows = np.flatnonzero(silent | np.isfinite(failed))
@@ -146,13 +146,13 @@ def _with_another_fault(window: JobWindow) -> set[int]:
         rank = event.attributes.get("rank")
         row = window.row_of(rank) if event.name == "gpu.fault" and isinstance(rank, int) else None
         if row is not None:
-            codes.setdefault(row, set()).add(str(event.attributes.get("code", "")))
+            codes.setdefault(row, set()).add(code_of(event))
     # Rows of memory that are to be remapped neither stop a device nor keep it from being lost.
     named = {code for code, kind in KINDS.items() if not kind.startswith("gpu.row_remap")} - LOST
     return {row for row, held in codes.items() if held & named and not held & LOST}
 
 
-def _last(window: JobWindow) -> Floats:
+def last_readings(window: JobWindow) -> Floats:
     """Return [ranks], when a device last gave a vital reading; -inf where none did."""
     last = np.full(len(window.ranks), -np.inf)
     for metric in VITAL:
@@ -162,7 +162,7 @@ def _last(window: JobWindow) -> Floats:
     return last
 
 
-def _period(window: JobWindow) -> float:
+def reading_period(window: JobWindow) -> float:
     """Return how often devices give vital readings, in seconds: what is given most rarely."""
     held = [window.rank_readings[metric] for metric in VITAL if metric in window.rank_readings]
     return max([5.0, *(one.period() for one in held if one.newest_at() > -np.inf)])

@@ -24,9 +24,9 @@ class PcieLinks(Detector):
     Only while the device has work: an idle link lowers its generation, and some their width. It
     counts where it lasts `seconds` and where most peers of the model run at more, or the device
     itself did before: a board whose slots are all narrow is what the site bought. Links that fall
-    on most devices together, or while no step ends, follow the job that stands: a device whose
-    kernels wait is "busy" and saves power. It is a symptom
-    by itself, since at half the lanes each copy between host and device takes twice as long.
+    on most devices together, or after which no steps end, follow the job that stands: a device
+    whose kernels wait is "busy" and saves power. It is a symptom by itself, since at half the lanes
+    each copy between host and device takes twice as long.
     Replays count by rate, against `least` a minute and ten times the median of the peers; they are
     evidence.
 
@@ -80,8 +80,6 @@ class PcieLinks(Detector):
             return []
         seconds = max(self.seconds, 3.2 * held.period())
         found = held.between(newest - seconds, np.inf)
-        if _stands(window, newest - seconds):
-            return []
         inside = (found.at >= newest - seconds) & (found.value > 0) & (found.value < 1e3)
         seen = np.max(np.where(inside, found.value, -np.inf), axis=1, initial=-np.inf)
         most = devices.latest(window, f"{metric}.max")
@@ -98,6 +96,7 @@ class PcieLinks(Detector):
         if len(seen) > 1 and 2 * np.count_nonzero(fell & valid) > np.count_nonzero(valid):
             fell &= False
         rows = np.flatnonzero(low & (below_peers | fell))
+        stepped = _last_step(window)
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
@@ -106,6 +105,8 @@ class PcieLinks(Detector):
                 continue
             best = float(most[row]) if np.isfinite(most[row]) else max(before, float(usual[row]))
             first = devices.since(held, row, float(seen[row]), below=True)
+            if stepped < first + self.seconds:
+                continue
             findings.append(
                 report(
                     window,
@@ -183,11 +184,8 @@ class PcieLinks(Detector):
         return findings
 
 
-def _stands(window: JobWindow, since: float) -> bool:
-    """Return whether steps are reported and none ended from then on, where two were due."""
+def _last_step(window: JobWindow) -> float:
+    """Return when the last step ended; inf where too few are reported to say that none does."""
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends)]
-    if len(ends) < 3:
-        return False
-    usual = float(np.median(np.diff(ends[-64:])))
-    return float(ends.max()) < min(since, window.now - 2 * usual)
+    return float(ends.max()) if len(ends) > 2 else np.inf

@@ -1,6 +1,9 @@
 """Hosts whose processes wait inside the kernel and do not come back."""
 
+import re
 from collections.abc import Sequence
+
+import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
@@ -8,9 +11,15 @@ from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
 from ..window import JobWindow
+from .lost_devices import last_readings, reading_period
 
 HUNG_TASKS = ("task.hung", "cpu.soft_lockup", "cpu.hard_lockup", "driver.hung", "driver.hang")
+HUNG_LINE = re.compile(
+    r"blocked for more than \d+ seconds|soft lockup|hard lockup|rcu\w* detected stalls",
+    re.IGNORECASE,
+)
 CALLS = ("nvml.hung",)
+BLOCKED = "system.processes.blocked"
 
 
 class StuckDrivers(Detector):
@@ -18,12 +27,16 @@ class StuckDrivers(Detector):
 
     The kernel logs tasks that were blocked for two minutes and CPUs that do not leave it; the agent
     reports calls into a driver that hang. A call about one device of several is that device's; of
-    half of a host's devices, two at least, it is the driver's. Evidence: the symptom is that steps
-    stop.
+    half of a host's devices, two at least, it is the driver's. So it is where no device of a host
+    gives a reading any more while the host itself reports, those of others do, no step ends, and
+    processes of the host wait in state D that did not before: who asks such a driver never returns.
+    Evidence: the symptom is that steps stop.
 
     Parameters
     ----------
     share : of a host's devices whose calls must hang.
+    blocked : processes in state D that count, beyond four times the usual.
+    periods, seconds : how long the devices of a host must have given no reading.
 
     Examples
     --------
@@ -46,8 +59,18 @@ class StuckDrivers(Detector):
     name = "stuck_drivers"
     kinds = ("host.driver_stuck",)
 
-    def __init__(self, *, share: float = 0.5) -> None:
+    def __init__(
+        self,
+        *,
+        share: float = 0.5,
+        blocked: float = 2.0,
+        periods: float = 2.5,
+        seconds: float = 15.0,
+    ) -> None:
         self.share = share
+        self.blocked = blocked
+        self.periods = periods
+        self.seconds = seconds
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
@@ -57,7 +80,7 @@ class StuckDrivers(Detector):
             host = event.resource.host
             if host not in window.hosts:
                 continue
-            if event.name == "log.fault" and event.attributes.get("signature") in HUNG_TASKS:
+            if event.name == "log.fault" and _hung(event):
                 lines.setdefault(host, []).append(event)
             elif event.name == "gpu.fault" and event.attributes.get("code") in CALLS:
                 device = str(event.attributes.get("hw.id", event.attributes.get("gpu", "")))
@@ -66,7 +89,49 @@ class StuckDrivers(Detector):
             placed = int((window.host_of == window.hosts.index(host)).sum())
             if len(hung) >= max(2, self.share * placed):
                 lines.setdefault(host, []).extend(hung.values())
-        return [self._finding(window, host, lines[host]) for host in sorted(lines)]
+        findings = [self._finding(window, host, lines[host]) for host in sorted(lines)]
+        return findings + [f for f in self._silent(window) if f.entity.id not in lines]
+
+    def _silent(self, window: JobWindow) -> list[Finding]:
+        """Return hosts without any reading of their devices whose processes wait in state D."""
+        held = window.host_readings.get(BLOCKED)
+        if held is None or len(window.hosts) < 2:
+            return []
+        last = last_readings(window)
+        period = reading_period(window)
+        limit = max(self.periods * period, self.seconds)
+        newest, ends = float(last.max(initial=-np.inf)), window.features.step_ends
+        stepped = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        late = np.isfinite(last) & (newest - last > limit) & (last >= stepped - 2 * limit)
+        findings = []
+        for host in np.unique(window.host_of[late & (window.host_of >= 0)]).tolist():
+            here = window.host_of == host
+            began = float(last[here].max())
+            stands = stepped <= began + limit
+            if not late[here].all() or not stands or not newest > began + limit:
+                continue
+            one = held.of(np.array([host]))
+            now, usual = float(one.mean(began, np.inf)[0]), float(one.mean(-np.inf, began)[0])
+            if not now > max(self.blocked, 4 * np.nan_to_num(usual)):
+                continue
+            name = window.hosts[host]
+            findings.append(
+                report(
+                    window,
+                    self.name,
+                    "host.driver_stuck",
+                    window.topology.host_entity(name),
+                    onset=(began, began + period),
+                    magnitude=now,
+                    score=3.0,
+                    signal=BLOCKED,
+                    observed=now,
+                    expected=np.nan_to_num(usual),
+                    text=f"host {name}: no device has given a reading for {newest - began:.0f} s, "
+                    f"and {now:.3g} processes wait in state D",
+                )
+            )
+        return findings
 
     def _finding(self, window: JobWindow, host: str, events: list[Event]) -> Finding:
         first = min(events, key=lambda event: event.at)
@@ -87,3 +152,10 @@ class StuckDrivers(Detector):
             expected=0.0,
             text=f"host {host}: {text.strip()[:160] or 'calls into a driver do not return'}",
         )
+
+
+def _hung(event: Event) -> bool:
+    """Tell whether a line is the kernel's about a task or a CPU that does not come back."""
+    if event.attributes.get("signature") in HUNG_TASKS:
+        return True
+    return HUNG_LINE.search(str(event.attributes.get("text", ""))) is not None

@@ -16,7 +16,11 @@ OTHER_COLLECTIVE, CIRCLE, INSIDE = "rank.other_collective", "job.waits_in_circle
 
 
 def behind(stall: Stall) -> list[Finding]:
-    """Return ranks behind in a group's counters, as reported after the stall began."""
+    """Return ranks behind in a group's counters, as reported after the stall began.
+
+    One that stands inside a collective of another group, for a rank that has not launched it, is
+    behind because of that rank and left out, unless all are (a circle).
+    """
     window = stall.window
     found: dict[int, Finding] = {}
     for group in window.groups:
@@ -40,7 +44,9 @@ def behind(stall: Stall) -> list[Finding]:
                 found[row] = stall.sign(row, kind, signal, seen, best, 3.0, text)
             if rows:
                 break
-    return list(found.values())
+    waiting = _waits(stall) if len(found) > 1 else {}
+    first = [sign for row, sign in found.items() if not waiting.get(row, set()) & found.keys()]
+    return first or list(found.values())
 
 
 def unlike(stall: Stall) -> list[Finding]:
@@ -84,19 +90,7 @@ def circle(stall: Stall) -> list[Finding]:
     launched that one. Where those wait in another group for the first, nobody will ever go on.
     """
     window = stall.window
-    waits_for: dict[int, set[int]] = {}
-    for group in window.groups:
-        known = fresh(stall, group)
-        if group.kind == "pp" or known.sum() < 2:
-            continue
-        inside = known & (group.enqueued > group.completed)
-        if not inside.any():
-            continue
-        for completed in np.unique(group.completed[inside]).tolist():
-            absent = group.rows[known & (group.enqueued <= completed)].tolist()
-            for row in group.rows[inside & (group.completed == completed)].tolist():
-                waits_for.setdefault(row, set()).update(absent)
-    rows = _in_circle(waits_for)
+    rows = _in_circle(_waits(stall))
     if not rows:
         return []
     ranks = sorted(int(window.ranks[row]) for row in rows)
@@ -156,6 +150,23 @@ def fresh(stall: Stall, group: Group) -> Flags:
     """Return [members], whose counters were reported after the stall began."""
     reported: Flags = group.at > stall.last + min(stall.usual, 2.0)
     return reported
+
+
+def _waits(stall: Stall) -> dict[int, set[int]]:
+    """Return by row the rows that have not launched the collective which it stands in."""
+    waits_for: dict[int, set[int]] = {}
+    for group in stall.window.groups:
+        known = fresh(stall, group)
+        if group.kind == "pp" or known.sum() < 2:
+            continue
+        inside = known & (group.enqueued > group.completed)
+        if not inside.any():
+            continue
+        for completed in np.unique(group.completed[inside]).tolist():
+            absent = group.rows[known & (group.enqueued <= completed)].tolist()
+            for row in group.rows[inside & (group.completed == completed)].tolist():
+                waits_for.setdefault(row, set()).update(absent)
+    return waits_for
 
 
 def _in_circle(waits_for: dict[int, set[int]]) -> list[int]:

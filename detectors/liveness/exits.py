@@ -26,6 +26,8 @@ class Exits(Detector):
     over several hosts that is certain, on one host it is a first word only, and names nobody. A
     rank whose log says that a peer closed the connection ended because of that peer, however early
     its exit was seen. An exit that steps of the same rank follow is over: the job was restarted.
+    Where a collective timed out before the first exit, the stall before it is the trouble: those
+    that waited end themselves, and nobody is named.
 
     Parameters
     ----------
@@ -110,7 +112,8 @@ class Exits(Detector):
             )
         )
         row = window.row_of(rank_of(first) or 0)
-        if row is not None and not together_all:
+        waited = rank_of(first) not in root and stops.after_time_out(window, suspects)
+        if row is not None and not together_all and not waited:
             how = _how(first)
             findings.append(
                 report(

@@ -26,7 +26,8 @@ class SilentHosts(Detector):
     not overdue by `overdue` usual steps, the host lives (or the job was resized without it) and its
     agent or its network does not. So it does while ranks elsewhere calculate between steps: they
     evaluate or save. Hosts that all fell silent together, as in a restart, come back one by one: a
-    host is silent only where another went on reporting meanwhile.
+    host is silent only where another went on reporting meanwhile. Ranks beyond the newest world
+    size are of the job before it was resized: their hosts left it.
 
     A lost host is what stops the job. One that still reported after a rank elsewhere had ended
     abnormally, or long after the last step, fell silent because the job was over: agents report no
@@ -91,6 +92,8 @@ class SilentHosts(Detector):
             # Where the data ends, the last reports of the hosts lie an interval or two apart.
             longer = float(others.max(initial=-np.inf)) - window.host_last_received[host]
             if longer < 0.8 * limit[host] or not np.delete(reporting, host).any() or ranks <= ended:
+                continue
+            if min(ranks, default=0) >= window.newest_world_size > 0:
                 continue
             if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
                 continue

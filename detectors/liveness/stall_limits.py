@@ -9,7 +9,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import activity
 from ..window import Ints, JobWindow
-from . import collective_signs, pauses
+from . import collective_signs, pauses, stops
 from .stall_signs import Stall
 
 
@@ -51,6 +51,8 @@ class Shown:
 
 def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown: Shown) -> Limits:
     """Return from when on a stall counts."""
+    if any(at > stall.last for at in stops.timed_out(stall.window)):
+        return Limits(shown.least, shown.least, shown.least)  # no pause lasts so long
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
     unlike = any(sign.kind == collective_signs.OTHER_COLLECTIVE for sign in signs)

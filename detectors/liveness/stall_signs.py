@@ -12,7 +12,8 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import activity
 from ..findings import report
-from ..window import Floats, JobWindow
+from ..window import Flags, Floats, JobWindow
+from . import stops
 
 AGE = "training.progress.age"
 DETECTOR = "stalls"
@@ -191,6 +192,7 @@ def silent(stall: Stall) -> list[Finding]:
     received = np.maximum(RECEIVED_SECONDS, 1.7 * interval)
     speaking = np.isfinite(silence) & (silence < received)
     late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
+    late &= ~_ended(window)
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []
@@ -226,7 +228,7 @@ def idle(stall: Stall) -> list[Finding]:
         if found_here is None:
             continue
         busy = np.minimum(found_here.mean(last + 5.0, np.inf), 2.0)
-        valid = np.flatnonzero(np.isfinite(busy))
+        valid = np.flatnonzero(np.isfinite(busy) & ~_ended(window))
         if len(valid) < 3:
             continue
         usual = float(np.median(busy[valid]))
@@ -249,6 +251,13 @@ def idle(stall: Stall) -> list[Finding]:
                 ),
             )
     return list(found.values())
+
+
+def _ended(window: JobWindow) -> Flags:
+    """Return [ranks], whose process ended: it is neither silent nor idle."""
+    ended = [rank for e in stops.exits_of(window) if (rank := stops.rank_of(e)) is not None]
+    found: Flags = np.isin(window.ranks, ended)
+    return found
 
 
 def _top(text: str) -> str:

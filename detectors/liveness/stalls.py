@@ -10,7 +10,7 @@ from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
-from . import collective_signs, pauses, stall_limits, stall_signs, stops
+from . import collective_signs, logged_collectives, pauses, stall_limits, stall_signs, stops
 from .stall_limits import Shown
 from .stall_signs import AGE, Stall
 
@@ -30,7 +30,8 @@ class _Still:
 
     ends, gaps: [steps], when each ended and the times between them. usual: the median of these.
     newest: when the newest report was made. interval: how often the slowest host reports. least:
-    how long no step ends before it is looked at. All in seconds.
+    how long no step ends before it is looked at. All in seconds. sparse: steps are reported one in
+    several, and collectives are counted between.
     """
 
     ends: Floats
@@ -39,6 +40,7 @@ class _Still:
     newest: float
     interval: float
     least: float
+    sparse: bool
 
 
 class Stalls(Detector):
@@ -55,9 +57,10 @@ class Stalls(Detector):
     certain after `agreed`. Everybody waiting inside a collective that does not complete is a hang
     of the transport: a warning after 30 s, certain after `surely`. A rank that the others wait for
     and that computes, saves or evaluates, and devices that calculate, explain the pause: nothing
-    is said until it exceeds what a pause may take. Where nothing can tell, it stays a first word
-    (score 1) until the wait is beyond `beyond` times the longest the job has survived, and is not
-    certain before the collective time-out.
+    is said until it exceeds what a pause may take, or a collective timed out. Where nothing can
+    tell, it stays a first word (score 1) until the wait is beyond `beyond` times the longest the
+    job has survived, and is not certain before the collective time-out. Where only each tenth step
+    or so is reported, counters of collectives tell the pace between.
 
     Parameters
     ----------
@@ -137,12 +140,10 @@ class Stalls(Detector):
         last = float(ends.max())
         # A phase that ended and a collective that completed are progress as well.
         last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
-        last = max(last, _collectives_moved(window, last, interval))
+        last = max(last, _collectives_moved(window, last, interval, sparse=still.sparse))
         stalled = newest - last
         phase = pauses.phase(window)
-        if stalled < least or phase == "shutdown" or _all_ended(window):
-            return []
-        if stops.being_ended(window, last):
+        if stalled < least or phase == "shutdown" or _over(window, last):
             return []
         # An announced pause that is over says how long one is before the job has shown another.
         longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
@@ -152,7 +153,7 @@ class Stalls(Detector):
         circle = collective_signs.circle(stall)
         signs = [
             *collective_signs.behind(stall),
-            *collective_signs.unlike(stall),
+            *(collective_signs.unlike(stall) or logged_collectives.unlike(stall)),
             *stall_signs.behind_in_steps(stall),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
@@ -207,7 +208,8 @@ class Stalls(Detector):
 
     def _measured(self, window: JobWindow) -> _Still | None:
         ends = own_time.step_ends(window.steps)
-        ends = ends[np.isfinite(ends)]
+        ended = np.isfinite(ends)
+        ends = ends[ended]
         if len(ends) < 2:
             return None
         newest = _newest_report(window)
@@ -216,11 +218,18 @@ class Stalls(Detector):
             return None
         gaps = rising[1:] - rising[:-1]
         usual = own_time.middle(gaps[-200:])
+        strides = np.diff(window.steps.index[ended])[-200:]
+        counted = any(np.isfinite(group.completed).any() for group in window.groups)
+        sparse = counted and own_time.middle(strides.astype(np.float64)) > 1
+        if sparse:
+            usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
         least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        if any(at > rising[-1] for at in stops.timed_out(window)):
+            least = self.least  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least)
+        return _Still(ends, gaps, usual, newest, interval, least, sparse)
 
 
 def _newest_report(window: JobWindow) -> float:
@@ -241,14 +250,25 @@ def _newest_report(window: JobWindow) -> float:
     return newest
 
 
-def _collectives_moved(window: JobWindow, last: float, interval: float) -> float:
+def _collectives_moved(window: JobWindow, last: float, interval: float, *, sparse: bool) -> float:
     """Return when collectives were last seen to complete after the last step; -inf if never.
 
-    The step's own collectives are seen up to two reporting periods late.
+    The step's own collectives are seen up to two reporting periods late. With `sparse` steps they
+    are those of steps that nobody reports.
     """
     moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
                 default=-np.inf)  # fmt: skip
-    return moved if moved > last + max(12.0, 2.2 * interval) else -np.inf
+    late = 0.0 if sparse else max(12.0, 2.2 * interval)
+    return moved if moved > last + late else -np.inf
+
+
+def _over(window: JobWindow, last: float) -> bool:
+    """Tell whether ranks ended since the last step, all or so that the others wait for them.
+
+    Ranks that end because a collective timed out change nothing about why it did.
+    """
+    ended = _all_ended(window) or stops.being_ended(window, last)
+    return ended and not stops.after_time_out(window, stops.exits_of(window))
 
 
 def _all_ended(window: JobWindow) -> bool:

@@ -34,6 +34,11 @@ _WISHES = re.compile(
 _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.IGNORECASE)
 """Reasons of a scheduler that end the processes of a host because of its state."""
 
+_TIMED_OUT = re.compile(
+    r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out", re.IGNORECASE
+)
+"""What a rank logs that waited in a collective for the whole time-out, and then ends itself."""
+
 Outcome = Literal["stopped", "waiting", "together", "crashed"]
 """stopped: no fault. waiting: too early to tell. together: all at once, most likely stopped."""
 
@@ -70,6 +75,29 @@ def exits_of(window: JobWindow) -> list[Event]:
         if event.attributes.get("role") != "dataloader" and not _stepped_after(window, rank, event):
             seen[rank] = event
     return sorted(seen.values(), key=lambda event: event.at)
+
+
+def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
+    """Tell whether ranks ended since a collective timed out: the stall before it is the trouble.
+
+    Whoever waited for the whole time-out logs that and ends itself, the rank that the others waited
+    for does neither. A rank that crashed ended before its peers' time-outs.
+    """
+    first = min((event.at for event in exits if code_of(event) != 0), default=np.inf)
+    return min(timed_out(window), default=np.inf) <= first + POLLED_SECONDS < np.inf
+
+
+def timed_out(window: JobWindow) -> list[float]:
+    """Return when ranks logged that a collective timed out, seconds since the epoch."""
+    return [
+        event.at
+        for event in own_events(window)
+        if event.name == "log.fault"
+        and rank_of(event) is not None
+        and _TIMED_OUT.search(
+            f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+        )
+    ]
 
 
 def being_ended(window: JobWindow, last: float) -> bool:

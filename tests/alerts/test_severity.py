@@ -48,3 +48,11 @@ def test_a_port_that_is_down_is_no_less_severe_because_the_job_stalled(topology,
     (row,) = engine.explanations([down, stalled], topology, observed=EVERYTHING)
     assert ["job.stalled", "nic.down"] == sorted(symptom.kind for symptom in row.symptoms)
     assert "critical" == severity([down, stalled], row.cause, 5.0)
+
+
+def test_a_job_that_crashed_is_never_news_of_little_weight(topology, found):
+    crashed = found("job.crashed", topology.job_entity, score=3.0)
+    evidence = found("host.version_refused", topology.host_entity("host-a"))
+    (row,) = engine.explanations([crashed, evidence], topology, observed=EVERYTHING)
+    assert "host.config_drift" == row.cause.hypotheses[0].fault
+    assert "critical" == severity([crashed], row.cause, 30.0)

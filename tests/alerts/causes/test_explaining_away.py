@@ -186,6 +186,15 @@ def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slo
     assert [("numerics.nan_rank", "9", ["job.nonfinite", "job.slow"])] == roots(slow, *nan)
 
 
+def test_ranks_that_end_long_after_a_stall_are_of_the_same_unknown(roots, wide, found):
+    rows = [
+        found("job.stalled", wide.job_entity, 10.0),
+        found("job.crashed", wide.job_entity, 610.0),
+    ]
+    ((fault, _, symptoms),) = roots(*rows)
+    assert ("unknown", ["job.crashed", "job.stalled"]) == (fault, symptoms)
+
+
 def test_symptoms_of_unknown_cause_far_apart_are_two_unknowns(roots, slow, wide, found):
     nan = found("job.nonfinite", wide.job_entity, 290.0)
     assert [("unknown", ["job.slow"]), ("unknown", ["job.nonfinite"])] == [

@@ -45,5 +45,15 @@ def test_a_crash_before_the_first_step_is_a_start_that_failed(first):
     assert ("software.crash", "rank") == first("job.crashed", "rank.first_exit")
 
 
+def test_a_library_version_that_was_refused_is_why_a_start_failed(topology, found):
+    rows = [found(kind, topology.job_entity) for kind in ("job.crashed", "job.no_step")]
+    rows += [
+        found("rank.first_exit", topology.rank_entity(2)),
+        found("host.version_refused", topology.host_entity("host-b")),
+    ]
+    best = engine.explain(rows, topology, observed=EVERYTHING).hypotheses[0]
+    assert ("host.config_drift", "host-b") == (best.fault, best.entity.id)
+
+
 def test_a_job_that_waits_without_a_step_failed_to_start(first):
     assert ("software.init_failed", "job") == first("job.never_started", "job.ranks_missing")

@@ -97,6 +97,8 @@ def slow_exchange(score=3.0):
         ("gpu.lost", "GPU-5", (("job.stalled", 0, 3.0), ("rank.behind_completed", 5, 3.0),
                                ("gpu.lost", 5, 3.0))),
         ("gpu.memory_uncorrectable", "GPU-5", (("job.crashed", 0, 3.0), ("rank.first_exit", 5, 3.0),
+                                               ("gpu.memory_error", 5, 2.5))),
+        ("gpu.memory_uncorrectable", "GPU-5", (("job.crashed", 0, 3.0), ("rank.first_exit", 5, 3.0),
                                                ("rank.root_log", 5, 2.0),
                                                ("gpu.memory_error", 5, 3.0),
                                                ("gpu.fault_event", 5, 3.0))),

@@ -63,3 +63,14 @@ def test_one_member_missing_for_all_hosts_accuses_no_host(found, event):
     lines = [line(event, f"host-{n}", text, signature="python.DistStoreError") for n in range(2)]
     assert [] == found(*lines)
     assert ["host-1"] == found(lines[1])
+
+
+def test_one_step_may_be_the_last_of_the_attempt_before(found, event):
+    one = line(event, "host-1")
+    assert (["host-1"], []) == (found(one, steps=1), found(one, steps=2))
+
+
+def test_who_only_waited_for_others_in_vain_accuses_nobody_where_a_cause_is_logged(found, event):
+    waited = event("log.fault", 50, host="host-0", signature="store.timeout", role="cascade",
+                   text="DistStoreError: timed out waiting for clients")  # fmt: skip
+    assert ["host-1"] == found(line(event, "host-1"), waited)

@@ -48,3 +48,18 @@ def test_a_host_that_was_changed_is_evidence_and_a_roll_out_is_not(found, event)
 
 def test_a_change_of_code_is_the_jobs_own(found, event):
     assert [] == found(events=[event("change", 40, host="host-1", kind="code", text="commit")])
+
+
+def refused(event, host, rank):
+    text = f"Mismatched NCCL version detected : rank {rank} has 22203, rank 0 has 22005"
+    return event("log.fault", 40, host=host, rank=rank, role="root", text=text)
+
+
+def test_a_host_whose_library_version_was_refused_is_named(found, event):
+    lines = [refused(event, "host-2", rank) for rank in (4, 5)]
+    assert [("host.version_refused", "host-2")] == found(events=lines)
+
+
+def test_where_most_are_unlike_rank_0_its_host_is_the_one(found, event):
+    lines = [refused(event, f"host-{rank // 2}", rank) for rank in (2, 4, 6)]
+    assert [("host.version_refused", "host-0")] == found(events=lines)

@@ -100,3 +100,15 @@ def test_an_applications_code_accuses_no_device_whoever_reports_it(evaluated, ev
 def test_an_unknown_code_is_a_fault_event_and_names_nothing_more(evaluated, event):
     fault = event("gpu.fault", 31.5, rank=2, code="ascend.80e3a201", **{"class": "fatal"})
     assert ["gpu.fault_event"] == [f.kind for f in evaluated(events=(fault,))]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [("XID 119", "gpu.firmware_hung"), ("xid:79", "gpu.lost")]
+)
+def test_a_word_before_the_number_changes_nothing(evaluated, event, code, kind):
+    findings = evaluated(events=(event("gpu.fault", 31.5, rank=2, code=code),))
+    assert ["gpu.fault_event", kind] == [finding.kind for finding in findings]
+
+
+def test_an_application_s_code_accuses_no_device_whatever_stands_before_it(evaluated, event):
+    assert [] == evaluated(events=(event("gpu.fault", 31.5, rank=2, code="XID 13"),))

@@ -41,3 +41,18 @@ def test_a_filesystem_that_turned_read_only_is_named(found, levels):
     (finding,) = found(**{"read_only|/data": levels(2, 0, 1, 1, since=30)})
     assert "host host-1: /data can no longer be written" == finding.text
     assert [] == found(**{"read_only|/data": levels(2, 1)})
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("OSError: [Errno 28] No space left on device: '/scratch/ckpt'", 1),
+        ("write failed: ENOSPC", 1),
+        ("No space left on device: '/dev/shm/torch_12'", 0),
+        ("RuntimeError: shape mismatch", 0),
+    ],
+)
+def test_a_write_that_found_no_room_names_its_host_before_any_reading(steady, event, text, count):
+    line = event("log.fault", 40, host="host-1", rank=3, role="root", text=text)
+    findings = FullDisks().evaluate(sketch(steady(), events=[line]))
+    assert [("host-1", START + 40)] * count == [(f.entity.id, f.onset[0]) for f in findings]

@@ -66,3 +66,17 @@ def test_replays_count_by_rate_against_the_peers(found, levels):
     assert ("gpu.pcie_replays", "GPU-1") == (finding.kind, finding.entity.id)
     assert [] == found(replays=levels(4, 30, counter=True))
     assert [] == found(replays=levels(4, 0, 1, 1, counter=True))
+
+
+def test_a_link_that_falls_as_the_job_stops_is_no_fault_however_early_it_is_looked_at(
+    steady, levels
+):
+    """All that is looked at was read after the last step, which is not long ago yet."""
+    held = {
+        "hw.gpu.pcie.generation": levels(4, 4, 1, 2, since=25),
+        "hw.gpu.pcie.generation.max": levels(4, 4),
+        "hw.gpu.utilization": levels(4, 0.9),
+    }
+    assert [] == PcieLinks().evaluate(
+        sketch(steady(steps=28), now=START + 60.0, rank_readings=held)
+    )

@@ -1,9 +1,10 @@
 """Hosts whose processes wait inside the kernel and do not come back."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.stuck_drivers import StuckDrivers
-from rankscope.detectors.sketch import sketch
+from rankscope.detectors.sketch import START, sketch
 
 
 @pytest.fixture
@@ -36,3 +37,35 @@ def test_a_call_about_one_device_is_that_devices(found, event):
 
 def test_other_lines_name_nobody(found, event):
     assert [] == found(event("log.fault", 40, host="host-1", signature="nic.link_down"))
+
+
+def test_the_kernel_s_own_line_counts_whatever_its_signature_is_called(found, event):
+    text = "INFO: task python:6808 blocked for more than 120 seconds."
+    assert [("host-1", 2.0)] == found(event("log.fault", 40, host="host-1", text=text))
+
+
+@pytest.mark.parametrize(
+    ("blocked", "silent", "steps", "named"),
+    [
+        pytest.param(6.0, (2, 3), 40, ["host-1"], id="silent devices, processes in state D"),
+        pytest.param(0.0, (2, 3), 40, [], id="nobody waits in state D: the agent cannot read"),
+        pytest.param(6.0, (3,), 40, [], id="one device of several is that device's"),
+        pytest.param(6.0, (2, 3), 100, [], id="steps go on"),
+        pytest.param(6.0, (0, 1, 2, 3), 40, [], id="no device is read anywhere"),
+    ],
+)
+def test_silent_devices_and_blocked_processes_are_a_driver_that_hangs(
+    steady, levels, blocked, silent, steps, named
+):
+    power = levels(4, 500, seconds=100)
+    for row in silent:
+        power.at[row, power.at[0] >= START + 45] = np.nan
+    window = sketch(
+        steady(steps=steps),
+        now=START + 100,
+        rank_readings={"hw.power": power},
+        host_readings={
+            "system.processes.blocked": levels(2, 0.0, blocked, 1, since=45, seconds=100)
+        },
+    )
+    assert named == [f.entity.id for f in StuckDrivers().evaluate(window)]

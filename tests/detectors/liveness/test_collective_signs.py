@@ -92,3 +92,17 @@ def test_numbers_from_before_the_stall_say_nothing(stalled):
         *collective_signs.behind(stall),
         *collective_signs.circle(stall),
     ]
+
+
+def test_who_stands_in_another_group_for_a_rank_that_is_behind_is_not_behind(stalled):
+    """Rank 1 waits for rank 0 in the tensor group, and so is behind in its own data group."""
+    tensor = group([0, 1], [80, 81], [80, 80], kind="tp")
+    data = (group([0, 2], [30, 31], [30, 30]), group([1, 3], [30, 31], [30, 30]))
+    (found,) = collective_signs.behind(stalled(tensor, *data))
+    assert ("rank.behind_enqueued", "0") == (found.kind, found.entity.id)
+
+
+def test_ranks_that_are_behind_for_each_other_are_all_named(stalled):
+    groups = group([0, 1, 2], [10, 9, 10], [9, 9, 9]), group([0, 1, 3], [19, 20, 20], [19] * 3)
+    found = collective_signs.behind(stalled(*groups))
+    assert ["0", "1"] == sorted(sign.entity.id for sign in found)

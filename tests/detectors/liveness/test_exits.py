@@ -301,3 +301,24 @@ def test_a_job_of_one_host_that_the_scheduler_evicts_is_no_stop(evaluated, exite
     assert "job.crashed" == evaluated(evicted, *ends)[0].kind
     preempted = event("scheduler.event", 55, reason="Preempted", text="by a higher priority")
     assert [] == evaluated(preempted, *ends)
+
+
+def test_exits_after_a_collective_timed_out_name_nobody(evaluated, exited, logged, named):
+    """Whoever waited for the whole time-out ends itself; the culprit does neither."""
+    findings = evaluated(
+        logged(1, 58.0, "cascade", text="Watchdog caught collective operation timeout: WorkNCCL("),
+        exited(1, 60.0, signal=6), exited(2, 60.3, signal=6),
+    )  # fmt: skip
+    assert ["job.crashed"] == [finding.kind for finding in findings]
+    assert [] == named(findings, "rank.first_exit")
+
+
+def test_a_rank_that_ended_before_its_peers_timed_out_is_the_suspect(
+    evaluated, exited, logged, named
+):
+    findings = evaluated(
+        exited(3, 60.0, signal=11),
+        logged(1, 100.0, "cascade", signature="nccl.watchdog_timeout"),
+        exited(1, 106.0, signal=6),
+    )
+    assert ["3"] == named(findings, "rank.first_exit")

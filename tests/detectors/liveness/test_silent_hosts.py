@@ -235,3 +235,8 @@ def test_steps_that_ended_before_the_next_report_was_due_do_not_prove_that_a_hos
     )
     window.steps.at[2:, 44:] = np.nan
     assert ["host-1"] == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+@pytest.mark.parametrize(("size", "named"), [(2, []), (4, ["host-1"]), (0, ["host-1"])])
+def test_a_host_whose_ranks_are_beyond_the_newest_world_size_has_left(evaluated, size, named):
+    assert named == [f.entity.id for f in evaluated(0.5, 15.0, newest_world_size=size)]

@@ -1,5 +1,7 @@
 """Jobs that stopped stepping, and the ranks that the others wait for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -297,3 +299,36 @@ def test_where_nothing_speaks_beside_the_steps_nothing_is_said(steady):
 def test_without_counters_stacks_or_activity_nobody_is_named(evaluated):
     """The docstring's failure mode."""
     assert ["job.stalled"] == kinds(evaluated(300))
+
+
+def test_a_stall_goes_on_where_ranks_end_because_a_collective_timed_out(evaluated, event):
+    line = "Watchdog caught collective operation timeout"
+    timed_out = event("log.fault", 80, rank=1, role="cascade", text=line)
+    ends = [event("process.exit", 82 + rank, rank=rank, signal=6) for rank in range(4)]
+    assert [] == evaluated(90, events=ends)
+    assert ["job.stalled"] == kinds(evaluated(90, events=[timed_out, *ends]))
+
+
+def test_a_collective_that_timed_out_makes_a_stall_certain(evaluated, event):
+    line = event("log.fault", 80, rank=1, role="cascade", signature="nccl_watchdog_timeout")
+    (before,), (after,) = evaluated(85), evaluated(85, events=[line])
+    assert (1.0, 3.0) == (before.score, after.score)
+
+
+def test_of_rare_reports_nothing_is_waited_for_once_a_collective_timed_out(evaluated, event):
+    line = event("log.fault", 75, rank=1, role="cascade", signature="nccl_watchdog_timeout")
+    rare = {"host_interval": np.full(2, 60.0)}
+    assert [] == evaluated(80, **rare)
+    assert ["job.stalled"] == kinds(evaluated(80, events=[line], **rare))
+
+
+def test_where_steps_are_reported_rarely_collectives_tell_the_pace(steady, ages, group):
+    """Each tenth step is reported, one in 100 s; the counters moved 10 s after the last one."""
+    own = steady(steps=6, seconds=99.8)
+    groups = [group([65, 65, 64, 65], [64] * 4, at=650.0, changed=610.0)]
+    window = sketch(own, now=START + 650, rank_readings={AGE: ages(650)}, groups=groups)
+    assert [] == kinds(Stalls().evaluate(window))
+    rare = replace(window, steps=replace(window.steps, index=window.steps.index * 10))
+    found = Stalls().evaluate(rare)
+    assert ["job.stalled", "rank.behind_enqueued"] == kinds(found)
+    assert START + 610 == found[0].onset[0]

@@ -1,0 +1,63 @@
+"""Which collective each rank called, by what ranks log when one times out or does not match."""
+
+import re
+from collections import Counter, defaultdict
+
+from ...vocabulary.findings import Finding
+from ..tenants import own_events
+from . import stops
+from .collective_signs import OTHER_COLLECTIVE
+from .stall_signs import Stall
+
+_TIMED_OUT = re.compile(r"WorkNCCL\(SeqNum=(\d+), OpType=(\w+)", re.IGNORECASE)
+"""The watchdog of PyTorch: what its own rank waited in."""
+
+_MISMATCH = re.compile(
+    r"Rank (\d+) is running collective: \w+\(SequenceNumber=(\d+), OpType=(\w+)", re.IGNORECASE
+)
+"""PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
+
+
+def unlike(stall: Stall) -> list[Finding]:
+    """Return ranks that called another collective than their peers under one sequence number.
+
+    Of three ranks or more the minority is blamed; of two the one that did not log the line, weakly.
+    """
+    called: dict[int, dict[int, str]] = defaultdict(dict)
+    logging: set[int] = set()
+    for event in own_events(stall.window):
+        rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
+        if event.name != "log.fault" or rank is None or event.at < stall.last - stall.usual:
+            continue
+        for match in _MISMATCH.finditer(text):
+            called[int(match[2])][int(match[1])] = match[3].upper()
+            logging.add(rank)
+        own = _TIMED_OUT.search(text)
+        if own is not None:
+            called[int(own[1])].setdefault(rank, own[2].upper())
+            logging.add(rank)
+    findings: dict[int, Finding] = {}
+    for number, of_rank in sorted(called.items()):
+        counts = Counter(of_rank.values())
+        if len(counts) < 2:
+            continue
+        usual, most = counts.most_common(1)[0]
+        odd = [rank for rank, name in of_rank.items() if name != usual]
+        if len(of_rank) == 2:
+            odd = [rank for rank in of_rank if rank not in logging]
+            usual = next((of_rank[rank] for rank in of_rank if rank not in odd), usual)
+        elif 2 * most <= len(of_rank):
+            continue
+        for rank in odd:
+            row = stall.window.row_of(rank)
+            if row is None:
+                continue
+            text = (
+                f"rank {rank} called {of_rank[rank]} as collective {number} where its peers "
+                f"called {usual}"
+            )
+            findings[row] = stall.sign(
+                row, OTHER_COLLECTIVE, "log.fault", of_rank[rank], usual,
+                3.0 if len(of_rank) > 2 else 2.0, text,
+            )  # fmt: skip
+    return [findings[row] for row in sorted(findings)]

@@ -1,0 +1,65 @@
+"""Which collective each rank called, by what ranks log."""
+
+import pytest
+
+from rankscope.detectors.liveness import logged_collectives
+from rankscope.detectors.liveness.stall_signs import Stall
+from rankscope.detectors.sketch import START, sketch
+
+
+@pytest.fixture
+def named(steady, event):
+    """Return a function that returns (rank, score) for lines, given as (logging rank, text)."""
+
+    def evaluate(*lines):
+        events = [event("log.fault", 70, rank=rank, role="root", text=text) for rank, text in lines]
+        stall = Stall(sketch(steady(), now=START + 90, events=events), START + 60, 1.0)
+        return [(sign.entity.id, sign.score) for sign in logged_collectives.unlike(stall)]
+
+    return evaluate
+
+
+def timed_out(number, name):
+    return (
+        f"Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, OpType={name}, "
+        "NumelIn=64, NumelOut=64, Timeout(ms)=600000) ran for 600040 milliseconds"
+    )
+
+
+def unlike(*called):
+    rows = [
+        f"Rank {rank} is running collective: CollectiveFingerPrint(SequenceNumber=7, OpType={name})"
+        for rank, name in called
+    ]
+    return f"Detected mismatch between collectives on ranks. {', but '.join(rows)}."
+
+
+def test_the_minority_under_one_sequence_number_is_named(named):
+    names = ["ALLREDUCE", "_ALLGATHER_BASE", "ALLREDUCE", "ALLREDUCE"]
+    lines = [(rank, timed_out(7, name)) for rank, name in enumerate(names)]
+    assert [("1", 3.0)] == named(*lines)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["ALLREDUCE"] * 4, id="all alike"),
+        pytest.param(["ALLREDUCE", "ALLREDUCE", "BARRIER", "BARRIER"], id="two halves"),
+    ],
+)
+def test_without_a_minority_nobody_is_named(named, names):
+    assert [] == named(*((rank, timed_out(7, name)) for rank, name in enumerate(names)))
+
+
+def test_different_sequence_numbers_say_nothing_of_each_other(named):
+    assert [] == named((0, timed_out(7, "ALLREDUCE")), (1, timed_out(8, "BARRIER")))
+
+
+def test_of_two_ranks_in_a_line_the_one_that_did_not_log_it_is_named_weakly(named):
+    text = unlike((3, "ALLGATHER"), (2, "ALLREDUCE"))
+    assert [("3", 2.0)] == named((2, text))
+
+
+def test_lines_of_several_ranks_find_the_minority(named):
+    lines = [(rank, unlike((rank, "ALLREDUCE"), (3, "ALLGATHER"))) for rank in (0, 1, 2)]
+    assert [("3", 3.0)] == named(*lines)
