@@ -85,8 +85,8 @@ def test_the_thinned_past_counts_where_fine_readings_end():
 def rested():
     """Return a function that evaluates four ranks that stepped for 125 s and rest for 115 s."""
 
-    def evaluate(kernels=0.0, used=0.01, launched=0.0, received=0.0, steps=125, until=240):
-        at = START + np.arange(0, until + 1, 5.0)
+    def evaluate(kernels=0.0, used=0.01, launched=0.0, received=0.0, steps=125):
+        at = START + np.arange(0, 241, 5.0)
         after = (at > START + 125)[None] * np.ones((4, 1), bool)
         level, cpu = np.where(after, 0.0, 0.95), np.where(after, 0.01, 0.8)
         level[0], cpu[0] = np.where(after[0], kernels, 0.95), np.where(after[0], used, 0.8)
