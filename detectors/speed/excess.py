@@ -43,7 +43,7 @@ ISOLATED_SHARE, ISOLATED_PEERS, ISOLATED_SIGMAS = 1 / 8, 4, 5.0
 """Of a role with so many ranks at least, so few, so far beyond the spread of all of them, stand out
 from the first step by `least_alone`; a skew that many ranks have is the job's own."""
 
-CERTAIN = 1.64
+CERTAIN = 2.5
 """Standard errors that a skew from the first step on must be larger than what is asked of it."""
 
 NOISE_PAIRS, NOISE_STEPS = 128, 256
