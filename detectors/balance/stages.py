@@ -15,7 +15,7 @@ from ..window import Floats, Ints, JobWindow
 SAMPLE = 128
 """Ranks of a stage that are looked at; their median says as much as that of all."""
 
-EARLY, FEWEST, EARLY_SECONDS = 40, 10, 120.0
+EARLY, FEWEST, EARLY_SECONDS = 40, 8, 60.0
 """Steps after the warm-up that say how it was from the first step; fewer where they are long."""
 
 
@@ -56,7 +56,7 @@ class Stages(Detector):
 
     name = "stages"
     kinds = ("group.stage_slow",)
-    cadence_seconds = 15.0
+    cadence_seconds = 5.0
 
     def __init__(self, *, least: float = 0.08, severe: float = 0.25) -> None:
         self.least = least

@@ -184,16 +184,18 @@ def _noise(ratio: Floats, role_of: Ints) -> Floats:
     By the differences of pairs of ranks of one role over the steps before: few pairs
     have a slow rank in them, and what all do together is no noise. Among few ranks the peers' own noise adds to it.
     """
-    order = np.argsort(role_of, kind="stable")
-    pairs = np.flatnonzero(role_of[order[1:]] == role_of[order[:-1]])
-    if len(pairs) > NOISE_PAIRS:
-        pairs = pairs[np.linspace(0, len(pairs) - 1, NOISE_PAIRS).astype(np.int64)]
+    _, role, size = np.unique(role_of, return_inverse=True, return_counts=True)
+    order = np.argsort(role, kind="stable")
+    # Half a role apart: neighbours may share their batches.
+    half = (size // 2)[role[order]]
+    first = np.flatnonzero(np.arange(len(order)) - (np.cumsum(size) - size)[role[order]] < half)
+    if len(first) > NOISE_PAIRS:
+        first = first[np.linspace(0, len(first) - 1, NOISE_PAIRS).astype(np.int64)]
     past = ratio[:, -NOISE_STEPS:]
-    apart = past[order[pairs]] - past[order[pairs + 1]]
+    apart = past[order[first]] - past[order[first + half[first]]]
     away = own_time.median(np.abs(apart - own_time.median(apart, axis=1)[:, None]), axis=1)
     away = away[np.isfinite(away)]
     single = 1.4826 * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
-    _, role, size = np.unique(role_of, return_inverse=True, return_counts=True)
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 
@@ -205,8 +207,9 @@ def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Flo
     valid = np.sort(excess[np.isfinite(excess)])
     valid = valid[: max(len(valid) // 2, 1)] if half else valid
     centre = float(np.median(valid)) if len(valid) else 0.0
+    middle = max(centre, 0.0) if half else centre  # the lower half of noise is below what is usual
     spread = 1.4826 * float(np.median(np.abs(valid - centre))) if len(valid) else 0.0
-    distance: Floats = (excess - centre) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
+    distance: Floats = (excess - middle) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
     return distance
 
 
