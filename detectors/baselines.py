@@ -16,7 +16,7 @@ from . import curves, own_time
 
 if TYPE_CHECKING:
     from .features import StepFeatures
-    from .window import Flags, Floats
+    from .window import Flags, Floats, Ints
 
 WARM_UP = 5
 """Steps at the start of an attempt that say nothing about anybody."""
