@@ -482,3 +482,17 @@ def test_devices_of_an_older_model_are_slower_from_the_start_and_no_stragglers()
 
     assert unknown
     assert not Stragglers().evaluate(window)
+
+
+def test_a_rank_that_is_slower_than_in_the_attempt_before_is_named(steady, named):
+    earlier, baselines = Baselines(), Baselines()
+    earlier.learn(sketch(steady(ranks=8)).features)
+    baselines.follow(earlier)
+    own = steady(ranks=8)
+    own[4:] *= 1.12
+    window = sketch(own, held_baselines=baselines)
+
+    assert [] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    baselines.learn(window.features)
+
+    assert ["4", "5", "6", "7"] == named(Stragglers().evaluate(window), "rank.slow_compute")
