@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ..vocabulary import faults
 from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
@@ -64,6 +65,13 @@ class TrackedIncident:
         """Return the root that the incident shows."""
         assert self.first is not None  # noqa: S101  set by the first advance
         return first_cause.key(self.first.cause)
+
+    @property
+    def minor(self) -> bool:
+        """Return whether it is info though its cause is named: it will hardly become more."""
+        if self.first is None or self.severity != "info":
+            return False
+        return self.first.cause.hypotheses[0].fault != faults.UNKNOWN
 
     @property
     def open(self) -> bool:

@@ -43,12 +43,15 @@ class IncidentTracker:
     def slows(self, job: Job) -> bool:
         """Return whether a job has an open incident that changes what its steps look like.
 
-        A clock that is off, or memory that grows, leaves step times as they were.
+        A clock that is off, or memory that grows, leaves step times as they were. A named
+        cause of level info is how the job is: rank 0 that does more than its peers must not keep
+        their habits unknown.
         """
         catalogue = kinds.catalogue()
         return any(
             catalogue[kind].effect != "none"
             for incident in self._open.get(job, ())
+            if not incident.minor
             for kind in incident.held_kinds(job)
         )
 

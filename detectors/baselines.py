@@ -17,7 +17,7 @@ from .repeats import RepeatedSteps
 
 if TYPE_CHECKING:
     from .features import StepFeatures
-    from .window import Flags, Floats
+    from .window import Flags, Floats, Ints
 
 WARM_UP = 5
 """Steps at the start of an attempt that say nothing about anybody."""
@@ -44,6 +44,9 @@ slow from the first step: that is no habit."""
 
 MOST_RISE = 0.02
 """A rank's ratio may grow by so much between two learnings and stay its habit."""
+
+MOST_RISE_AT_RESTART = 0.08
+"""The same between two attempts: more than healthy devices of one model differ."""
 
 SIGMAS = 4.0
 
@@ -118,6 +121,8 @@ class Baselines:
         self.longest_gap = 0.0
         self.pace: Pace | None = None
         self.before: Pace | None = None
+        self._ranks: Ints = np.zeros(0, np.int64)
+        self._usual_before: tuple[Ints, Floats] = (np.zeros(0, np.int64), np.zeros(0))
         self.frozen = False
         self.loss = curves.CurveMemory()
         self.gradient = curves.CurveMemory()
@@ -132,8 +137,11 @@ class Baselines:
         return self._learnt
 
     def follow(self, before: Baselines) -> None:
-        """Take from the attempt before this one its pace, and where its training stood."""
+        """Take from the attempt before this one its pace, its ranks' habits, and its curves."""
         self.before = before.before if before.pace is None else before.pace
+        order = np.argsort(before._ranks, kind="stable")
+        held = (before._ranks[order], before.usual[order])
+        self._usual_before = held if len(order) else before._usual_before
         self.loss.follow(before.loss)
         self.gradient.follow(before.gradient)
         self.nonfinite = before.nonfinite
@@ -182,7 +190,8 @@ class Baselines:
             return
         past = ratio[:, WARM_UP : WARM_UP + early]
         known = np.isfinite(past).sum(axis=1) >= FEWEST
-        usual = self._unless_slower(own_time.median(past, axis=1), past)
+        usual = self._unless_slower(own_time.median(past, axis=1), past, features.ranks)
+        self._ranks = features.ranks
         self.usual = np.where(known, usual, np.nan)
         # By how much ranks usually differ: of the faster half, so that the slow do not hide.
         valid = np.sort(usual[known])
@@ -196,10 +205,11 @@ class Baselines:
         wait = features.data[:, WARM_UP : WARM_UP + early]
         self.data_wait = own_time.median(wait, axis=1)
 
-    def _unless_slower(self, usual: Floats, past: Floats) -> Floats:
+    def _unless_slower(self, usual: Floats, past: Floats, ranks: Ints) -> Floats:
         """Return [ranks], the ratios learnt now; the earlier one of a rank that became slower.
 
-        By more than either of them may be wrong: a fault that is not found yet is no habit.
+        By more than either of them may be wrong: a fault that is not found yet is no habit. Against
+        the attempt before by more than hosts differ, since ranks may have moved to others.
         """
         size = min(len(self.usual), len(usual))
         before = np.full(len(usual), np.nan)
@@ -207,6 +217,18 @@ class Baselines:
         away = own_time.median(np.abs(past - usual[:, None]), axis=1)
         away = away[np.isfinite(away)]
         noise = 1.2533 * 1.4826 * float(np.median(away)) if len(away) else 0.0
-        most = max(SIGMAS * noise / math.sqrt(FEWEST), MOST_RISE)
+        most = SIGMAS * noise / math.sqrt(FEWEST)
+        rise = np.full(len(usual), max(most, MOST_RISE))
+        new = np.isnan(before)
+        before[new] = self._before_restart(ranks)[new]
+        rise[new] = max(most, MOST_RISE_AT_RESTART)
         with np.errstate(invalid="ignore"):
-            return np.where(usual > before + most, before, usual)
+            return np.where(usual > before + rise, before, usual)
+
+    def _before_restart(self, ranks: Ints) -> Floats:
+        """Return [ranks], the ratios of the same ranks in the attempt before, NaN where unknown."""
+        held, usual = self._usual_before
+        if not len(held):
+            return np.full(len(ranks), np.nan)
+        place = np.minimum(np.searchsorted(held, ranks), len(held) - 1)
+        return np.where(held[place] == ranks, usual[place], np.nan)

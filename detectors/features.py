@@ -72,6 +72,11 @@ class StepFeatures:
         self._window = window
         self._made: dict[Hashable, object] = {}
 
+    @property
+    def ranks(self) -> Ints:
+        """Return [ranks], the rank of each row."""
+        return self._window.ranks
+
     @cached_property
     def steps(self) -> Steps:
         """Return the steps without the newest ones that part of the ranks has yet to report."""

@@ -56,7 +56,7 @@ class Stages(Detector):
 
     name = "stages"
     kinds = ("group.stage_slow",)
-    cadence_seconds = 15.0
+    cadence_seconds = 5.0
 
     def __init__(self, *, least: float = 0.08, severe: float = 0.25) -> None:
         self.least = least

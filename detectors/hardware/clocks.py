@@ -11,11 +11,20 @@ from ..window import Flags, Floats, Ints, JobWindow
 from . import devices
 from .throttling import CLOCK, held_down
 
+REASONS = "hw.gpu.throttle|"
+
 HOT = 8.0
 """Degrees above its peers from which on heat explains a low clock where no reason is reported."""
 
 NEAR_LIMIT = 0.97
 """Share of the power limit from which on the limit explains it."""
+
+THROTTLES_AT = 80.0
+"""Degrees below which no device slows itself down."""
+
+BEFORE, PAST, OLDER = 90.0, 600.0, 0.4
+"""A device's own past is what it did from so many seconds ago back to so many; of that its older
+part, this share, says what was usual."""
 
 MANY = 8
 """Peers from which on their spread is known well enough for small differences."""
@@ -29,7 +38,8 @@ class LowClock(Detector):
     Devices that report heat or a brake are left to throttling.py. Where no reasons are reported, a
     device far hotter than its peers, or near its slowdown limit, counts as throttled, one at its
     power limit while its peers are not as held by power; what is left has its clock set low.
-    Where no limit says what a model is, a host whose devices all run alike is another model.
+    A device that has become hot while its own clock fell counts as throttled too, alone or with its
+    whole host. Where no limit says what a model is, a host whose devices all run alike is another model.
 
     Parameters
     ----------
@@ -69,10 +79,14 @@ class LowClock(Detector):
             return []
         clock, newest = devices.recent(window.rank_readings[CLOCK], self.seconds)
         low, usual = self._low(window, clock)
-        rows = np.flatnonzero(low)
+        heated = self._heated(window, clock, newest)
+        usual = np.where(np.isfinite(heated) & ~low, heated, usual)
+        rows = np.flatnonzero(low | np.isfinite(heated))
         if not len(rows):
             return []
-        why = self._why(window, rows)
+        why = self._why(window, rows) | dict.fromkeys(
+            np.flatnonzero(np.isfinite(heated)).tolist(), "gpu.throttled"
+        )
         findings = []
         for row in rows.tolist():
             entity = window.gpu_entity(row)
@@ -93,7 +107,8 @@ class LowClock(Detector):
                     signal="hw.frequency",
                     observed=seen,
                     expected=peers,
-                    text=f"{entity}: SM clock {seen / 1e6:.0f} MHz, peers {peers / 1e6:.0f} MHz",
+                    text=f"{entity}: SM clock {seen / 1e6:.0f} MHz, "
+                    f"{'peers' if low[row] else 'before it became hot'} {peers / 1e6:.0f} MHz",
                 )
             )
         return findings
@@ -119,6 +134,33 @@ class LowClock(Detector):
                 low[row] &= not _host_runs_alike(window, work, clock, row, self.least)
         return low, usual
 
+    def _heated(self, window: JobWindow, clock: Floats, newest: float) -> Floats:
+        """Return [ranks], the clock before a device became hot and slow; NaN where it did not.
+
+        By its own past, since what cools a chassis fails for all devices in it.
+        """
+        before = np.full(len(clock), np.nan)
+        heat = window.rank_readings.get("hw.temperature|gpu")
+        if heat is None or any(name.startswith(REASONS) for name in window.rank_readings):
+            return before
+        with np.errstate(invalid="ignore"):
+            now = devices.level(window, "hw.temperature|gpu", self.seconds)
+            rows = np.flatnonzero(now >= THROTTLES_AT)
+        if not len(rows):
+            return before
+        start = max(newest - PAST, window.attempt_started_at + 60.0)
+        held, heat = window.rank_readings[CLOCK].of(rows), heat.of(rows)
+        # The older part of its past: some of the newer one may be hot already.
+        end = start + OLDER * (newest - BEFORE - start)
+        was, cool = (one.mean(start, end) for one in (held, heat))
+        # A device that slows itself down is fast again for a while in between.
+        hot = held.mean(newest - 3 * self.seconds, newest)
+        busy = ~devices.waiting(window, self.seconds)[rows]
+        with np.errstate(invalid="ignore"):
+            fell = busy & (hot <= (1 - self.least) * was) & (now[rows] >= cool + HOT)
+        before[rows[fell]] = was[fell]
+        return before
+
     def _why(self, window: JobWindow, rows: Ints) -> dict[int, str]:
         """Return by row which kind of finding a low clock is."""
         kinds, _ = devices.models(window)
@@ -136,7 +178,7 @@ class LowClock(Detector):
             full = (share >= NEAR_LIMIT) & (
                 devices.peers_median(share, kinds, others) < NEAR_LIMIT - 0.05
             )
-        reasons = any(name.startswith("hw.gpu.throttle|") for name in window.rank_readings)
+        reasons = any(name.startswith(REASONS) for name in window.rank_readings)
         found: dict[int, str] = {}
         for row in rows.tolist():
             found[row] = "gpu.clock_low"

@@ -34,7 +34,8 @@ class Checkpoints(Detector):
     time between the events that a phase `checkpoint` began and that another one did. The newest is
     long at three times the median of the earlier ones, one that is not over yet too. Two and more
     in a row are long that are each 1.4 times as long, longer than any before, and by more than
-    lengths vary. Checkpoints also count that take a good part of all time.
+    lengths vary. Checkpoints that always took so long are a choice of the job, unless they take half
+    of all time.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Checkpoints(Detector):
         *,
         times: float = 3.0,
         least: float = 0.05,
-        most: float = 0.2,
+        most: float = 0.5,
         seconds: float = 600.0,
         least_lasting: float = 0.03,
     ) -> None:

@@ -43,6 +43,12 @@ ISOLATED_SHARE, ISOLATED_PEERS, ISOLATED_SIGMAS = 1 / 8, 4, 5.0
 """Of a role with so many ranks at least, so few, so far beyond the spread of all of them, stand out
 from the first step by `least_alone`; a skew that many ranks have is the job's own."""
 
+CERTAIN = 2.5
+"""Standard errors that a skew from the first step on must be larger than what is asked of it."""
+
+NOISE_PAIRS, NOISE_STEPS = 128, 256
+"""So many pairs of ranks, over so many of the newest steps, say how much ranks vary."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usual:
@@ -87,15 +93,18 @@ def standing_out(
     role_of: Ints,
     least_from_start: float,
     isolated: bool,
+    unlike: Flags | None = None,
 ) -> Standing | None:
     """Return the ranks that stand out, None where none does.
 
     ratio: [ranks, steps] to healthy peers. scales: the short one first. counts: how many newest
     steps they cover.
-    isolated: few ranks may stand out by little from the first step on.
+    isolated: few ranks may stand out by little from the first step on. unlike: [ranks], whose skew
+    from the first step on is no fault: their devices are of another model than most.
     """
+    same = np.ones(len(ratio), np.bool_) if unlike is None else ~unlike
     found = [
-        _by_scale(ratio, usual, role_of, scale, count, least_from_start, isolated=isolated)
+        _by_scale(ratio, usual, role_of, scale, count, least_from_start, same, isolated=isolated)
         for scale, count in zip(scales, counts, strict=True)
         if count <= ratio.shape[1]
     ]
@@ -122,6 +131,7 @@ def _by_scale(
     scale: Scale,
     count: int,
     least_from_start: float,
+    same: Flags,
     *,
     isolated: bool,
 ) -> Standing | None:
@@ -138,6 +148,8 @@ def _by_scale(
     error = 1.2533 * 1.4826 * within / math.sqrt(count)
     pooled = error[np.isfinite(error)]
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
+    # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
+    error = np.maximum(error, 1.2533 * _noise(ratio, role_of) / math.sqrt(count))
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
     # What is usual is as uncertain as the steps that it was learnt from are few.
@@ -146,20 +158,45 @@ def _by_scale(
         slower = became & usual.known & (grown >= scale.least)
         slower &= _distance(grown, of_both, scale, half=True) >= sigmas
         skewed = always & (plain >= least_from_start)
-        skewed &= (_distance(plain, error, scale, half=True) >= sigmas) | (
-            plain >= 2 * least_from_start
-        )
+        # As large as it is for certain.
+        skewed &= (
+            (_distance(plain, error, scale, half=True) >= sigmas)
+            & (plain - CERTAIN * error >= least_from_start)
+        ) | (plain >= 2 * least_from_start)
+        # What ranks always were is their median over all steps, not that of the newest few.
+        skewed &= ~usual.known | (base >= 1 + least_from_start)
         skewed &= ~usual.habit | (plain >= 2 * least_from_start)
     alone = np.zeros(len(ratio), np.bool_)
     if isolated:
         alone = always & _isolated(plain, error, role_of, scale)
-    rows = np.flatnonzero(slower | skewed | alone)
+    rows = np.flatnonzero(slower | ((skewed | alone) & same))
     if not len(rows):
         return None
     effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale.least < SHORT.least)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
+
+
+def _noise(ratio: Floats, role_of: Ints) -> Floats:
+    """Return [ranks], how far a rank's ratio strays from step to step, as a standard deviation.
+
+    By the differences of pairs of ranks of one role over the steps before: few pairs
+    have a slow rank in them, and what all do together is no noise. Among few ranks the peers' own noise adds to it.
+    """
+    _, role, size = np.unique(role_of, return_inverse=True, return_counts=True)
+    order = np.argsort(role, kind="stable")
+    # Half a role apart: neighbours may share their batches.
+    half = (size // 2)[role[order]]
+    first = np.flatnonzero(np.arange(len(order)) - (np.cumsum(size) - size)[role[order]] < half)
+    if len(first) > NOISE_PAIRS:
+        first = first[np.linspace(0, len(first) - 1, NOISE_PAIRS).astype(np.int64)]
+    past = ratio[:, -NOISE_STEPS:]
+    apart = past[order[first]] - past[order[first + half[first]]]
+    away = own_time.median(np.abs(apart - own_time.median(apart, axis=1)[:, None]), axis=1)
+    away = away[np.isfinite(away)]
+    single = 1.4826 * float(np.median(away)) / math.sqrt(2) if len(away) else 0.0
+    return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 
 def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Floats:
@@ -170,8 +207,9 @@ def _distance(excess: Floats, error: Floats, scale: Scale, *, half: bool) -> Flo
     valid = np.sort(excess[np.isfinite(excess)])
     valid = valid[: max(len(valid) // 2, 1)] if half else valid
     centre = float(np.median(valid)) if len(valid) else 0.0
+    middle = max(centre, 0.0) if half else centre  # the lower half of noise is below what is usual
     spread = 1.4826 * float(np.median(np.abs(valid - centre))) if len(valid) else 0.0
-    distance: Floats = (excess - centre) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
+    distance: Floats = (excess - middle) / np.sqrt(error**2 + spread**2 + scale.certainty**2)
     return distance
 
 

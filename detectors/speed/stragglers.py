@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import onsets, own_time
 from ..contract import Detector
 from ..findings import report
+from ..hardware import devices
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 from .excess import LONG, SHORT, Scale, Standing, Usual, standing_out
 
@@ -28,7 +30,8 @@ class Stragglers(Detector):
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
     the newest 45 s or 8 steps for 4 %. A rank that is slow from the first step is named where it
     is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
-    have needs to be large. A rank that was slow in two episodes or more stays named between them.
+    have needs to be large, and one of devices of another model is no fault. The noise is that of
+    the whole window too, by pairs of ranks: five steps alone hold too little of it. A rank that was slow in two episodes or more stays named between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -110,7 +113,8 @@ class Stragglers(Detector):
         scales = self._scales()
         counts = _counts(window.features.step_ends, scales, len(steps.index) - self.warm_up)
         usual = _usual(window, len(ratio))
-        found = standing_out(
+        look = partial(
+            standing_out,
             ratio[:, self.warm_up :],
             usual,
             scales,
@@ -119,6 +123,9 @@ class Stragglers(Detector):
             least_from_start=self.least_from_start,
             isolated=not alone,
         )
+        found = look()
+        if found is not None and len(unlike := _unlike(window)):
+            found = look(unlike=unlike)
         found = self._episodes(steps, ratio, usual, found, counts[0])
         if found is None:
             return []
@@ -332,6 +339,13 @@ def _usual(window: JobWindow, count: int) -> Usual:
     ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
     habit[:size] = held.known[:size]
     return Usual(ratio, known, habit, held.habit_steps)
+
+
+def _unlike(window: JobWindow) -> Flags:
+    """Return [ranks], whose device is of another model than most; empty where all are alike."""
+    kinds, known = devices.models(window, power=False)
+    counts = np.bincount(kinds) if known and len(kinds) else np.zeros(0, np.int64)
+    return kinds != int(np.argmax(counts)) if (counts > 0).sum() > 1 else np.zeros(0, np.bool_)
 
 
 def _healthy(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:

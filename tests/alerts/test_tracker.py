@@ -56,6 +56,12 @@ def test_only_an_open_incident_that_costs_the_job_something_changes_its_steps(
     assert tracker.slows(RUN)
 
 
+def test_a_small_effect_of_a_named_cause_is_how_the_job_is(evaluated, tracker, topology, found):
+    small = found("job.slow", topology.job_entity, score=0.5)
+    (change,) = evaluated(60, small, found("rank.slow_compute", topology.rank_entity(2)))
+    assert ("info", False) == (change.incident.severity, tracker.slows(RUN))
+
+
 def test_symptoms_of_one_job_that_begin_together_fold_into_one_incident(
     evaluated, tracker, slow, stalled
 ):

@@ -4,6 +4,8 @@ import pytest
 
 from rankscope.alerts.causes import engine
 from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.entities import Entity
+from rankscope.vocabulary.ranks import Ranks
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
@@ -87,3 +89,25 @@ def test_stolen_cpu_time_is_contention_where_no_parts_of_steps_are_reported(topo
     observed = EVERYTHING - parts | {"training.step.duration"}
     first = engine.explain(findings, topology, observed=observed).hypotheses[0]
     assert (first.fault, first.entity.id) == ("host.cpu_contention", "host-1")
+
+
+def test_slower_since_a_restart_alone_is_a_regression(on_job, topology):
+    assert ("software.regression", "code") == named(on_job("job.slow_since_restart"), topology)
+
+
+def test_what_shows_itself_after_a_restart_comes_before_a_regression(on_job, topology, found):
+    restarted = on_job("job.slow_since_restart")
+    sockets = found("host.transport_message", topology.host_entity("host-a"))
+    stage = found("group.stage_slow", Entity("group", "pp stage 1", None, Ranks((2, 3))))
+
+    assert ("network.transport_fallback", "host") == named([*restarted, sockets], topology)
+    assert ("balance.pipeline_stage", "group") == named([*restarted, stage], topology)
+
+
+def test_a_rank_whose_allocator_retries_is_no_slow_device(on_job, topology, found):
+    rank = topology.rank_entity(2)
+    findings = [
+        *on_job(),
+        *(found(k, rank) for k in ("rank.slow_compute", "rank.memory_fragmented")),
+    ]
+    assert ("memory.fragmentation", "rank") == named(findings, topology)

@@ -98,3 +98,19 @@ def test_a_lower_highest_clock_of_one_device_is_a_setting_and_no_model(found, le
 
 def test_where_no_limit_is_reported_a_host_that_runs_alike_is_another_model(found):
     assert [] == found((1755, 1755, 1410, 1410))
+
+
+def test_a_host_whose_devices_became_hot_while_their_clocks_fell_is_throttled(found):
+    second = np.arange(0.0, 601.0, 10.0)
+    late = second > 500
+    clock, heat = np.full((4, len(second)), 1980e6), np.full((4, len(second)), 62.0)
+    heat[2:, late] = 85.0
+    hot = {"hw.temperature|gpu": readings(START + second, heat)}
+    assert [] == found([1980] * 4, {**hot, CLOCK: readings(START + second, clock)})
+    clock[2:, late] = 1700e6
+    fallen = {CLOCK: readings(START + second, clock)}
+    throttled = [("gpu.throttled", "GPU-2"), ("gpu.throttled", "GPU-3")]
+    assert throttled == found([1980] * 4, {**hot, **fallen})
+    assert [] == found(
+        [1980] * 4, {**fallen, "hw.temperature|gpu": readings(AT, np.full((4, 1), 70.0))}
+    )

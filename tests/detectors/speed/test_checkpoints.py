@@ -52,9 +52,14 @@ def test_usual_checkpoints_are_normal_life(checkpointed, written):
     assert [] == checkpointed(written)
 
 
-def test_checkpoints_that_always_take_much_of_the_time_are_named(checkpointed):
-    every = dict.fromkeys(range(10, 200, 20), 10.0)
+def test_checkpoints_that_always_take_most_of_the_time_are_named(checkpointed):
+    every = dict.fromkeys(range(10, 200, 20), 30.0)
     assert NAMED == kinds(checkpointed(every))
+
+
+def test_a_job_that_always_writes_often_is_as_its_owner_wants_it(checkpointed):
+    every = dict.fromkeys(range(10, 200, 20), 10.0)
+    assert [] == checkpointed(every)
 
 
 def test_what_was_long_ten_minutes_ago_is_over(checkpointed):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.baselines import Baselines
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.speed.stragglers import Stragglers
 from rankscope.detectors.window import Steps
 
@@ -441,3 +441,58 @@ def test_a_rank_slower_by_five_per_cent_is_named_though_its_job_takes_half_a_min
     window = replace(sketch(own), held_baselines=held)
     named = {f.entity.id for f in Stragglers().evaluate(window) if f.kind == "rank.slow_compute"}
     assert {"3"} == named
+
+
+def test_ranks_whose_batches_vary_widely_are_not_slow_by_the_chance_of_five_steps():
+    rng = np.random.default_rng(5)
+    own = 2.7 * rng.normal(1.0, 0.09, (16, 200))
+
+    found = [Stragglers().evaluate(sketch(own[:, : 40 + 4 * n])) for n in range(40)]
+
+    assert not any(found)
+
+
+def test_of_two_replicas_with_uneven_batches_none_is_slow_by_a_run_of_longer_ones():
+    rng = np.random.default_rng(6)
+    shared = np.repeat(9.6 * rng.normal(1.0, 0.08, (2, 160)), 4, axis=0)
+    own = shared * rng.normal(1.0, 0.003, shared.shape)
+    role_of = np.tile(np.arange(4), 2)
+
+    found = [Stragglers().evaluate(sketch(own[:, : 20 + n], role_of=role_of)) for n in range(140)]
+
+    assert not any(found)
+
+
+def test_a_rank_of_noisy_peers_is_slow_where_it_stands_far_above_them(named):
+    own = 2.7 * np.random.default_rng(5).normal(1.0, 0.05, (16, 80))
+    own[3, 60:] *= 1.3
+
+    assert ["3"] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_devices_of_an_older_model_are_slower_from_the_start_and_no_stragglers():
+    own = 2.7 * np.random.default_rng(5).normal(1.0, 0.01, (16, 60))
+    own[:4] *= 1.6
+    memory = np.full((16, 1), 80.0 * 2**30)
+    memory[:4] = 40.0 * 2**30
+    at = START + np.arange(0.0, 100.0, 10.0)
+
+    unknown = Stragglers().evaluate(sketch(own))
+    window = sketch(own, rank_readings={"hw.gpu.memory.limit": readings(at, memory)})
+
+    assert unknown
+    assert not Stragglers().evaluate(window)
+
+
+def test_a_rank_that_is_slower_than_in_the_attempt_before_is_named(steady, named):
+    earlier, baselines = Baselines(), Baselines()
+    earlier.learn(sketch(steady(ranks=8)).features)
+    baselines.follow(earlier)
+    own = steady(ranks=8)
+    own[4:] *= 1.12
+    window = sketch(own, held_baselines=baselines)
+
+    assert [] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    baselines.learn(window.features)
+
+    assert ["4", "5", "6", "7"] == named(Stragglers().evaluate(window), "rank.slow_compute")
