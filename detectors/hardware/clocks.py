@@ -39,7 +39,8 @@ class LowClock(Detector):
     device far hotter than its peers, or near its slowdown limit, counts as throttled, one at its
     power limit while its peers are not as held by power; what is left has its clock set low.
     A device that has become hot while its own clock fell counts as throttled too, alone or with its
-    whole host. Where no limit says what a model is, a host whose devices all run alike is another model.
+    whole host. Where no limit says what a model is, a host whose devices all run alike is another
+    model.
 
     Parameters
     ----------

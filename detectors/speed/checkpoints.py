@@ -34,8 +34,8 @@ class Checkpoints(Detector):
     time between the events that a phase `checkpoint` began and that another one did. The newest is
     long at three times the median of the earlier ones, one that is not over yet too. Two and more
     in a row are long that are each 1.4 times as long, longer than any before, and by more than
-    lengths vary. Checkpoints that always took so long are a choice of the job, unless they take half
-    of all time.
+    lengths vary. Checkpoints that always took so long are a choice of the job, unless they take
+    half of all time.
 
     Parameters
     ----------

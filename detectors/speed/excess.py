@@ -182,7 +182,8 @@ def _noise(ratio: Floats, role_of: Ints) -> Floats:
     """Return [ranks], how far a rank's ratio strays from step to step, as a standard deviation.
 
     By the differences of pairs of ranks of one role over the steps before: few pairs
-    have a slow rank in them, and what all do together is no noise. Among few ranks the peers' own noise adds to it.
+    have a slow rank in them, and what all do together is no noise. Among few ranks the peers'
+    own noise adds to it.
     """
     _, role, size = np.unique(role_of, return_inverse=True, return_counts=True)
     order = np.argsort(role, kind="stable")

@@ -31,7 +31,8 @@ class Stragglers(Detector):
     the newest 45 s or 8 steps for 4 %. A rank that is slow from the first step is named where it
     is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
     have needs to be large, and one of devices of another model is no fault. The noise is that of
-    the whole window too, by pairs of ranks: five steps alone hold too little of it. A rank that was slow in two episodes or more stays named between them.
+    the whole window too, by pairs of ranks: five steps alone hold too little of it. A rank that was
+    slow in two episodes or more stays named between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
