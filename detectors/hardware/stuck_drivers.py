@@ -101,6 +101,8 @@ class StuckDrivers(Detector):
         period = reading_period(window)
         limit = max(self.periods * period, self.seconds)
         newest, ends = float(last.max(initial=-np.inf)), window.features.step_ends
+        if newest == -np.inf:
+            return []  # no device is read at all
         stepped = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
         late = np.isfinite(last) & (newest - last > limit) & (last >= stepped - 2 * limit)
         findings = []
