@@ -4,6 +4,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from ending import end
 from torch.nn.parallel import DistributedDataParallel
 
 from rankscope import probe
@@ -34,4 +35,4 @@ train()
 with torch.no_grad():
     evaluate()
 train()
-dist.destroy_process_group()
+end()

@@ -4,6 +4,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from ending import end
 
 from rankscope import probe
 
@@ -21,4 +22,4 @@ if rank == 1:
 time.sleep(5.5)
 dist.barrier()
 time.sleep(5.5)
-dist.destroy_process_group()
+end()

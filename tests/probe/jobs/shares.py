@@ -5,6 +5,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from ending import end
 from torch.nn.parallel import DistributedDataParallel
 
 from rankscope import probe
@@ -48,4 +49,4 @@ for batch in torch.utils.data.DataLoader(Rows(), batch_size=8):
     optimizer.step()
     if rank == EXTRA_WORK:
         time.sleep(SLEEP_SECONDS)  # logging
-dist.destroy_process_group()
+end()
