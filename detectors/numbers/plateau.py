@@ -58,7 +58,7 @@ class Plateau(Detector):
 
     name = "plateau"
     kinds = ("job.loss_plateau",)
-    cadence_seconds = 30.0
+    cadence_seconds = 60.0
 
     def __init__(self, *, share: float = 0.2, points: int = 40, seconds: float = 300.0) -> None:
         self.share = share
@@ -125,9 +125,13 @@ def _stopped(loss: Curve) -> int:
 
 
 def _line(index: Ints, value: Floats) -> tuple[float, float]:
-    """Return the slope over the logarithm of steps and its standard error, of block medians."""
-    x = np.array([np.log(np.median(part) + 1.0) for part in np.array_split(index, BLOCKS)])
-    y = np.array([np.median(part) for part in np.array_split(value, BLOCKS)])
+    """Return the slope over the logarithm of steps and its standard error, of block medians.
+
+    Blocks of one size: the oldest points, fewer than there are blocks, are left out.
+    """
+    block = len(value) // BLOCKS
+    x = np.log(np.median(index[-BLOCKS * block :].reshape(BLOCKS, block), axis=1) + 1.0)
+    y = np.median(value[-BLOCKS * block :].reshape(BLOCKS, block), axis=1)
     x -= x.mean()
     width = float(x @ x)
     if width <= 0:
