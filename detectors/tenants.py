@@ -41,6 +41,16 @@ def own_events(window: JobWindow) -> Iterator[Event]:
         yield event
 
 
+def own_logs(window: JobWindow) -> Iterator[Event]:
+    """Return the log lines among them."""
+    return (event for event in own_events(window) if event.name == "log.fault")
+
+
+def logged(event: Event) -> str:
+    """Return what a log line is searched for: its signature and its text."""
+    return f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+
+
 def _first_step(window: JobWindow) -> float:
     """Return when the first step held ended on the first of its ranks, inf where there is none."""
     at = window.steps.at

@@ -336,6 +336,16 @@ class JobWindow:
         """Return the row of a global rank, None where the window has none."""
         return self.topology.row(rank)
 
+    def row_of_event(self, event: Event) -> int | None:
+        """Return the row of the rank that an event names, None where there is none."""
+        rank = event.attributes.get("rank")
+        return self.row_of(rank) if isinstance(rank, int) else None
+
+    def host_of_rank(self, rank: int) -> int:
+        """Return the index of a global rank's host, -1 where it is unknown."""
+        row = self.row_of(rank)
+        return -1 if row is None else int(self.host_of[row])
+
 
 def _nothing(rows: int) -> Readings:
     empty = np.full((rows, 0), np.nan)

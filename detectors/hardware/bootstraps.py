@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import logged, own_logs
 from ..window import JobWindow
 
 SIGNATURE = re.compile(
@@ -125,14 +125,7 @@ def _steps(window: JobWindow) -> bool:
 
 def _lines(window: JobWindow) -> list[Event]:
     """Return the log lines of ranks that did not reach others, consequences only where alone."""
-    lines = [
-        event
-        for event in own_events(window)
-        if event.name == "log.fault"
-        and SIGNATURE.search(
-            f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
-        )
-    ]
+    lines = [event for event in own_logs(window) if SIGNATURE.search(logged(event))]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
 
 

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import own_logs
 from ..window import JobWindow
 from . import counters
 
@@ -123,12 +123,10 @@ class ConfigDrift(Detector):
     def _refused(self, window: JobWindow) -> list[Finding]:
         unlike: dict[int, tuple[Event, str]] = {}
         against = set[int]()
-        for event in own_events(window):
-            if event.name != "log.fault":
-                continue
+        for event in own_logs(window):
             found = REFUSED.search(str(event.attributes.get("text", "")))
             host, other = (-1, -1) if found is None else (
-                _host_of(window, int(found[1])), _host_of(window, int(found[3])))  # fmt: skip
+                window.host_of_rank(int(found[1])), window.host_of_rank(int(found[3])))  # fmt: skip
             if found is not None and host >= 0 and host != other:
                 unlike.setdefault(host, (event, f"NCCL {found[2]}, rank {found[3]} has {found[4]}"))
                 against.add(other)
@@ -173,8 +171,3 @@ class ConfigDrift(Detector):
             )
         alone = len(window.hosts) > 1 and 2 * len(found) <= len(window.hosts)
         return list(found.values()) if alone else []
-
-
-def _host_of(window: JobWindow, rank: int) -> int:
-    row = window.row_of(rank)
-    return -1 if row is None else int(window.host_of[row])

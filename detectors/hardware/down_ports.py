@@ -88,7 +88,7 @@ class DownPorts(Detector):
 
     def _due(self, window: JobWindow, down: Mapping[str, _Down]) -> dict[str, float]:
         """Return by port from when on it has been down for long enough."""
-        flaps = LinkFlaps().evaluate(window) if down else ()
+        flaps = _flaps(window) if down else ()
         first = {found.entity.id: found.onset[1] for found in flaps}
         return {
             name: last + self.hold + (1.2 * (last - begun) if first.get(name, last) < begun else 0)
@@ -130,3 +130,8 @@ class DownPorts(Detector):
                     del found[name]
             elif pairs.get("state") == "down" and not ports.up_since(window, port, event.at):
                 found[name] = (port, (event.at, event.at), str(pairs.get("text", "")))
+
+
+def _flaps(window: JobWindow) -> Sequence[Finding]:
+    """Return the ports that flap, found once a window: several detectors ask what is down."""
+    return window.features.once(LinkFlaps, lambda: LinkFlaps().evaluate(window))

@@ -91,8 +91,7 @@ class FaultCodes(Detector):
         return list(findings.values())
 
     def _findings(self, window: JobWindow, event: Event) -> list[Finding]:
-        rank = event.attributes.get("rank")
-        row = window.row_of(rank) if isinstance(rank, int) else None
+        row = window.row_of_event(event)
         entity = window.gpu_entity(row) if row is not None else None
         if entity is None:
             return []

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import own_logs
 from ..window import JobWindow, Readings
 from . import counters, devices
 
@@ -103,9 +103,9 @@ class FullDisks(Detector):
             )
 
     def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
-        for event in own_events(window):
+        for event in own_logs(window):
             host, text = event.resource.host, str(event.attributes.get("text", ""))
-            if event.name != "log.fault" or host not in window.hosts or MEMORY.search(text):
+            if host not in window.hosts or MEMORY.search(text):
                 continue
             found = NO_SPACE.search(text)
             if found is None:

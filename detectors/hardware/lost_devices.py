@@ -143,8 +143,7 @@ def _with_another_fault(window: JobWindow) -> set[int]:
     """Return the rows of devices whose own codes name another fault, and no loss."""
     codes: dict[int, set[str]] = {}
     for event in own_events(window):
-        rank = event.attributes.get("rank")
-        row = window.row_of(rank) if event.name == "gpu.fault" and isinstance(rank, int) else None
+        row = window.row_of_event(event) if event.name == "gpu.fault" else None
         if row is not None:
             codes.setdefault(row, set()).add(code_of(event))
     # Rows of memory that are to be remapped neither stop a device nor keep it from being lost.

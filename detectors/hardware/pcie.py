@@ -94,7 +94,7 @@ class PcieLinks(Detector):
             below_peers = seen < usual
         fell = self._fell(window, held, seen)
         if len(seen) > 1 and 2 * np.count_nonzero(fell & valid) > np.count_nonzero(valid):
-            fell &= False
+            fell = np.zeros_like(fell)
         rows = np.flatnonzero(low & (below_peers | fell))
         stepped = _last_step(window)
         findings = []

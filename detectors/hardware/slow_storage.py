@@ -11,7 +11,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import own_events, own_logs
 from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
@@ -166,9 +166,9 @@ class SlowStorage(Detector):
 
     def _errors(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
-        for event in own_events(window):
+        for event in own_logs(window):
             signature, host = str(event.attributes.get("signature", "")), event.resource.host
-            if event.name != "log.fault" or not ERROR.search(signature) or host in found:
+            if not ERROR.search(signature) or host in found:
                 continue
             if host not in window.hosts:
                 continue

@@ -68,8 +68,9 @@ class StepClocks(Detector):
             return []
         own = late - _others(late)
         recent, usual = own[:, -ENOUGH:], own[:, : max(own.shape[1] // 2, ENOUGH)]
-        shift = own_time.median(recent, axis=1) - own_time.median(usual, axis=1)
-        stray = np.abs(usual - own_time.median(usual, axis=1)[:, None])
+        middle = own_time.median(usual, axis=1)
+        shift = own_time.median(recent, axis=1) - middle
+        stray = np.abs(usual - middle[:, None])
         noise = 1.4826 * own_time.median(stray, axis=1)
         first = early - _others(early)
         same = own_time.median(first[:, -ENOUGH:], axis=1) - own_time.median(

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import own_logs
 from ..window import Floats, JobWindow, Readings
 from . import counters, devices, ports
 
@@ -121,10 +121,10 @@ class Transports(Detector):
 
     def _logs(self, window: JobWindow) -> list[Finding]:
         found: dict[str, Finding] = {}
-        for event in own_events(window):
+        for event in own_logs(window):
             signature = str(event.attributes.get("signature", ""))
             host = event.resource.host
-            if event.name != "log.fault" or not SIGNATURE.search(signature) or host in found:
+            if not SIGNATURE.search(signature) or host in found:
                 continue
             if host not in window.hosts:
                 continue

@@ -155,16 +155,14 @@ class EndedHosts(Detector):
         )
 
     def _host_of(self, window: JobWindow, event: Event) -> int:
-        row = window.row_of(rank_of(event) or 0)
-        return -1 if row is None else int(window.host_of[row])
+        return window.host_of_rank(rank_of(event) or 0)
 
     def _reached(self, window: JobWindow, killed: Event) -> tuple[float, ...] | None:
         """Return the shares of the memory used before a kill, then that at the kill; None: unknown.
 
         The last reading is carried on at the rate of the last three.
         """
-        row = window.row_of(rank_of(killed) or 0)
-        host = -1 if row is None else int(window.host_of[row])
+        host = self._host_of(window, killed)
         usage = window.of_hosts(USAGE)
         if host < 0 or not usage.at.shape[1]:
             return None
@@ -182,10 +180,7 @@ class EndedHosts(Detector):
         return (*used.tolist(), float(used[-1]) + rate * min(killed.at - float(at[-1]), took))
 
     def _memory(self, window: JobWindow, killed: Event, reached: Sequence[float]) -> list[Finding]:
-        row = window.row_of(rank_of(killed) or 0)
-        if row is None:
-            return []
-        entity = window.host_entity(int(window.host_of[row]))
+        entity = window.host_entity(self._host_of(window, killed))
         return [
             report(
                 window,

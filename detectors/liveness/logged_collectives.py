@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 
 from ...vocabulary.findings import Finding
-from ..tenants import own_events
+from ..tenants import own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE
 from .stall_signs import Stall
@@ -25,9 +25,9 @@ def unlike(stall: Stall) -> list[Finding]:
     """
     called: dict[int, dict[int, str]] = defaultdict(dict)
     logging: set[int] = set()
-    for event in own_events(stall.window):
+    for event in own_logs(stall.window):
         rank, text = stops.rank_of(event), str(event.attributes.get("text", ""))
-        if event.name != "log.fault" or rank is None or event.at < stall.last - stall.usual:
+        if rank is None or event.at < stall.last - stall.usual:
             continue
         for match in _MISMATCH.finditer(text):
             called[int(match[2])][int(match[1])] = match[3].upper()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity
+from .. import activity, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -145,8 +145,7 @@ def _asleep(window: JobWindow, since: float) -> bool:
 
 
 def _stepped(window: JobWindow) -> bool:
-    steps = window.steps
-    return bool(np.isfinite(steps.at if steps.ends is None else steps.ends).any())
+    return bool(np.isfinite(own_time.step_ends(window.steps)).any())
 
 
 def _steps_would_be_seen(window: JobWindow) -> bool:

@@ -127,7 +127,7 @@ class SilentHosts(Detector):
             return np.inf
         due = window.host_last_received + self._limit(window)
         later = due[np.isfinite(due) & (due > window.now) & ~_announced(window)]
-        last, usual = _pace(window)
+        last, usual = window.features.pace
         if (due <= window.now).any() and np.isfinite(last):
             overdue = last + self.overdue * usual
             later = np.append(later, overdue if overdue > window.now else np.inf)
@@ -139,7 +139,7 @@ class SilentHosts(Detector):
         """Return [hosts], how long each may be silent."""
         known = np.isfinite(window.host_interval)
         interval = np.where(known, window.host_interval, 0.0)
-        least = self.least if np.isfinite(_pace(window)[0]) else self.unknown
+        least = self.least if np.isfinite(window.features.pace[0]) else self.unknown
         return np.where(known, np.maximum(least, self.periods * interval), self.unknown)
 
     def _missed_by_others(self, window: JobWindow, host: int, limit: Floats) -> bool:
@@ -157,7 +157,7 @@ class SilentHosts(Detector):
 
         Also as long as the next step is not overdue: nothing says yet that the job stands still.
         """
-        last, usual = _pace(window)
+        last, usual = window.features.pace
         if np.isfinite(last) and window.now - last < self.overdue * usual:
             return True
         others = np.isfinite(window.steps.at[window.host_of != host])
@@ -181,7 +181,7 @@ def _newest(ends: Floats) -> float:
 
 def _others_work(window: JobWindow, host: int) -> bool:
     """Tell whether ranks elsewhere evaluate or save since the last step: they wait for nobody."""
-    last, _ = _pace(window)
+    last, _ = window.features.pace
     if not np.isfinite(last):
         return False
     done = activity.since(window, last)
@@ -194,15 +194,10 @@ def _pause_ends(window: JobWindow) -> float:
 
     An agent that is away meanwhile cannot be told from a host that is.
     """
-    last, usual = _pace(window)
+    last, usual = window.features.pace
     if not np.isfinite(last) or not pauses.just_announced(window, last, usual):
         return float("-inf")
     return last + max(pauses.SURELY_SECONDS, 1.5 * pauses.longest(window))
-
-
-def _pace(window: JobWindow) -> tuple[float, float]:
-    """Return when the newest step ended and how long a step usually takes; NaN where unknown."""
-    return window.features.pace
 
 
 def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:
@@ -211,7 +206,7 @@ def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:
     crashes = _crashes_elsewhere(window, host)
     if crashes and min(crashes) < silent_since:
         return True
-    last, usual = _pace(window)
+    last, usual = window.features.pace
     interval = float(np.nan_to_num(window.host_interval).max(initial=0.0))
     if np.isfinite(last):
         # A pause is no stop: as long as one may last, the host may be lost in it.
@@ -247,7 +242,7 @@ def _announced(window: JobWindow) -> Flags:
 
 def _ended(window: JobWindow) -> set[int]:
     """Return the ranks that ended: a host that reported an exit lived to report it."""
-    ended = set()
+    ended = stops.ended(window)
     for event in window.events:
         rank = event.attributes.get("rank")
         if not isinstance(rank, int):
@@ -255,4 +250,4 @@ def _ended(window: JobWindow) -> set[int]:
         shutdown = event.name == "training.phase" and event.attributes.get("phase") == "shutdown"
         if shutdown:
             ended.add(rank)
-    return ended | {rank for e in stops.exits_of(window) if (rank := stops.rank_of(e)) is not None}
+    return ended

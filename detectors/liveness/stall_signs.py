@@ -105,8 +105,7 @@ def left(stall: Stall) -> list[Finding]:
     asleep = activity.since(window, stall.last).cpu < activity.BUSY[0]
     gone: dict[int, str] = {}
     for event in window.events:
-        rank = event.attributes.get("rank")
-        row = window.row_of(rank) if isinstance(rank, int) else None
+        row = window.row_of_event(event)
         if row is None or event.at < stall.last - 2 * stall.usual - 2.0:
             continue
         phase = event.attributes.get("phase") if event.name == "training.phase" else None
@@ -141,8 +140,7 @@ def stacks(stall: Stall) -> dict[int, str]:
     found: dict[int, str] = {}
     for event in window.events:
         if event.name == "process.stack" and event.at > stall.last:
-            rank = event.attributes.get("rank")
-            row = window.row_of(rank) if isinstance(rank, int) else None
+            row = window.row_of_event(event)
             if row is not None:
                 found[row] = _top(str(event.attributes.get("text", "")))
     return found
@@ -255,8 +253,7 @@ def idle(stall: Stall) -> list[Finding]:
 
 def _ended(window: JobWindow) -> Flags:
     """Return [ranks], whose process ended: it is neither silent nor idle."""
-    ended = [rank for e in stops.exits_of(window) if (rank := stops.rank_of(e)) is not None]
-    found: Flags = np.isin(window.ranks, ended)
+    found: Flags = np.isin(window.ranks, sorted(stops.ended(window)))
     return found
 
 

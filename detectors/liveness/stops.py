@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...vocabulary.samples import Event, Scalar
-from ..tenants import own_events
+from ..tenants import logged, own_events, own_logs
 from ..window import JobWindow
 
 SIGKILL, SIGTERM, SIGINT = 9, 15, 2
@@ -77,6 +77,11 @@ def exits_of(window: JobWindow) -> list[Event]:
     return sorted(seen.values(), key=lambda event: event.at)
 
 
+def ended(window: JobWindow) -> set[int]:
+    """Return the ranks whose exit was seen and is not over."""
+    return {rank for event in exits_of(window) if (rank := rank_of(event)) is not None}
+
+
 def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
     """Tell whether ranks ended since a collective timed out: the stall before it is the trouble.
 
@@ -91,12 +96,8 @@ def timed_out(window: JobWindow) -> list[float]:
     """Return when ranks logged that a collective timed out, seconds since the epoch."""
     return [
         event.at
-        for event in own_events(window)
-        if event.name == "log.fault"
-        and rank_of(event) is not None
-        and _TIMED_OUT.search(
-            f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
-        )
+        for event in own_logs(window)
+        if rank_of(event) is not None and _TIMED_OUT.search(logged(event))
     ]
 
 
@@ -207,9 +208,7 @@ def _accused(window: JobWindow, at: float) -> bool:
 
 def _logged(window: JobWindow) -> bool:
     """Tell whether any rank logged an error, be it only that a peer was gone."""
-    return any(
-        event.name == "log.fault" and rank_of(event) is not None for event in own_events(window)
-    )
+    return any(rank_of(event) is not None for event in own_logs(window))
 
 
 def _host_of(window: JobWindow, event: Event) -> str | None:

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Scalar
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import logged, own_events
 from ..window import JobWindow
 from .fragmentation import RESERVED, RETRIES
 from .gpu_leak import LIMIT, USAGE
@@ -93,12 +93,11 @@ class GpuOom(Detector):
         shares: list[Finding] = []
         ended: dict[int, float] = {}
         for event in own_events(window):
-            rank = event.attributes.get("rank")
-            row = window.row_of(rank) if isinstance(rank, int) else None
+            row = window.row_of_event(event)
             if row is None or row in found:
                 continue
             if event.name == "log.fault":
-                line = f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+                line = logged(event)
                 if _OOM.search(line):
                     found[row] = self._finding(
                         window, row, event.at, 3.0, "log.fault", line.strip()

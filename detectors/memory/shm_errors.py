@@ -62,8 +62,7 @@ class ShmErrors(Detector):
         """Return one finding a rank, of its best sign."""
         found: dict[int, Finding] = {}
         for event in own_events(window):
-            rank = event.attributes.get("rank")
-            row = window.row_of(rank) if isinstance(rank, int) else None
+            row = window.row_of_event(event)
             if row is None:
                 continue
             score, text = 0.0, ""
@@ -83,7 +82,7 @@ class ShmErrors(Detector):
                     score=score,
                     signal=event.name,
                     observed=text[:200],
-                    text=f"rank {rank}: {text[:200]}",
+                    text=f"rank {int(window.ranks[row])}: {text[:200]}",
                 )
         return [found[row] for row in sorted(found)]
 

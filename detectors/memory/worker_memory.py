@@ -100,7 +100,7 @@ class WorkerMemory(Detector):
                 & (lost >= host_processes.LEAST_BYTES)
                 & (gained >= self.copied * lost)
                 # What was copied long ago has had its effect.
-                & (_highest(shared.newest(growth.FINE_SECONDS)) - newest >= 0.1 * highest)
+                & (shared.newest(growth.FINE_SECONDS).highest() - newest >= 0.1 * highest)
             )
         rows = np.flatnonzero(copies)
         room = host_processes.room(window)
@@ -205,13 +205,6 @@ def _between(readings: Readings, begun: float, end: float) -> Floats:
     """Return [rows], the change from the first to the last eighth of a time range."""
     eighth = (end - begun) / 8
     return readings.mean(end - eighth, end) - readings.mean(begun, begun + eighth)
-
-
-def _highest(readings: Readings) -> Floats:
-    """Return [rows], the largest reading; -inf where there is none."""
-    value = readings.value
-    highest: Floats = np.max(value, axis=1, initial=-np.inf, where=np.isfinite(value))
-    return highest
 
 
 def _extreme(readings: Readings, of: Callable[..., Floats]) -> Floats:

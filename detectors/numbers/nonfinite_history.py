@@ -5,7 +5,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import own_time
 from ..findings import report
-from ..window import Flags, JobWindow
+from ..window import Flags, Floats, JobWindow
 from . import loss_scaling
 from . import nonfinite_values as values
 
@@ -25,7 +25,7 @@ def skipped(window: JobWindow, bad: values.Bad) -> Flags:
         return excused
     broken = values.any_rank(bad.own) | lost
     ends = own_time.step_ends(steps)[reported]
-    usual = own_time.middle(np.diff(ends[-USUAL:])) if len(ends) > 1 else 0.0
+    usual = _usual(ends)
     excused[reported] = loss_scaling.skipped(
         (values.any_rank(bad.shared) & ~broken)[reported],
         broken[reported],
@@ -40,8 +40,7 @@ def repeated(window: JobWindow, detector: str, index: int, at: float) -> list[Fi
     if not np.isfinite(at):
         return []
     ends = own_time.step_ends(window.steps)
-    ends = ends[np.isfinite(ends)]
-    usual = own_time.middle(np.diff(ends[-USUAL:])) if len(ends) > 1 else 0.0
+    usual = _usual(ends[np.isfinite(ends)])
     memory = window.baselines.nonfinite
     before = memory.note(window.attempt, index, at, step_seconds=max(usual, 0.0))
     if not before:
@@ -61,3 +60,8 @@ def repeated(window: JobWindow, detector: str, index: int, at: float) -> list[Fi
             "the restart: the data of that step are the same",
         )
     ]
+
+
+def _usual(ends: Floats) -> float:
+    """Return how long a step usually takes (s), by when steps ended; 0 where nobody can tell."""
+    return own_time.middle(np.diff(ends[-USUAL:])) if len(ends) > 1 else 0.0

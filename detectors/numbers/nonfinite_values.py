@@ -80,15 +80,15 @@ def bad_values(window: JobWindow, marks: Sequence[Event]) -> Bad:
 
 def reported(steps: Steps) -> tuple[Flags, Flags]:
     """Return [steps] each: where anybody reports a value at all, and where a loss is bad."""
-    said, lost = (np.zeros(len(steps.index), np.bool_) for _ in range(2))
+    valued, lost = (np.zeros(len(steps.index), np.bool_) for _ in range(2))
     for name in (*LOSS, *GRADIENT, *SHARED):
         plane = steps.planes.get(name)
         if plane is None:
             continue
-        said |= any_rank(~np.isnan(plane))
+        valued |= any_rank(~np.isnan(plane))
         if "loss" in name:
             lost |= any_rank(is_bad(name, plane))
-    return said, lost
+    return valued, lost
 
 
 def ahead_of_steps(

@@ -10,7 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import own_time
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events
+from ..tenants import logged, own_events, own_logs
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
@@ -222,12 +222,7 @@ def _logged(window: JobWindow, columns: Ints) -> bool:
     """Tell whether the compiler's log says so while the long steps lasted."""
     ends = window.features.step_ends
     first = float(ends[columns[0] - 1]) if len(columns) else np.inf
-    return any(
-        event.name == LOG
-        and event.at >= first
-        and _COMPILER.search(f"{event.attributes.get('signature')} {event.attributes.get('text')}")
-        for event in own_events(window)
-    )
+    return any(event.at >= first and _COMPILER.search(logged(event)) for event in own_logs(window))
 
 
 def _unannounced(window: JobWindow, columns: Ints) -> Ints:

@@ -96,9 +96,7 @@ def main(port: int, target: int, order: Path | None) -> None:
     threading.Thread(target=link.serve, daemon=True).start()
     while os.getppid() == starter:
         if not link.delay and order is not None:
-            found = orders.read(order)
-            if found is not None and found[0] == MECHANISM:
-                link.delay = DELAY_SECONDS
+            link.delay = DELAY_SECONDS if orders.given(order, MECHANISM) else 0.0
         time.sleep(0.1)
 
 

@@ -60,6 +60,12 @@ def read(path: Path) -> tuple[str, tuple[int, ...]] | None:
     return str(order["mechanism"]), tuple(order["ranks"])
 
 
+def given(path: Path, mechanism: str) -> bool:
+    """Return whether the order for this mechanism has come."""
+    order = read(path)
+    return order is not None and order[0] == mechanism
+
+
 def give(path: Path, *, mechanism: str, ranks: Sequence[int]) -> None:
     """Write an order; it is seen whole or not at all."""
     draft = path.with_suffix(".draft")

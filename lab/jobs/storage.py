@@ -44,8 +44,7 @@ def serve(path: Path, order: Path | None) -> None:
     while os.getppid() == starter:
         if not slow and order is not None and time.monotonic() - looked > _LOOK_SECONDS:
             looked = time.monotonic()
-            found = orders.read(order)
-            slow = found is not None and found[0] == MECHANISM
+            slow = orders.given(order, MECHANISM)
         try:
             size = len(os.read(pipe, _CHUNK))
         except BlockingIOError:
