@@ -40,6 +40,8 @@ class GpuLeak(Detector):
     ----------
     least : smallest growth over a range, as a share of the device's memory.
     cached : the same where only what is in use is reported: an allocator's cache grows by records.
+    beyond : how many times faster than the median rank's a rank's memory in use must grow, where
+        most do not grow so.
     horizon : seconds to exhaustion up to which somebody must act now.
 
     Examples
@@ -73,10 +75,12 @@ class GpuLeak(Detector):
         *,
         least: float = 0.004,
         cached: float = 0.02,
+        beyond: float = 2.0,
         horizon: float = growth.HORIZON_SECONDS,
     ) -> None:
         self.least = least
         self.cached = cached
+        self.beyond = beyond
         self.horizon = horizon
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -121,8 +125,11 @@ class GpuLeak(Detector):
         if not kept.any():
             return
         order = np.lexsort((window.ranks[rows[found.rows]], left))
+        whole = found.candidates * found.share * kept.mean() >= max(0.5 * found.reported, 2)
+        if not whole and signal == USAGE:
+            # What others hold grows as well, by records, and levels off there.
+            kept &= found.slope >= self.beyond * found.usual
         order = order[kept[order]]
-        whole = found.candidates * kept.mean() >= max(0.5 * found.reported, 2)
         for place in order[: 1 if whole else MOST]:
             row, slope = int(rows[found.rows[place]]), float(found.slope[place])
             seconds = float(left[place])

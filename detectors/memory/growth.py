@@ -51,8 +51,9 @@ class Growth:
     rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
     level: newest value (bytes). begun: when growth began as judged (s since the epoch), not
     before the range. levels: it slows down so that it ends below the limit. end: up to when.
-    candidates: how many rows grew before MOST_ROWS were chosen; reported: how many rows have
-    readings at both ends of the range.
+    usual: bytes a second that the median row grew by over the same range. candidates: how many
+    rows grew before MOST_ROWS were chosen; reported: how many rows have readings at both ends of
+    the range.
     """
 
     rows: Ints
@@ -62,16 +63,22 @@ class Growth:
     level: Floats
     begun: Floats
     levels: Flags
+    usual: Floats
     end: float
     candidates: int
     reported: int
+
+    @property
+    def share(self) -> float:
+        """Return the share of the rows looked at that is in here."""
+        return len(self.rows) / max(min(self.candidates, MOST_ROWS), 1)
 
     def of(self, chosen: Flags) -> "Growth":
         """Return a part of what was found."""
         return Growth(
             self.rows[chosen], self.slope[chosen], self.low[chosen], self.high[chosen],
-            self.level[chosen], self.begun[chosen], self.levels[chosen], self.end,
-            self.candidates, self.reported,
+            self.level[chosen], self.begun[chosen], self.levels[chosen], self.usual[chosen],
+            self.end, self.candidates, self.reported,
         )  # fmt: skip
 
     def left(self, remaining: Floats) -> tuple[Floats, Floats, Floats]:
@@ -139,7 +146,8 @@ def growing(
 
     return Growth(
         rows[order], joined("slope"), joined("low"), joined("high"), joined("level"),
-        joined("begun"), joined("levels").astype(np.bool_), now, candidates, reported,
+        joined("begun"), joined("levels").astype(np.bool_), joined("usual"), now, candidates,
+        reported,
     )  # fmt: skip
 
 
@@ -153,7 +161,8 @@ def _on_scale(
     late = readings.mean(now - eighth, now)
     with np.errstate(invalid="ignore"):
         rows = np.flatnonzero(late - early >= least)
-    reported = int((np.isfinite(early) & np.isfinite(late)).sum())
+    both = np.isfinite(early) & np.isfinite(late)
+    reported = int(both.sum())
     candidates = len(rows)
     if not candidates:
         return None
@@ -184,8 +193,9 @@ def _on_scale(
     # The last part's mean is of its middle.
     level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
     levels = _levels_off(binned, limit[rows])
+    usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
     return Growth(
-        rows, slope, low[grows], high[grows], level, begins, levels, now, candidates, reported
+        rows, slope, low[grows], high[grows], level, begins, levels, usual, now, candidates, reported
     )
 
 
