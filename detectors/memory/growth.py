@@ -184,8 +184,10 @@ def _on_scale(
     # The last part's mean is of its middle.
     level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
     levels = _levels_off(binned, limit[rows])
+    # It began where the line through the growth meets the level of before.
+    begun = np.clip(now - (level - _filled(binned)[:, 0]) / slope, begins, now)
     return Growth(
-        rows, slope, low[grows], high[grows], level, begins, levels, now, candidates, reported
+        rows, slope, low[grows], high[grows], level, begun, levels, now, candidates, reported
     )
 
 

@@ -109,7 +109,9 @@ def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
     past = _past(beyond, first)
     if len(past) < FEWEST:
         return np.inf
-    middle, sigma = float(np.median(past)), min(spread(past), spread(past[-NEAR:]))
+    middle, sigma = float(np.median(past)), spread(past)
+    if curve.reduced:
+        sigma = min(sigma, spread(past[-NEAR:]))
     high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))
     bulk = max(middle + SIGMAS * sigma, least)
     tail = max(high + TAIL_LENGTHS * (higher - high), bulk)
