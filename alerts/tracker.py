@@ -232,7 +232,7 @@ class IncidentTracker:
         past = self._closed.open_past(job, first)
         if past is not None:
             return TrackedIncident(past.id, health.attempt, past.opened_at, past.detected_at)
-        begun = first.onset[0]
+        begun = (first.onset[0] + first.onset[1]) / 2
         name = incident_id(job, first.kind, begun)
         if name in self._incidents or any(name == incident.id for incident in incidents):
             # Another root of the same symptom.

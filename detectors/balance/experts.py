@@ -24,7 +24,8 @@ class Experts(Detector):
     slowest member costs the group what it has beyond the median. A slow device looks alike at
     first; popular experts show in one of three ways that no device does: the same position is slow
     in several groups (each holds the same experts there); the slowest member changes from minute
-    to minute; or the others have become faster than they were, because tokens went to one.
+    to minute; or the others have become faster than they were, because tokens went to one. The
+    last is so certain a sign that half of the excess is enough for it.
 
     Parameters
     ----------
@@ -79,12 +80,13 @@ class Experts(Detector):
             middle = own_time.median(ratio, axis=1)
             excess = self._excess(ratio)
             profiles.append(np.nan_to_num(middle))
-            if excess >= self.least:
+            if excess >= self.least / 2:
                 uneven.append((excess, group, rows))
         uneven = [
             found for found in uneven
-            if _same_position(profiles, self.least) or _changes(own[found[2], -count:], self.least)
-            or _others_faster(own[found[2]], count, found[0])
+            if _others_faster(own[found[2]], count, found[0])
+            or found[0] >= self.least
+            and (_same_position(profiles, self.least) or _changes(own[found[2], -count:], self.least))
         ]  # fmt: skip
         uneven.sort(key=lambda found: (-found[0], found[1].name))
         return [self._finding(window, steps, count, own, *found) for found in uneven[:MOST]]

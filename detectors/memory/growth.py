@@ -194,8 +194,10 @@ def _on_scale(
     level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
     levels = _levels_off(binned, limit[rows])
     usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
+    # It began where the line through the growth meets the level of before.
+    begun = np.clip(now - (level - _filled(binned)[:, 0]) / slope, begins, now)
     return Growth(
-        rows, slope, low[grows], high[grows], level, begins, levels, usual, now, candidates, reported
+        rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
     )
 
 

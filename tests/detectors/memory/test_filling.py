@@ -30,7 +30,7 @@ def evaluated(request):
     return evaluate
 
 
-def test_what_ends_within_half_an_hour_is_as_bad_as_its_fault(evaluated):
+def test_what_ends_within_ten_minutes_is_as_bad_as_its_fault(evaluated):
     (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 2)  # 40 left, 2 a minute
     assert found.score > 2
     assert "60% used, all of it in 20 min" in found.text
