@@ -21,6 +21,10 @@ WARM_UP_STEPS, WARM_UP_SECONDS = 5, 60.0
 LARGEST = 512 * 2.0**30
 """No device has more memory (bytes): where nobody reports a limit, it is reached before this."""
 
+STEADY = 10
+"""Parts of a range, of growth.BINS, in which memory in use must have risen: a cache grows by a few
+records, a leak with every step."""
+
 MOST = 8
 """So many ranks are named, the first to run out."""
 
@@ -116,6 +120,7 @@ class GpuLeak(Detector):
             least=np.where(known, least * np.where(known, limit, 0.0), 0.02 * newest),
             limit=np.where(known, limit, np.inf),
             since=warm_up_end(window),
+            risen=growth.BINS // 4 if signal == ALLOCATED else STEADY,
         )
         if found is None:
             return

@@ -111,12 +111,14 @@ def growing(
     limit: Floats,
     since: float = -np.inf,
     levelling: bool = False,
+    risen: int = BINS // 4,
 ) -> Growth | None:
     """Return the rows that grow and do not level off below their limit; None where none does.
 
     least, limit: [rows], the smallest growth over a range that counts, and where memory ends
     (bytes; inf where unknown). since: what is from before is warm-up. levelling: rows that level
-    off are returned as well. A row counts on the longest scale on which it grows.
+    off are returned as well. risen: in how many of the BINS parts memory must have risen. A row
+    counts on the longest scale on which it grows.
     """
     rows: Ints = np.zeros(0, np.int64)
     parts: list[tuple[Growth, Flags]] = []
@@ -126,7 +128,7 @@ def growing(
         if scale > FINE_SECONDS:
             past = readings.history()
             source = past if past.at.shape[1] else readings
-        found = _on_scale(source, now, max(now - scale, since), scale, least, limit)
+        found = _on_scale(source, now, max(now - scale, since), scale, least, limit, risen)
         if found is not None and not levelling:
             found = found.of(~found.levels)
         if found is None:
@@ -152,7 +154,13 @@ def growing(
 
 
 def _on_scale(
-    readings: Readings, now: float, start: float, scale: float, least: Floats, limit: Floats
+    readings: Readings,
+    now: float,
+    start: float,
+    scale: float,
+    least: Floats,
+    limit: Floats,
+    risen: int,
 ) -> Growth | None:
     if now - start < scale / 2:
         return None
@@ -170,7 +178,7 @@ def _on_scale(
         rows = rows[np.linspace(0, candidates - 1, MOST_ROWS).astype(np.int64)]
     mine = readings.of(rows)
     binned = _binned(mine, np.full(len(rows), start), now)
-    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows])
+    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows], risen)
     filled = _filled(binned)
     coarse &= filled[:, -1] - _before(mine, start) >= 0.3 * (filled[:, -1] - filled[:, 0])
     rows, binned = rows[coarse], binned[coarse]
@@ -184,7 +192,7 @@ def _on_scale(
     binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
     width = (now - begins) / BINS
     slope, low, high = (values / width for values in _theil_sen(binned))
-    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows])
+    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows], risen)
     grows &= now - begins >= SHORTEST_SECONDS
     rows, binned = rows[grows], binned[grows]
     if not len(rows):
@@ -265,7 +273,7 @@ def _theil_sen(binned: Floats) -> tuple[Floats, Floats, Floats]:
     return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
 
 
-def _goes_on(binned: Floats, least: Floats) -> Flags:
+def _goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
     """Return [rows], whether growth is spread over the range and reaches into its newest quarter.
 
     A resize is one jump or two; memory that came back down or stays does not grow.
@@ -273,7 +281,7 @@ def _goes_on(binned: Floats, least: Floats) -> Flags:
     filled = _filled(binned)
     rises = np.diff(filled, axis=1)
     total = filled[:, -1] - filled[:, 0]
-    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= BINS // 4
+    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= risen
     single = rises.max(axis=1) <= 0.5 * total
     quarter = filled[:, -1] - filled[:, -1 - BINS // 4]
     goes_on: Flags = (
