@@ -85,8 +85,8 @@ class Experts(Detector):
         uneven = [
             found for found in uneven
             if _others_faster(own[found[2]], count, found[0])
-            or found[0] >= self.least
-            and (_same_position(profiles, self.least) or _changes(own[found[2], -count:], self.least))
+            or (found[0] >= self.least and (_same_position(profiles, self.least)
+                                            or _changes(own[found[2], -count:], self.least)))
         ]  # fmt: skip
         uneven.sort(key=lambda found: (-found[0], found[1].name))
         return [self._finding(window, steps, count, own, *found) for found in uneven[:MOST]]
