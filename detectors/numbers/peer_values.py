@@ -53,8 +53,8 @@ class PeerValues(Detector):
     the spread between peers in a step (the noise of a micro batch). Ranks of roles with too few
     are compared with each other: what their roles differ by is their habit. A rank is off when the
     median of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas`
-    standard errors, beyond six times what other ranks' medians differ by (shards of data differ) and twice
-    what any of them has been off by for eight points (data that comes in runs); where
+    standard errors, beyond six times what other ranks' medians differ by (shards of data differ)
+    and twice what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice

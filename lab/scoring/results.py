@@ -20,7 +20,8 @@ class Result:
     `case` is what was drawn, and how often it is reported (s); `seconds` the length of the
     recording, `step_seconds` the healthy step, `devices` how many accelerators the cluster has.
     `found` are the incidents by method: "rankscope" and each baseline. `cpu` are CPU seconds by
-    part. `error` is the traceback of what was raised ("": nothing), `detector_failures` counts exceptions inside detectors by name.
+    part. `error` is the traceback of what was raised ("": nothing), `detector_failures` counts
+    exceptions inside detectors by name.
     """
 
     key: str
