@@ -36,10 +36,10 @@ class SequenceLength(Detector):
 
     A parabola in tokens must predict a rank's own time, and the slowest rank of a step must be one
     with the most tokens, not always the same one. Where ranks report no times of their own, the
-    duration of steps must follow the tokens of the longest rank. Lost is what the longest rank is predicted to
-    need beyond the mean of all, in the median step, over the step. How long documents are belongs
-    to a job: what was so from the first step is info. Where it has become worse (another data
-    source, bucketing switched off) it is a warning.
+    duration of steps must follow the tokens of the longest rank. Lost is what the longest rank is
+    predicted to need beyond the mean of all, in the median step, over the step. How long documents
+    are belongs to a job: what was so from the first step is info. Where it has become worse
+    (another data source, bucketing switched off) it is a warning.
 
     Parameters
     ----------

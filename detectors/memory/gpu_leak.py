@@ -149,7 +149,10 @@ class GpuLeak(Detector):
             what = "allocated device memory" if signal == ALLOCATED else "device memory in use"
             begun = float(found.begun[place])
             rank = int(window.ranks[row])
-            owner = f"every rank, first on rank {rank}" if whole else f"rank {rank}"
+            many = "every rank" if found.candidates == found.reported else (
+                f"{found.candidates} of {found.reported} ranks"
+            )  # fmt: skip
+            owner = f"{many}, first on rank {rank}" if whole else f"rank {rank}"
             yield report(
                 window,
                 self.name,

@@ -184,6 +184,7 @@ def _on_scale(
     rows, binned = rows[coarse], binned[coarse]
     if not len(rows):
         return None
+    base = _level_before(binned)
     # Twice more from where growth began: how fast it is, known to within a half, and whether it
     # slows down.
     begins = start + (_last_low(binned) + 0.5) * (now - start) / BINS
@@ -197,13 +198,13 @@ def _on_scale(
     rows, binned = rows[grows], binned[grows]
     if not len(rows):
         return None
-    slope, begins = slope[grows], begins[grows]
+    slope, begins, base = slope[grows], begins[grows], base[grows]
     # The last part's mean is of its middle.
     level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
     levels = _levels_off(binned, limit[rows])
     usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
     # It began where the line through the growth meets the level of before.
-    begun = np.clip(now - (level - _filled(binned)[:, 0]) / slope, begins, now)
+    begun = np.clip(now - (level - base) / slope, start, now)
     return Growth(
         rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
     )
@@ -230,6 +231,13 @@ def _last_low(binned: Floats) -> Ints:
     low = filled <= (filled[:, 0] + 0.06 * total)[:, None]
     places: Ints = BINS - 1 - low[:, ::-1].argmax(axis=1)
     return places
+
+
+def _level_before(binned: Floats) -> Floats:
+    """Return [rows], the mean of the parts up to the last one in which memory was as at first."""
+    flat = np.arange(BINS) <= _last_low(binned)[:, None]
+    level: Floats = np.where(flat, _filled(binned), 0.0).sum(axis=1) / flat.sum(axis=1)
+    return level
 
 
 def _binned(readings: Readings, start: Floats, end: float) -> Floats:

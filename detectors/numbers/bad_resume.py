@@ -28,9 +28,10 @@ class BadResume(Detector):
     The curve of the attempt before this one (or of the steps that this one went back behind) is
     held in `window.baselines.loss.earlier`; its points before the first step that is reported now
     say where the checkpoint stood: their median, or where the line through the newest of them ends,
-    as a loss that falls steeply is lower there. Every one of the first points has to be above it by
-    `least` of it and by eight standard deviations, and the plane has to be the same: a loss of
-    another scope has another noise, and perhaps another unit. Below `severe` nobody is paged.
+    as a loss that falls steeply is lower there. Each of the first points has to be above it, less
+    what the line falls by meanwhile, by `least` of it and by eight standard deviations. The plane
+    has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
+    `severe` nobody is paged.
 
     Parameters
     ----------
@@ -87,14 +88,15 @@ class BadResume(Detector):
         before = earlier.until(int(now.index[0])).last(BEFORE)
         if len(before) < FEWEST_BEFORE:
             return []
-        level, first = _stood(before), now.value[: self.points]
+        (level, slope), first = _stood(before), now.value[: self.points]
+        seen = float(np.median(first))
+        first = first - slope * np.arange(len(first))
         limit = max(self.least * abs(level), 8 * curves.noise(before.value))
         newest = float(np.median(now.value[-self.points :]))
         if not first.min() > level + limit:
             return []
         if len(now) > self.keep and newest < level + limit:
             return []
-        seen = float(np.median(first))
         return [
             report(
                 window,
@@ -114,14 +116,15 @@ class BadResume(Detector):
         ]
 
 
-def _stood(before: Curve) -> float:
-    """Return where the loss stood at the end of these points."""
+def _stood(before: Curve) -> tuple[float, float]:
+    """Return where the loss stood at the end of these points, and its fall from point to point."""
     newest = before.last(LINE).value
     places = np.arange(len(newest)) - len(newest)
     half = len(newest) // 2
     slope = float(np.median(newest[-half:] - newest[-2 * half : -half])) / half
     end = float(np.median(newest - slope * places))
-    return min(end, float(np.median(before.value)))
+    middle = float(np.median(before.value))
+    return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)
 
 
 def _resumed(now: Curve) -> int:

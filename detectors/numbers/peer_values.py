@@ -51,10 +51,10 @@ class PeerValues(Detector):
 
     Distance of each rank from the median of the peers of its role at the same step, in units of
     the spread between peers in a step (the noise of a micro batch). Ranks of roles with too few
-    are compared with each other: what their roles differ by is their habit. A rank is off when the median
-    of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
-    errors, beyond six times what other ranks' medians differ by (shards of data differ) and twice
-    what any of them has been off by for eight points (data that comes in runs); where
+    are compared with each other: what their roles differ by is their habit. A rank is off when the
+    median of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas`
+    standard errors, beyond six times what other ranks' medians differ by (shards of data differ)
+    and twice what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
@@ -105,11 +105,7 @@ class PeerValues(Detector):
             plane = steps.planes.get(f"{metric}|local")
             if plane is None:
                 continue
-            off = [
-                one
-                for rows in _peers(window)
-                for one in self._off(plane, rows, metric)
-            ]
+            off = [one for rows in _peers(window) for one in self._off(plane, rows, metric)]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
         return self._now_and_then(window, steps)

@@ -157,3 +157,18 @@ def test_a_worker_of_nobody_is_named_without_a_rank(job):
     there = Processes(np.array([0]), np.array([501]), none, (None,), held)
     (found,) = WorkerMemory().evaluate(job(processes=there))
     assert [] == list(found.entity.ranks)
+
+
+def test_copies_began_with_their_newest_fall_and_not_with_the_first_minutes(job):
+    settles = 0.2 * GIB * np.exp(-(AT - START) / 30)
+    copied = np.minimum(np.maximum(AT - START - 300, 0) / 100, 1.0) * 2 * GIB
+    shared = 2 * GIB + settles - copied
+    private = 1 * GIB - settles + copied
+    workers = Processes(
+        np.array([0]), np.array([501]), np.array([1]), (None,),
+        {"process.memory.private|dataloader": readings(AT, private[None]),
+         "process.memory.shared|dataloader": readings(AT, shared[None])},
+    )  # fmt: skip
+    (found,) = WorkerMemory().evaluate(job(processes=workers))
+    assert "process.shared_memory_copied" == found.kind
+    assert START + 295 <= found.onset[0] <= START + 300 <= found.onset[1] <= START + 310
