@@ -79,6 +79,11 @@ def test_a_process_that_cannot_be_named_or_grows_little_is_no_finding(trainers):
     assert [] == trainers(0, 0, 1, 0, pids=np.array([7, 8, -1, 9]))
 
 
+def test_what_would_fill_the_host_only_after_days_needs_to_be_seen_for_longer(trainers):
+    assert [] == trainers(0.0, 0.0, 0.05, 0.0)  # 64 GiB left, 0.05 a minute, for 6 minutes
+    assert 1 == len(trainers(0.0, 0.0, 0.05, 0.0, left=32.0))
+
+
 def test_without_the_hosts_memory_a_leak_is_info(trainers, workers):
     (found,) = trainers(0, 0, 1, 0, left=None)
     assert 0.5 == found.score
