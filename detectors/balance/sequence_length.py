@@ -19,16 +19,23 @@ _LONG, _VALUES = 8, 100
 """Steps that suffice at least where they take long, and values of all ranks in them."""
 
 
+CERTAIN = 3.0
+"""Standard errors by which it must have become worse: lengths are drawn anew for each batch."""
+
 FOLLOWS = 0.7
 """Correlation of the durations of steps with the tokens of the longest rank, at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean."""
+    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean.
+
+    error: the standard error of the share.
+    """
 
     lost: float
     longest: float
+    error: float
 
 
 class SequenceLength(Detector):
@@ -101,6 +108,8 @@ class SequenceLength(Detector):
         worse = now.lost - (habit.lost if habit is not None else now.lost)
         if habit is None and len(steps.index) >= parts.WARM_UP + count + fewest:
             worse = now.lost  # tokens explained nothing before
+        if habit is not None and worse < CERTAIN * float(np.hypot(now.error, habit.error)):
+            worse = 0.0  # so few steps differ by as much
         if worse < self.more and now.lost < self.from_start:
             return []
         begun = own_time.step_ends(_since(steps, recent) if worse >= self.more else steps)
@@ -167,8 +176,9 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
         return None
     mean = _mean(predicted, known)[columns]
     longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
-    lost = float(np.median(longest - mean)) / step
-    return _Spread(lost, float(np.median(_uneven(steps)[columns])))
+    beyond = (longest - mean) / step
+    longest_rank = float(np.median(_uneven(steps)[columns]))
+    return _Spread(float(np.median(beyond)), longest_rank, _error(beyond))
 
 
 def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
@@ -190,8 +200,14 @@ def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
     if not width > 0 or not height > 0 or float(x @ y) < FOLLOWS * (width * height) ** 0.5:
         return None
     step = float(np.median(duration))
-    lost = float(x @ y) / width * float(np.median(longest - mean)) / step
-    return _Spread(lost, float(np.median(longest / mean)))
+    beyond = float(x @ y) / width * (longest - mean) / step
+    return _Spread(float(np.median(beyond)), float(np.median(longest / mean)), _error(beyond))
+
+
+def _error(values: Floats) -> float:
+    """Return the standard error of the median of some values."""
+    away = float(np.median(np.abs(values - np.median(values))))
+    return 1.2533 * 1.4826 * away / math.sqrt(len(values))
 
 
 def _uneven(steps: Steps) -> Floats:

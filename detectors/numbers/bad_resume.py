@@ -56,7 +56,7 @@ class BadResume(Detector):
     >>> held.follow(before)
     >>> (bad,) = BadResume().evaluate(attempt(100, rng.normal(5.0, 0.02, 6)))
     >>> bad.text
-    'training resumed at step 100 with a loss of 4.99; there it had been 2'
+    'training resumed at step 100 with a loss of 4.99; there it had been 1.99'
 
     Fails where step indices begin at zero after a restart, and where the collector has not seen the
     attempt before. Cannot see whether weights, optimizer or data position were lost.

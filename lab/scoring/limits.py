@@ -45,8 +45,18 @@ class Limit:
 def limits() -> tuple[Limit, ...]:
     """Return the limits of limits.toml."""
     text = resources.files(__package__ or "").joinpath("limits.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["limit"]
-    return tuple(Limit(**{**row, "faults": tuple(row["faults"])}) for row in rows)
+    rows: list[dict[str, Any]] = tomllib.loads(text)["limit"]
+    return tuple(
+        Limit(
+            name=str(row["name"]),
+            faults=tuple(map(str, row["faults"])),
+            seconds=float(row["seconds"]),
+            steps=float(row["steps"]),
+            strength=str(row.get("strength", "")),
+            sum=bool(row.get("sum", False)),
+        )
+        for row in rows
+    )
 
 
 def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
