@@ -5,6 +5,7 @@ The secret is the integration's routing key; the address is https://events.pager
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ...vocabulary.times import rfc3339
@@ -69,7 +70,7 @@ def _event(notice: Notice) -> dict[str, Any]:
         "source": "rankscope",
         "severity": _SEVERITIES[text.level],
         "timestamp": rfc3339(notice.at),
-        "custom_details": [{"label": label, "text": row} for label, row in text.rows],
+        "custom_details": _details(text.rows),
     }
     if "root_cause" in notice.data:
         payload |= _parts(notice.data)
@@ -78,6 +79,15 @@ def _event(notice: Notice) -> dict[str, Any]:
         event["client_url"] = text.link
         event["links"] = [{"href": text.link, "text": "Open in the console"}]
     return event
+
+
+def _details(rows: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return rows by label; a label that comes again gets a number."""
+    found: dict[str, str] = {}
+    for label, row in rows:
+        again = sum(key.partition(" #")[0] == label for key in found)
+        found[f"{label} #{again + 1}" if again else label] = row
+    return found
 
 
 def _parts(document: dict[str, Any]) -> dict[str, str]:
