@@ -180,11 +180,16 @@ def _notice(
         .limit(MOST_LISTED)
     ).all()
     shown = _shown(db, worst)
-    since, stands_for = min(row.created_at for row in rows), len(rows)
-    folded = {"id": carrier, "console": console, "stands_for": stands_for, "since": since}
-    if len(shown) == 1:
-        return Notice(_type(shown[0], [row.type for row in rows]), now, shown[0], **folded)
-    return Notice("digest", now, {"counts": counts, "incidents": shown}, **folded)
+    alone = shown[0] if len(shown) == 1 else None
+    return Notice(
+        "digest" if alone is None else _type(alone, [row.type for row in rows]),
+        now,
+        {"counts": counts, "incidents": shown} if alone is None else alone,
+        id=carrier,
+        console=console,
+        stands_for=len(rows),
+        since=min(row.created_at for row in rows),
+    )
 
 
 def _type(document: dict[str, Any], types: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from rankscope.vocabulary.incidents import (
     RootCause,
     Symptom,
 )
+from rankscope.vocabulary.ranks import Ranks
 
 AT = 1_700_000_000.0
 
@@ -35,7 +36,7 @@ def new_document() -> Callable[..., dict[str, Any]]:
         identity: str = "a1",
         summary: str = "Switch fault: switch leaf-3; 64 ranks wait in all_reduce for 31 s",
     ) -> dict[str, Any]:
-        switch = entities.Entity("switch", name, None, entities.Ranks(range(64)))
+        switch = entities.Entity("switch", name, None, Ranks(range(64)))
         drain = Action("now", f"drain the hosts under {name}", "scontrol update state=drain")
         causes = (
             Hypothesis(
@@ -45,7 +46,7 @@ def new_document() -> Callable[..., dict[str, Any]]:
                 2, Fault("network.congestion"), entities.job("run-1"), 1.2, 0.04, "low", (), (), ""
             ),
         )
-        check = NextCheck("read the uplinks' counters", "ibqueryerrors", ("network.switch",))
+        check = NextCheck("read the uplinks' counters", "ibqueryerrors", (Fault("network.switch"),))
         return Incident(
             id=IncidentId(identity.ljust(20, "0")),
             jobs=jobs,

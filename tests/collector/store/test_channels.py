@@ -13,6 +13,7 @@ import json
 import socket
 import threading
 import time
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -104,8 +105,8 @@ class Bot:
     def __init__(self, name):
         self.answer, self.path, self.secret = DOUBLES[name]
         self.full = False
-        self.accepted = []
-        self.answers = []
+        self.accepted: list[dict[str, Any]] = []
+        self.answers: list[tuple[int, Any]] = []
         bot = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -157,11 +158,18 @@ def bot(name):
 @pytest.fixture
 def deliver(store):
     """Return a function that delivers what is due, with the machine's clock put ahead."""
-    clock = SystemClock()
+
+    class Clock(SystemClock):
+        ahead = 0.0
+
+        def now(self):
+            return super().now() + self.ahead
+
+    clock = Clock()
     deliverer = Deliverer(outbox=store, clock=clock)
 
     def run(ahead=0.0):
-        clock.now = lambda: time.time() + ahead
+        clock.ahead = ahead
         deliverer.run_once(clock.now())
         deliverer.settle(timeout_seconds=30)
 
@@ -296,7 +304,12 @@ def test_half_open_and_dead_endpoints_delay_no_other(store, add_webhook, changed
     made = Bot("slack")
     add_webhook("quick", url=made.url, secret="", format="slack")
     arrived = threading.Event()
-    made.answer = lambda *_: (arrived.set(), (200, "ok"))[1]
+
+    def answer(*_arguments):
+        arrived.set()
+        return 200, "ok"
+
+    made.answer = answer
     deliverer = Deliverer(outbox=store, clock=SystemClock())
     store.commit([changed("opened")], time.time())
     deliverer.run_once(time.time())

@@ -325,7 +325,7 @@ def test_three_days_away_lose_nothing_and_take_little_space(
     assert {"pending": 0, "delivered": messages * 2, "dead": 0, "suppressed": 0} == (
         store.queue().messages
     )
-    histories = {}
+    histories: dict[str, list[str]] = {}
     for _, body in channel.sent[program]:
         histories.setdefault(body["data"]["id"], []).append(body["type"].partition(".")[2])
     assert len(histories) == 72 * 5
