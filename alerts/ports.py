@@ -142,7 +142,8 @@ class Outcome:
 
     `error` is None where the receiver took the message. `retry_after` is in seconds, as the
     receiver asked. `busy`: the receiver, not the message, is why it failed; `gone`: it wants no
-    more messages. A status that says so needs neither.
+    more messages. A status that says so needs neither. `unwritten`: there was no attempt, for the
+    message could not be written.
     """
 
     status: int | None
@@ -150,6 +151,7 @@ class Outcome:
     retry_after: float | None = None
     busy: bool = False
     gone: bool = False
+    unwritten: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -159,7 +161,9 @@ class Outcome:
     @property
     def unavailable(self) -> bool:
         """Return whether any other message would have failed as well."""
-        return self.busy or self.status is None or self.status in UNAVAILABLE
+        if self.status is None:
+            return not self.unwritten
+        return self.busy or self.status in UNAVAILABLE
 
     @property
     def disabled(self) -> bool:

@@ -26,6 +26,7 @@ TRAITS = Traits(
 
 LONGEST_SUMMARY = 1024
 _LONGEST_KEY = 255
+_ACTIONS = {"incident.acknowledged": "acknowledge", "incident.resolved": "resolve"}
 _SEVERITIES = {"critical": "critical", "warning": "warning", "info": "info", "resolved": "info"}
 
 
@@ -50,14 +51,17 @@ def outcome(status: int, body: bytes) -> Outcome:
 
 
 def action(notice: Notice) -> str:
-    """Return trigger, acknowledge or resolve, by the present state of what it is about."""
-    if notice.type == "digest":
-        counts = notice.data["counts"]
-        if not (counts.get("open") or counts.get("acknowledged")):
-            return "resolve"
-        return "trigger" if counts.get("open") else "acknowledge"
-    status = notice.data.get("status")
-    return {"resolved": "resolve", "acknowledged": "acknowledge"}.get(str(status), "trigger")
+    """Return trigger, acknowledge or resolve.
+
+    An alert that PagerDuty does not have yet cannot be acknowledged: what is new is a trigger.
+    """
+    if notice.type != "digest":
+        return _ACTIONS.get(notice.type, "trigger")
+    counts = notice.data["counts"]
+    if not (counts.get("open") or counts.get("acknowledged")):
+        return "resolve"
+    known = set(notice.data["happenings"]) <= set(_ACTIONS)
+    return "acknowledge" if known and not counts.get("open") else "trigger"
 
 
 def _event(notice: Notice) -> dict[str, Any]:

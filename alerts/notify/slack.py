@@ -58,7 +58,13 @@ def _payload(notice: Notice) -> dict[str, Any]:
         button = {"type": "button", "text": _plain("Open in the console"), "url": text.link}
         blocks.append({"type": "actions", "elements": [button]})
     fallback = f"{_MARKS[text.level]} {_escaped(text.title)}"
-    return {"text": fallback, "blocks": blocks, "parse": "none", "link_names": False}
+    return {
+        "text": fallback,
+        "blocks": blocks,
+        "parse": "none",
+        "link_names": False,
+        "unfurl_links": False,
+    }
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@
 - "state": one message with the present state of every incident concerned, repeated while they are
   open. For programs that forget what is not repeated.
 
-The notice of "digest" has as data `{"counts": {status: {severity: number}}, "incidents": [...]}`,
-where `incidents` are the documents of the worst, at most MOST_LISTED; the notice of "state"
-`{"incidents": [documents], "before": [documents as they were last sent]}`.
+The notice of "digest" has as data `{"counts": {status: {severity: number}}, "happenings": [types],
+"incidents": [...]}`, where `incidents` are the documents of the worst, at most MOST_LISTED; that of
+"state" `{"incidents": [documents], "before": [documents as they were last sent]}`.
 """
 
 from dataclasses import dataclass

@@ -55,7 +55,9 @@ def text(notice: Notice) -> Text:
     document = notice.data
     level = "resolved" if document["status"] == "resolved" else document["severity"]
     word = notice.type.removeprefix("incident.")
-    head = level.upper() if word in ("opened", "resolved") else f"{level.upper()}, {word}"
+    head = f"Rankscope {level.upper()}"  # bots may ask for a keyword: the name is always there
+    if word not in ("opened", "resolved"):
+        head += f", {word}"
     rows = [*_incident(document), *_folded(notice)]
     return Text(
         level,

@@ -139,8 +139,15 @@ class Deliverer:
 
     def _attempt(self, endpoint: Endpoint, delivery: Delivery) -> None:
         format_ = notify.FORMATS[endpoint.format]
-        request = format_.request(endpoint, delivery.notice, self._clock.now())
-        outcome = self._send(request, outcome=format_.outcome, now=self._clock.now)
+        try:
+            request = format_.request(endpoint, delivery.notice, self._clock.now())
+        except Exception as error:  # noqa: BLE001  one message must not hold the others back
+            self._failures.inc()
+            _LOG.error("a message cannot be written", id=delivery.webhook_id, error=repr(error))
+            text = f"the message cannot be written: {type(error).__name__}"
+            outcome = Outcome(None, text, unwritten=True)
+        else:
+            outcome = self._send(request, outcome=format_.outcome, now=self._clock.now)
         now = self._clock.now()
         if outcome.accepted:
             self._outbox.delivered(endpoint.id, delivery, outcome, now)

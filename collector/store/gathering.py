@@ -180,11 +180,13 @@ def _notice(
         .limit(MOST_LISTED)
     ).all()
     shown = _shown(db, worst)
+    types = list(dict.fromkeys(row.type for row in rows))
+    digest = {"counts": counts, "happenings": types, "incidents": shown}
     alone = shown[0] if len(shown) == 1 else None
     return Notice(
-        "digest" if alone is None else _type(alone, [row.type for row in rows]),
+        "digest" if alone is None else _type(alone, types),
         now,
-        {"counts": counts, "incidents": shown} if alone is None else alone,
+        digest if alone is None else alone,
         id=carrier,
         console=console,
         stands_for=len(rows),
@@ -198,7 +200,8 @@ def _type(document: dict[str, Any], types: Sequence[str]) -> str:
         return "incident.resolved"
     if "incident.opened" in types:
         return "incident.opened"
-    return next((one for one in reversed(types) if one != "incident.resolved"), "incident.updated")
+    acknowledged = document["status"] == "acknowledged" and "incident.acknowledged" in types
+    return "incident.acknowledged" if acknowledged else "incident.updated"
 
 
 def _of_first_incidents(rows: Sequence[Waiting]) -> Sequence[Waiting]:

@@ -89,7 +89,7 @@ def digest(new_document) -> Notice:
     return Notice(
         "digest",
         AT + 60,
-        {"counts": counts, "incidents": listed},
+        {"counts": counts, "happenings": ["incident.opened"], "incidents": listed},
         id="msg_2",
         console="https://rankscope.example/",
         stands_for=12,

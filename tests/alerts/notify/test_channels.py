@@ -142,11 +142,17 @@ def test_pagerduty_gets_one_alert_an_incident_from_trigger_to_resolve(new_notice
 def test_pagerduty_resolves_what_came_at_once_when_all_of_it_is_over(digest, new_document):
     over = {"resolved": {"critical": 3}}
     known = {"acknowledged": {"warning": 1}, "resolved": {"critical": 2}}
+    new, news = ["incident.opened"], ["incident.acknowledged", "incident.resolved"]
     found = []
-    for counts in (digest.data["counts"], known, over):
-        notice = Notice("digest", AT, {"counts": counts, "incidents": [new_document()]}, id="m")
-        found.append(pagerduty.action(notice))
-    assert ["trigger", "acknowledge", "resolve"] == found
+    for counts, happenings in (
+        (digest.data["counts"], new),
+        (known, new),
+        (known, news),
+        (over, news),
+    ):
+        data = {"counts": counts, "happenings": happenings, "incidents": [new_document()]}
+        found.append(pagerduty.action(Notice("digest", AT, data, id="m")))
+    assert ["trigger", "trigger", "acknowledge", "resolve"] == found
 
 
 @pytest.mark.parametrize(

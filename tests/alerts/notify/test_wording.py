@@ -9,7 +9,7 @@ from rankscope.alerts.ports import Notice
 
 def test_an_open_incident_is_described_from_what_broke_to_where_to_look(new_notice):
     assert wording.text(new_notice()).lines == [
-        "CRITICAL: Switch fault: switch leaf-3",
+        "Rankscope CRITICAL: Switch fault: switch leaf-3",
         "What: Switch fault: switch leaf-3; 64 ranks wait in all_reduce for 31 s",
         "Job: run-1, attempt 2 (cluster c1)",
         "How sure: medium confidence, probability 93%; next: Network congestion, job run-1",
@@ -27,7 +27,7 @@ def test_an_open_incident_is_described_from_what_broke_to_where_to_look(new_noti
 
 def test_a_resolved_incident_says_how_long_and_what_it_cost_and_asks_for_nothing(new_notice):
     text = wording.text(new_notice("resolved"))
-    assert "RESOLVED: Switch fault: switch leaf-3" == text.title
+    assert "Rankscope RESOLVED: Switch fault: switch leaf-3" == text.title
     assert "resolved" == text.level
     assert ("Lasted", "10 min, from 2023-11-14 22:13:20 UTC") in text.rows
     assert {"Do now", "Check next", "How sure"}.isdisjoint(label for label, _ in text.rows)

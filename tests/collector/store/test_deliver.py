@@ -130,6 +130,25 @@ def test_a_message_is_given_up_after_three_days_of_attempts(
     assert queued() == [("opened", "dead")]
 
 
+def test_a_message_that_cannot_be_written_holds_only_itself_back(
+    store, add_webhook, changed, new_receiver, deliver, monkeypatch, queued
+):
+    receiver = new_receiver()
+    add_webhook(url=receiver.url, secret=receiver.secret)
+    real = webhook.request
+
+    def request(endpoint, notice, at):
+        if notice.data["id"].startswith("a"):
+            raise KeyError("summary")
+        return real(endpoint, notice, at)
+
+    monkeypatch.setattr(webhook, "request", request)
+    store.commit([changed("opened", identity="a"), changed("opened", identity="b")], 0.0)
+    deliver()
+    assert [("opened", "pending"), ("opened", "delivered")] == queued()
+    assert "the message cannot be written: KeyError" == store.deliveries("wh_1")[1].last_error
+
+
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 @pytest.mark.parametrize("as_date", [False, True])
 def test_a_busy_receiver_is_left_alone_for_as_long_as_it_asks(

@@ -149,7 +149,7 @@ def test_what_is_folded_says_what_it_stands_for(store, add, changed, channel, pa
         store.commit([changed("opened", identity=f"b{number:02}")], clock.at)
     pass_time(30)
     (_, first), (at, second) = channel.sent[url]
-    assert first["text"]["content"].startswith("CRITICAL: ")
+    assert first["text"]["content"].startswith("Rankscope CRITICAL: ")
     assert T0 + pacing.GATHER_SECONDS <= at <= T0 + pacing.GATHER_SECONDS + 1
     content = second["text"]["content"]
     assert "Rankscope: 11 incidents open (11 critical)" in content
