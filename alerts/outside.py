@@ -41,28 +41,26 @@ class _Held:
 class OutsideAlerts:
     """The alerts of others by fingerprint, the last received at the end."""
 
-    _held: dict[str, _Held] = field(default_factory=dict)
+    held: dict[str, _Held] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
         """Take an alert event; what was received before is the same news."""
         key = str(event.attributes.get("fingerprint", ""))
-        row = self._held.pop(key, None)
+        row = self.held.pop(key, None)
         if event.attributes.get("status") == "resolved":
             if row is None:
                 return
             row.resolved = event
         elif row is None or row.resolved is not None:
             row = _Held(event)
-        self._held[key] = row
-        if len(self._held) > MOST:
-            del self._held[next(iter(self._held))]
+        self.held[key] = row
+        if len(self.held) > MOST:
+            del self.held[next(iter(self.held))]
 
     def notes(self, job: str, hosts: Collection[str], opened_at: float) -> Iterator[Note]:
         """Yield what an incident of a job on these hosts, begun at `opened_at`, has to do with."""
-        if not self._held:
-            return
         short = {_short(host) for host in hosts}
-        for key, row in self._held.items():
+        for key, row in self.held.items():
             resource = row.firing.resource
             if resource.job != job and not (resource.host and _short(resource.host) in short):
                 continue

@@ -19,7 +19,7 @@ from ..alerts.actions import Action
 from ..alerts.causes.engine import explain, explanations
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
-from ..alerts.outside import EVENT, OutsideAlerts
+from ..alerts.outside import EVENT, Note, OutsideAlerts
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
@@ -238,10 +238,16 @@ class Pipeline:
             explained,
             _job_health(window, attempt),
             now,
-            notes=lambda opened_at: self.outside.notes(attempt.job, window.hosts, opened_at),
+            notes=partial(self._outside_notes, window),
         )
         last.due = self._due_after(window, attempt, last, now)
         return changes
+
+    def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[Note]:
+        """Return what others reported about a job or its hosts around a time of onset."""
+        if not self.outside.held:
+            return ()  # as nearly always: nobody asks for the hosts then
+        return self.outside.notes(window.job, window.hosts, opened_at)
 
     def _due_after(
         self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, delete, func, insert, or_, select, update
 
 from ...alerts import notify
 from ...alerts.notify import routing, webhook
@@ -50,13 +50,13 @@ def enqueue(
     mute = mutes.holding(held_by, document)
     written: dict[str, bytes] = {}
     for endpoint in to:
-        states = _states(db, endpoint.id, document["id"])
+        identity = _identity(endpoint.id, document["id"], news)
+        states, written_before = _states(db, endpoint.id, document["id"], identity)
+        if written_before:
+            continue
         valid = bool(states - {"suppressed"})
         type_ = routing.wanted(endpoint, news.kind, document, valid=valid)
         if type_ is None:
-            continue
-        identity = _identity(endpoint.id, document["id"], news)
-        if db.execute(select(outbox.c.number).where(outbox.c.webhook_id == identity)).first():
             continue
         held = f"{mute.kind} {mute.id}" if mute else None
         if held is None and states == {"suppressed"} and type_ in routing.ENDINGS:
@@ -91,9 +91,15 @@ def _traits(endpoint: Endpoint) -> Traits:
     return notify.FORMATS[endpoint.format].TRAITS
 
 
-def _states(db: Connection, endpoint: str, incident: str) -> set[str]:
-    mine = and_(outbox.c.endpoint == endpoint, outbox.c.incident == incident)
-    return set(db.execute(select(outbox.c.state).where(mine).distinct()).scalars())
+def _states(db: Connection, endpoint: str, incident: str, identity: str) -> tuple[set[str], bool]:
+    """Return the states of an endpoint's messages about an incident; whether this one is there."""
+    this = func.max(case((outbox.c.webhook_id == identity, 1), else_=0))
+    rows = db.execute(
+        select(outbox.c.state, this)
+        .where(outbox.c.endpoint == endpoint, outbox.c.incident == incident)
+        .group_by(outbox.c.state)
+    ).all()
+    return {state for state, _ in rows}, any(found for _, found in rows)
 
 
 def _identity(endpoint: str, incident: str, news: Recorded) -> str:

@@ -1,8 +1,10 @@
 """Alertmanager in both ways: the payload of its webhooks, and alerts for its API."""
 
 import json
+import time
 
 import pytest
+from standardwebhooks import Webhook
 
 from rankscope.alerts.notify import alert_labels, alertmanager, alertmanager_api
 from rankscope.alerts.ports import Endpoint, Notice
@@ -64,6 +66,12 @@ def test_the_secret_signs_or_is_a_bearer_token(new_notice, secret, headers):
     assert headers.items() <= found.items()
     assert ("webhook-signature" in found) == secret.startswith("whsec_")
     assert ("authorization" in found) == (secret == "token")
+
+
+def test_a_signed_payload_is_verified_by_an_independent_library(new_notice):
+    secret, now = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", time.time()
+    request = alertmanager.request(_endpoint(secret), new_notice(), now)
+    assert "4" == Webhook(secret).verify(request.body, dict(request.headers))["version"]
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ def test_three_days_away_lose_nothing_and_take_little_space(
             for kind, at in (("opened", 1), ("updated", 2), ("resolved", 3))
         ]
         store.commit(changes, clock.at)
-        pass_time(HOUR, step=120.0)
+        pass_time(HOUR, step=300.0)
     messages = 72 * 5 * 3
     assert messages * 2 == store.queue().messages["pending"]
     # One probe at a time, however much waits: the schedule's first steps for each hour's news.
