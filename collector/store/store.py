@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
 from ..actions import Entered
-from . import costs, endpoints, handling, incidents, mutes, outbox
+from . import costs, endpoints, handling, incidents, mutes, outbox, schedule
 from .costs import Costs
 from .database import Database
 from .endpoints import Registered
@@ -36,13 +36,20 @@ class Store:
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
-    RefusedError when two of the configured endpoints have the same name.
+    RefusedError when two of the configured endpoints have the same name. `console` is the address
+    of the console as receivers reach it, empty where none is configured.
     """
 
     def __init__(
-        self, url: str, *, webhooks: Sequence[WebhookSettings] = (), now: float = 0.0
+        self,
+        url: str,
+        *,
+        webhooks: Sequence[WebhookSettings] = (),
+        console: str = "",
+        now: float = 0.0,
     ) -> None:
         self._database = Database(url)
+        self._console = console
         self._listeners: tuple[Listener, ...] = ()
         self._listening = threading.Lock()
         with self._database.write() as db:
@@ -185,9 +192,9 @@ class Store:
             return outbox.waiting(db, now)
 
     def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the oldest due message whose incident has no older one pending there."""
-        with self._database.read() as db:
-            return outbox.next_delivery(db, endpoint, now)
+        """Return the next message, None when nothing is due there."""
+        with self._database.write() as db:  # which rows a message carries is kept
+            return outbox.next_delivery(db, endpoint, now, console=self._console)
 
     def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
         """Mark a message as taken."""
@@ -211,8 +218,16 @@ class Store:
         """Disable an endpoint that said it is gone, and give up what waits for it."""
         with self._database.write() as db:
             outbox.failed(db, endpoint, delivery, outcome, due_at=None, now=now)
-            endpoints.disable(db, endpoint, "the receiver answered 410 Gone")
-            outbox.gone(db, endpoint, "the receiver answered 410 Gone", now)
+            reason = outcome.error if outcome.gone else None
+            reason = reason or "the receiver answered 410 Gone"
+            endpoints.disable(db, endpoint, reason)
+            outbox.gone(db, endpoint, reason, now)
+
+    def expire(self, *, now: float) -> int:
+        """Give up messages that nobody took for days; return how many."""
+        before = now - schedule.LONGEST_PENDING_SECONDS
+        with self._database.write() as db:
+            return outbox.expire(db, before=before, now=now)
 
     def trim(self, *, before: float) -> int:
         """Delete finished messages older than that; return how many."""
