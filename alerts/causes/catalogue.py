@@ -72,6 +72,7 @@ class Weights:
     together_seconds: float
     late: float
     late_seconds: float
+    prior: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

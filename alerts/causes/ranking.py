@@ -4,7 +4,7 @@ Each cause is scored on the symptoms it explains. `unknown` competes with its ow
 evidence that a named cause must bring, and gains where sources are missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...vocabulary import faults
@@ -81,13 +81,17 @@ class Ranking:
         )
 
 
-def ranking(
+def explaining(shown: set[str], knowledge: Catalogue) -> tuple[Cause, ...]:
+    """Return the causes that explain some of these kinds of symptoms."""
+    return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
+
+
+def scored(
     index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
-) -> Ranking:
-    """Return the candidates for the symptoms (at least one), best first."""
+) -> Iterator[tuple[Cause, Entity, list[scoring.Term]]]:
+    """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
-    causes = tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
-    rows: list[Candidate] = []
+    causes = explaining(shown, knowledge)
     for cause in causes:
         explained = [symptom for symptom in symptoms if symptom.kind in cause.symptoms]
         prior = _prior(cause, causes, shown, knowledge)
@@ -97,8 +101,19 @@ def ranking(
                 weights=knowledge.weights,
             )  # fmt: skip
             if terms is not None:
-                score = sum(term.weight for term in terms)
-                rows.append(Candidate(cause, entity, score, tuple(terms)))
+                yield cause, entity, terms
+
+
+def ranking(
+    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
+) -> Ranking:
+    """Return the candidates for the symptoms (at least one), best first."""
+    shown = {symptom.kind for symptom in symptoms}
+    causes = explaining(shown, knowledge)
+    rows: list[Candidate] = []
+    for cause, entity, found in scored(index, symptoms, view, knowledge):
+        terms = scoring.capped(found, knowledge.weights.family_cap)
+        rows.append(Candidate(cause, entity, sum(term.weight for term in terms), tuple(terms)))
     rows.sort(key=lambda row: (-round(row.score, 6), row.cause.fault, row.entity))
     predicted = {prediction.finding for cause in causes for prediction in cause.predicts}
     unseen = frozenset(kind for kind in predicted if not view.observable(kind))
