@@ -6,7 +6,7 @@ from typing import Any
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
-from ...vocabulary.incidents import Incident
+from ...vocabulary.incidents import Confidence, Incident
 from ...vocabulary.ranks import Ranks
 
 
@@ -36,13 +36,36 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """One hypothesis of an incident; `probability` is None where nothing is calibrated."""
+
+    fault: str
+    entity: Entity
+    probability: float | None
+    confidence: Confidence
+
+    def document(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "fault": self.fault,
+            "entity": self.entity.document(),
+            "probability": self.probability,
+            "confidence": self.confidence,
+        }
+
+
+MOST_NAMED = 3
+"""So many hypotheses of an incident are kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """One incident as a suite keeps it. Times in epoch seconds.
 
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
     `detected_at` when it was first reported at all, `above_info_at` when first above info (None:
     never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
-    the ranks that its symptoms name.
+    the ranks that its symptoms name, `named` the first hypotheses in order.
     """
 
     id: str
@@ -56,6 +79,7 @@ class Seen:
     standing_out: Ranks
     symptoms: tuple[str, ...]
     summary: str
+    named: tuple[Named, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -71,6 +95,7 @@ class Seen:
             "standing_out": self.standing_out.document(),
             "symptoms": list(self.symptoms),
             "summary": self.summary,
+            "named": [row.document() for row in self.named],
         }
 
 
@@ -94,6 +119,10 @@ def of_incident(incident: Incident, now: float, before: Seen | None = None) -> S
         standing_out=_standing_out(incident),
         symptoms=tuple(sorted({row.kind for row in incident.symptoms})),
         summary=incident.summary,
+        named=tuple(
+            Named(row.fault, row.entity, row.probability, row.confidence)
+            for row in hypotheses[:MOST_NAMED]
+        ),
     )
 
 
@@ -117,6 +146,10 @@ def seen(row: Mapping[str, Any]) -> Seen:
     rest["entity"] = None if row["entity"] is None else entity(row["entity"])
     rest["standing_out"] = _ranks(row["standing_out"])
     rest["symptoms"] = tuple(row["symptoms"])
+    rest["named"] = tuple(
+        Named(one["fault"], entity(one["entity"]), one["probability"], one["confidence"])
+        for one in row.get("named", ())
+    )
     return Seen(**rest)
 
 
