@@ -1,7 +1,8 @@
 """Runs cases of suites and keeps what their trackers were given, one file a case.
 
 Files are this command's own, under the folder that it is given: they are pickles, and nobody else's
-are ever read. A case whose file is there is not run again.
+are ever read. A case whose file is there is not run again: after a change of detectors take another
+folder.
 """
 
 import pickle
@@ -27,11 +28,10 @@ def collect(case: Case) -> TrackedCase:
         played.play(made)
     except Exception:  # noqa: BLE001  the edge of one case: it is kept, and the others go on
         return TrackedCase(case.document(), step, (), (), error=traceback.format_exc())
-    truth = running.truth_of(made)
     return TrackedCase(
         case=case.document(),
         step_seconds=step,
-        truths=() if truth is None else (truth,),
+        truths=running.truths_of(made),
         evaluations=tuple(tracker.evaluations),
         found=running.in_order(played.seen.values()),
     )
@@ -41,13 +41,17 @@ def collected(cases: Sequence[Case], folder: Path) -> Iterator[TrackedCase]:
     """Return the cases in their order, run where no file is there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for case in cases:
-        name = running.key(case, with_baselines=False).replace(" ", "-")
-        path = folder / f"{case.suite}-{name}.tracked"
+        path = file(case, folder)
         held = read(path)
         if held is None:
             held = collect(case)
             write(held, path)
         yield held
+
+
+def file(case: Case, folder: Path) -> Path:
+    """Return where a case is kept; cases of one name and other seeds are apart."""
+    return folder / f"{case.suite}-{case.name}-{case.seed}.tracked"
 
 
 def write(tracked: TrackedCase, path: Path) -> None:

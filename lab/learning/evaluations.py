@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ...alerts.affected_job import JobHealth
 from ...alerts.causes.catalogue import Catalogue
-from ...alerts.causes.engine import explanations
+from ...alerts.causes.engine import Explanation, explanations
 from ...alerts.lifecycle import Change
 from ...alerts.tracker import Explain, IncidentTracker
 from ...vocabulary.findings import Finding
@@ -100,19 +100,31 @@ class Replayed:
     seen: dict[str, Seen] = field(default_factory=dict)
 
     def play(self, evaluations: Sequence[Evaluation], knowledge: Catalogue | None) -> None:
-        """Give a tracker what it was given; None for the catalogue that ships."""
+        """Give a tracker what it was given; None for the catalogue that ships.
+
+        From one second to the next findings are mostly the same: those are explained once.
+        """
+        held: tuple[tuple[object, ...], Sequence[Explanation]] = ((), ())
         for row in evaluations:
-            explain = partial(
-                explanations,
-                topology=row.topology,
-                observed=row.observed,
-                clock_skew=row.clock_skew,
-                knowledge=knowledge,
-            )
+
+            def explain(live: Sequence[Finding], row: Evaluation = row) -> Sequence[Explanation]:
+                nonlocal held
+                key = (*map(id, live), id(row.topology), row.observed, row.clock_skew)
+                if key != held[0]:
+                    made = explanations(
+                        live,
+                        row.topology,
+                        observed=row.observed,
+                        clock_skew=row.clock_skew,
+                        knowledge=knowledge,
+                    )
+                    held = (key, made)
+                return held[1]
+
             changes = self.tracker.update(
                 row.job, row.attempt, row.findings, explain, row.health, row.now
             )
             for change in changes:
                 incident = change.incident
-                held = self.seen.get(incident.id)
-                self.seen[incident.id] = of_incident(incident, row.now, held)
+                before = self.seen.get(incident.id)
+                self.seen[incident.id] = of_incident(incident, row.now, before)

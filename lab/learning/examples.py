@@ -16,6 +16,8 @@ from ...alerts.causes import ranking, scoring
 from ...alerts.causes.catalogue import Catalogue, Cause, Prediction
 from ...alerts.causes.index import FindingIndex
 from ...alerts.causes.view import JobView
+from ...vocabulary import findings as kinds
+from ...vocabulary.findings import Finding
 from ..scoring import placing
 from ..scoring.seen import Truth
 from .evaluations import Evaluation, TrackedCase
@@ -23,6 +25,10 @@ from .parameters import Parameter, engine, of_prediction
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+BEFORE_SECONDS, BEFORE_STEPS = 10.0, 2.0
+"""A symptom that began longer before the onset (the larger counts) is of something else: clocks
+that are off from the start are no sign of a fault."""
 
 AFTER_SECONDS = (0.0, 10.0, 30.0, 90.0)
 """A case is looked at so long after its first symptom, and at the last one."""
@@ -70,18 +76,19 @@ def example(case: TrackedCase, knowledge: Catalogue) -> Example | None:
     """Return the example of a case, None where nothing was found in it after its onset."""
     if not case.truths or not case.case["observable"]:
         return None
-    truth = case.truths[0]
+    onset = case.truths[0].onset
+    since = onset - max(BEFORE_SECONDS, BEFORE_STEPS * case.step_seconds)
     snapshots = [
         shot
-        for row in chosen(case.evaluations, truth.onset)
-        if (shot := snapshot(row, case.truths, knowledge)) is not None
+        for row in chosen(case.evaluations, onset, since)
+        if (shot := snapshot(row, case.truths, knowledge, since)) is not None
     ]
     return Example(case, tuple(snapshots)) if snapshots else None
 
 
-def chosen(rows: Iterable[Evaluation], onset: float) -> list[Evaluation]:
+def chosen(rows: Iterable[Evaluation], onset: float, since: float) -> list[Evaluation]:
     """Return the evaluations of a case to learn from: some time after its first symptom each."""
-    shown = [row for row in rows if row.now >= onset and _live(row)[1]]
+    shown = [row for row in rows if row.now >= onset and _symptoms(row, since)]
     if not shown:
         return []
     first = shown[0].now
@@ -93,19 +100,28 @@ def chosen(rows: Iterable[Evaluation], onset: float) -> list[Evaluation]:
     return list({row.now: row for row in picked}.values())
 
 
-def snapshot(row: Evaluation, truths: Sequence[Truth], knowledge: Catalogue) -> Snapshot | None:
-    """Return the candidates of an evaluation, None where there is no symptom."""
-    index, symptoms = _live(row)
+def snapshot(
+    row: Evaluation, truths: Sequence[Truth], knowledge: Catalogue, since: float
+) -> Snapshot | None:
+    """Return the candidates for the symptoms since then, None where there are none."""
+    symptoms = _symptoms(row, since)
     if not symptoms:
         return None
+    index = FindingIndex(_live(row), row.topology)
     view = JobView(row.topology, row.observed, row.clock_skew)
-    return _Builder(index, view, truths, knowledge).built()
+    return _Builder(index, symptoms, view, truths, knowledge).built()
 
 
-def _live(row: Evaluation) -> tuple[FindingIndex, Sequence[object]]:
-    live = [finding for finding in row.findings if not is_history(finding, row.health)]
-    index = FindingIndex(live, row.topology)
-    return index, index.symptoms
+def _live(row: Evaluation) -> list[Finding]:
+    return [finding for finding in row.findings if not is_history(finding, row.health)]
+
+
+def _symptoms(row: Evaluation, since: float) -> list[Finding]:
+    return [
+        finding
+        for finding in _live(row)
+        if kinds.catalogue()[finding.kind].symptom and finding.onset[1] >= since
+    ]
 
 
 class _Builder:
@@ -114,6 +130,7 @@ class _Builder:
     def __init__(
         self,
         index: FindingIndex,
+        symptoms: Sequence[Finding],
         view: JobView,
         truths: Sequence[Truth],
         knowledge: Catalogue,
@@ -125,7 +142,7 @@ class _Builder:
         self._faults: list[str] = []
         self._fixed: list[float] = []
         self._right: list[bool] = []
-        for cause, entity, terms in ranking.scored(index, index.symptoms, view, knowledge):
+        for cause, entity, terms in ranking.scored(index, symptoms, view, knowledge):
             self._right.append(
                 any(
                     cause.fault == truth.fault and placing.placed(entity, truth.entity)
@@ -133,7 +150,7 @@ class _Builder:
                 )
             )
             self._candidate(cause, terms)
-        ranked = ranking.ranking(index, index.symptoms, view, knowledge)
+        ranked = ranking.ranking(index, symptoms, view, knowledge)
         self._unknown(ranked, knowledge)
 
     def built(self) -> Snapshot:

@@ -8,7 +8,7 @@ The loss is the negative log-likelihood of the right candidates, each case weigh
 examples give the same numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +56,8 @@ class Packed:
     """By term: factor times the number in the catalogue."""
     weight: Floats
     cases: int
+    faults: tuple[str, ...]
+    """By candidate."""
 
 
 def names(knowledge: Catalogue, sharing: Sharing) -> dict[Parameter, str]:
@@ -101,6 +103,7 @@ def packed(
         value=np.concatenate(products),
         weight=np.array([weight for _, weight in shots]),
         cases=len(examples),
+        faults=tuple(fault for shot, _ in shots for fault in shot.faults),
     )
 
 
@@ -116,9 +119,14 @@ def scores(data: Packed, multipliers: Floats, cap: float) -> tuple[Floats, NDArr
 
 
 def fit(
-    examples: Sequence[Example], knowledge: Catalogue, *, sharing: Sharing, shrinkage: float
+    examples: Sequence[Example],
+    knowledge: Catalogue,
+    *,
+    sharing: Sharing,
+    shrinkage: float,
+    fixed: Collection[str] = (),
 ) -> Fit:
-    """Return the multipliers that explain the examples best."""
+    """Return the multipliers that explain the examples best; those of `fixed` names stay 1."""
     named = names(knowledge, sharing)
     columns = {name: number for number, name in enumerate(sorted(set(named.values())))}
     variables = {parameter: columns[name] for parameter, name in named.items()}
@@ -137,7 +145,7 @@ def fit(
         begin,
         jac=True,
         method="L-BFGS-B",
-        bounds=[BOUNDS] * count + [(-2.0, 2.0)],
+        bounds=[(1.0, 1.0) if name in fixed else BOUNDS for name in columns] + [(-2.0, 2.0)],
         options={"maxiter": MOST_ITERATIONS},
     )
     loss, _ = _loss(data, found.x, cap)
