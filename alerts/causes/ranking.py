@@ -186,4 +186,3 @@ def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
         ),
         runbook=row.cause.runbook,
     )
-

@@ -24,14 +24,17 @@ from .validation import HeldOut, Learner
 LEARNT_FROM = ("tuning", "fresh")
 SEEDS = (11, 12)
 
+FIXED = ("prior", "scope")
+"""What is not learned: the laboratory draws every fault equally often, and clusters do not; and how
+well ranks are covered is geometry, of which few cases show much."""
+
 LEARNERS = (
-    Learner("shared", 5.0, ("prior",)),
-    Learner("shared", 20.0, ("prior",)),
-    Learner("single", 5.0, ("prior",)),
-    Learner("single", 20.0, ("prior",)),
+    Learner("shared", 5.0, FIXED),
+    Learner("shared", 20.0, FIXED),
+    Learner("single", 40.0, FIXED),
 )
-"""What is tried. The weight of the prior is not learned: the laboratory draws every fault equally
-often, and clusters do not."""
+"""What is tried. Less shrinkage than 40 on single weights named a host's configuration for one slow
+device in the tests of physics, whatever the held-out cases say."""
 
 BETTER = 1e-3
 """Nats a case by which held-out cases must become likelier."""
@@ -62,7 +65,9 @@ def learn(options: Options) -> int:
         return 1
     before = Learner(None)
     tried = {
-        learner: {by: validation.held_out(found, knowledge, learner, by) for by in validation.HELD_OUT}
+        learner: {
+            by: validation.held_out(found, knowledge, learner, by) for by in validation.HELD_OUT
+        }
         for learner in (before, *LEARNERS)
     }
     best = chosen(tried, before)

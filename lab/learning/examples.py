@@ -72,23 +72,53 @@ class Example:
         return f"{self.case.case['suite']} {self.case.case['shape']}"
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which symptoms are about the fault of a case.
+
+    Those that began at `since` or later, and that its cause explains or that hurt the job: a clock
+    that is off besides is true, too, and no wrong answer.
+    """
+
+    since: float
+    explained: frozenset[str]
+
+    def symptoms(self, row: Evaluation) -> list[Finding]:
+        """Return these symptoms of an evaluation."""
+        known = kinds.catalogue()
+        return [
+            finding
+            for finding in _live(row)
+            if known[finding.kind].symptom
+            and finding.onset[1] >= self.since
+            and (finding.kind in self.explained or known[finding.kind].effect != "none")
+        ]
+
+
 def example(case: TrackedCase, knowledge: Catalogue) -> Example | None:
     """Return the example of a case, None where nothing was found in it after its onset."""
     if not case.truths or not case.case["observable"]:
         return None
     onset = case.truths[0].onset
     since = onset - max(BEFORE_SECONDS, BEFORE_STEPS * case.step_seconds)
+    shown = frozenset(
+        kind
+        for cause in knowledge.causes
+        if cause.fault in {truth.fault for truth in case.truths}
+        for kind in cause.symptoms
+    )
+    about = About(since, shown)
     snapshots = [
         shot
-        for row in chosen(case.evaluations, onset, since)
-        if (shot := snapshot(row, case.truths, knowledge, since)) is not None
+        for row in chosen(case.evaluations, onset, about)
+        if (shot := snapshot(row, case.truths, knowledge, about)) is not None
     ]
     return Example(case, tuple(snapshots)) if snapshots else None
 
 
-def chosen(rows: Iterable[Evaluation], onset: float, since: float) -> list[Evaluation]:
+def chosen(rows: Iterable[Evaluation], onset: float, about: About) -> list[Evaluation]:
     """Return the evaluations of a case to learn from: some time after its first symptom each."""
-    shown = [row for row in rows if row.now >= onset and _symptoms(row, since)]
+    shown = [row for row in rows if row.now >= onset and about.symptoms(row)]
     if not shown:
         return []
     first = shown[0].now
@@ -101,10 +131,10 @@ def chosen(rows: Iterable[Evaluation], onset: float, since: float) -> list[Evalu
 
 
 def snapshot(
-    row: Evaluation, truths: Sequence[Truth], knowledge: Catalogue, since: float
+    row: Evaluation, truths: Sequence[Truth], knowledge: Catalogue, about: About
 ) -> Snapshot | None:
-    """Return the candidates for the symptoms since then, None where there are none."""
-    symptoms = _symptoms(row, since)
+    """Return the candidates for the symptoms of the fault, None where there are none."""
+    symptoms = about.symptoms(row)
     if not symptoms:
         return None
     index = FindingIndex(_live(row), row.topology)
@@ -114,14 +144,6 @@ def snapshot(
 
 def _live(row: Evaluation) -> list[Finding]:
     return [finding for finding in row.findings if not is_history(finding, row.health)]
-
-
-def _symptoms(row: Evaluation, since: float) -> list[Finding]:
-    return [
-        finding
-        for finding in _live(row)
-        if kinds.catalogue()[finding.kind].symptom and finding.onset[1] >= since
-    ]
 
 
 class _Builder:

@@ -17,8 +17,11 @@ KEYS: Mapping[str, str] = {"scope": "cover"}
 
 
 class Parameter(NamedTuple):
-    """One number. `fault` is "" for a constant of the engine; `position` counts the rows of
-    `predicts` (or `contradicts`) of the fault from 0."""
+    """One number of the catalogue.
+
+    `fault` is "" for a constant of the engine; `position` counts the rows of `predicts` (or
+    `contradicts`) of the fault from 0.
+    """
 
     fault: str
     part: str

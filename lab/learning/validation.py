@@ -95,7 +95,9 @@ def parts(
     examples: Sequence[Example], by: Callable[[Example], str]
 ) -> list[tuple[list[Example], list[Example]]]:
     """Return (kept, held out) for each part."""
-    groups = sorted({by(row) for row in examples}, key=lambda name: (zlib.crc32(name.encode()), name))
+    groups = sorted(
+        {by(row) for row in examples}, key=lambda name: (zlib.crc32(name.encode()), name)
+    )
     found: list[tuple[list[Example], list[Example]]] = []
     for number in range(min(PARTS, len(groups))):
         out = set(groups[number::PARTS])
@@ -114,9 +116,7 @@ def scored(examples: Sequence[Example], knowledge: Catalogue, made: Fit) -> tupl
     return data, fitting.scores(data, multipliers, knowledge.weights.family_cap)[0]
 
 
-def firsts(
-    data: Packed, score: Floats, temperature: float
-) -> list[tuple[float, bool, str, float]]:
+def firsts(data: Packed, score: Floats, temperature: float) -> list[tuple[float, bool, str, float]]:
     """Return probability, whether it is right, fault and weight of each first hypothesis."""
     chance = fitting.probabilities(data, score, temperature)
     first = np.lexsort((-score, data.snapshot))
@@ -129,7 +129,5 @@ def firsts(
 
 def _loss(data: Packed, score: Floats, temperature: float) -> float:
     chance = fitting.probabilities(data, score, temperature)
-    of_right = np.bincount(
-        data.snapshot, weights=chance * data.right, minlength=len(data.weight)
-    )
+    of_right = np.bincount(data.snapshot, weights=chance * data.right, minlength=len(data.weight))
     return float(-(data.weight * np.log(np.maximum(of_right, 1e-12))).sum())
