@@ -163,7 +163,9 @@ def probabilities(data: Packed, score: Floats, temperature: float) -> Floats:
     most = np.full(count, -np.inf)
     np.maximum.at(most, data.snapshot, scaled)
     power = np.exp(scaled - most[data.snapshot])
-    return power / np.bincount(data.snapshot, weights=power, minlength=count)[data.snapshot]
+    total = np.bincount(data.snapshot, weights=power, minlength=count)
+    chance: Floats = power / total[data.snapshot]
+    return chance
 
 
 def _loss(data: Packed, point: Floats, cap: float) -> tuple[float, Floats]:

@@ -42,6 +42,7 @@ def finding(kind, entity, onset=100.0):
 def case(rank, evidence, fault, *, number=0):
     """Return a case in which one rank is slow with one more finding about its device."""
     device = LAYOUT.gpu_entity(rank)
+    assert device is not None
     found = (
         finding("job.slow", LAYOUT.job_entity),
         finding("rank.slow_compute", LAYOUT.rank_entity(rank)),
@@ -86,11 +87,12 @@ def test_scores_in_columns_are_the_scores_of_the_engine(learned_from):
 def test_unknown_is_right_where_no_candidate_is():
     wrong = case(1, "", "host.storage_slow")
     row = examples.example(wrong, catalogue())
+    assert row is not None
     assert [True] * len(row.snapshots) == [bool(shot.right[-1]) for shot in row.snapshots]
 
 
 def test_symptoms_from_long_before_the_fault_are_no_part_of_a_case():
-    late = replace(CASES[0], truths=(Truth("gpu.slow", LAYOUT.gpu_entity(0), JOB, 5_000.0),))
+    late = replace(CASES[0], truths=(replace(CASES[0].truths[0], onset=5_000.0),))
     assert examples.example(late, catalogue()) is None
 
 
