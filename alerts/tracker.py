@@ -25,7 +25,8 @@ Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
 Notes = Callable[[float], Iterable[Note]]
 
 
-def _nothing(_opened_at: float) -> Iterable[Note]:
+def no_notes(_opened_at: float) -> Iterable[Note]:
+    """Return nothing: nobody else reports anything."""
     return ()
 
 
@@ -74,7 +75,7 @@ class IncidentTracker:
         health: JobHealth,
         now: float,
         *,
-        notes: Notes = _nothing,
+        notes: Notes = no_notes,
     ) -> list[Change]:
         """Take what was found about one job at `now`; return what changed.
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from ...vocabulary import tables
 from ...vocabulary.ids import Fault
+from .calibration import Calibration
 
 At = Literal["self", "ranks", "host", "job"]
 
@@ -30,12 +31,16 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An action or a check, with {host} {rank} {pid} {id} to be filled in."""
+    """An action or a check, with {host} {rank} {pid} {id} to be filled in.
+
+    `minutes` is what a check costs a person, waiting included.
+    """
 
     text: str
     command: str
     when: Literal["now", "investigate"] = "investigate"
     separates: tuple[Fault, ...] = ()
+    minutes: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Weights:
     together_seconds: float
     late: float
     late_seconds: float
+    prior: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class Catalogue:
     version: str
     weights: Weights
     causes: tuple[Cause, ...]
+    calibration: Calibration | None = None
+    """None: scores are not probabilities."""
 
 
 @cache
@@ -100,7 +108,13 @@ def parse(text: str) -> Catalogue:
 def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogue:
     """Return the catalogue of these constants and rows; raises KeyError for what is lacking."""
     causes = tuple(_cause(row) for row in rows)
-    return Catalogue(version=head["version"], weights=Weights(**head["weights"]), causes=causes)
+    fitted = head.get("calibration")
+    return Catalogue(
+        version=head["version"],
+        weights=Weights(**head["weights"]),
+        causes=causes,
+        calibration=None if fitted is None else Calibration(**fitted),
+    )
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:
@@ -136,4 +150,5 @@ def _advice(row: Mapping[str, Any]) -> Advice:
         command=row["command"],
         when=row.get("when", "investigate"),
         separates=tuple(Fault(fault) for fault in row.get("separates", ())),
+        minutes=float(row.get("minutes", 5.0)),
     )

@@ -1,29 +1,84 @@
-"""The cheapest checks that would separate the two leading causes."""
+"""The check to make next: the one that tells the leading causes apart best for what it costs.
 
-from collections.abc import Sequence
+A check belongs to one cause and separates it from others: it turns out positive with probability
+RELIABLE where its own cause is the true one, with 1 - RELIABLE where one of those others is, and
+says nothing about the rest. Its worth is the expected fall of the entropy over the leading
+hypotheses (bits), divided by what it costs a person (minutes).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...vocabulary.ids import Fault
 from ...vocabulary.incidents import Hypothesis, NextCheck
 from ...vocabulary.topology import Topology
 from . import wording
-from .catalogue import Cause
+from .catalogue import Advice, Cause
+
+RELIABLE = 0.9
+"""How often a check turns out as it should."""
+
+LEADING = 2
+"""Checks of so many leading causes are named."""
 
 
 def next_checks(
-    rows: Sequence[Hypothesis], causes: Sequence[Cause], topology: Topology
+    rows: Sequence[Hypothesis],
+    chances: Sequence[float],
+    causes: Sequence[Cause],
+    topology: Topology,
 ) -> tuple[NextCheck, ...]:
-    """Return the checks of the two leading causes, those that separate the two first."""
+    """Return the checks of the two leading causes, those that are worth most first.
+
+    `chances` are the probabilities of the hypotheses. What separates the two leading causes comes
+    before what separates one of them from something less likely.
+    """
     by_fault = {cause.fault: cause for cause in causes}
-    leading = [row for row in rows if row.fault in by_fault][:2]
-    rivals: set[Fault] = {row.fault for row in leading}
-    checks = [
+    likely: dict[Fault, float] = {}
+    for row, chance in zip(rows, chances, strict=True):
+        likely[row.fault] = likely.get(row.fault, 0.0) + chance
+    leading = _leading(rows, by_fault)
+    # Of causes that are all but ruled out any check gains nothing: a little doubt keeps an order.
+    total = sum(likely.values()) + 0.01 * len(likely)
+    shares = {fault: (chance + 0.01) / total for fault, chance in likely.items()}
+    asked = [(row, advice) for row in leading for advice in by_fault[row.fault].checks]
+    asked.sort(key=lambda item: -gain(item[0].fault, item[1], shares) / item[1].minutes)
+    return tuple(
         NextCheck(
             wording.text(advice, row.entity, topology),
             wording.command(advice, row.entity, topology),
             (row.fault, *advice.separates),
         )
-        for row in leading
-        for advice in by_fault[row.fault].checks
-    ]
-    checks.sort(key=lambda check: not rivals <= set(check.separates))
-    return tuple(checks)
+        for row, advice in asked
+    )
+
+
+def gain(fault: Fault, check: Advice, shares: Mapping[Fault, float]) -> float:
+    """Return by how many bits a check of a fault is expected to narrow these shares down.
+
+    `shares` by fault sum to 1.
+    """
+    positive = {
+        name: RELIABLE if name == fault else 1 - RELIABLE if name in check.separates else 0.5
+        for name in shares
+    }
+    after = 0.0
+    for outcome in (positive, {name: 1 - chance for name, chance in positive.items()}):
+        joint = {name: shares[name] * outcome[name] for name in shares}
+        happens = math.fsum(joint.values())
+        if happens > 0:
+            after += happens * _entropy([value / happens for value in joint.values()])
+    return max(_entropy(shares.values()) - after, 0.0)
+
+
+def _leading(rows: Sequence[Hypothesis], by_fault: Mapping[Fault, Cause]) -> list[Hypothesis]:
+    """Return the best hypothesis of each of the leading faults."""
+    best: dict[Fault, Hypothesis] = {}
+    for row in rows:
+        if row.fault in by_fault:
+            best.setdefault(row.fault, row)
+    return list(best.values())[:LEADING]
+
+
+def _entropy(shares: Iterable[float]) -> float:
+    return -math.fsum(p * math.log2(p) for p in shares if p > 0)

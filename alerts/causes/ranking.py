@@ -4,15 +4,15 @@ Each cause is scored on the symptoms it explains. `unknown` competes with its ow
 evidence that a named cause must bring, and gains where sources are missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...vocabulary import faults
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import Action, Confidence, Evidence, Hypothesis, RootCause
+from ...vocabulary.incidents import Action, Evidence, Hypothesis, RootCause
 from . import checks, scoring, wording
+from .calibration import UNCALIBRATED, probabilities
 from .candidates import candidates
 from .catalogue import Catalogue, Cause
 from .index import FindingIndex
@@ -57,10 +57,29 @@ class Ranking:
 
     def root_cause(self, view: JobView, knowledge: Catalogue) -> RootCause:
         """Return the ranking as the incident document has it, provisional."""
+        fitted = knowledge.calibration or UNCALIBRATED
+        chances = probabilities(
+            [*(row.score for row in self.candidates), self.unknown.score], fitted.temperature
+        )
+        # The first answer is the first one even where another entity of its fault scored higher.
+        chances[0] = max(chances[:-1], default=chances[0])
         rows = [_hypothesis(row, view) for row in self.candidates[:MOST_HYPOTHESES]]
+        chance = dict(zip(map(id, rows), chances, strict=False)) | {id(self.unknown): chances[-1]}
         if self.named is None:
             rows.insert(0, self.unknown)
-        rows = _numbered(rows[:MOST_HYPOTHESES], self.unknown.score)
+        rows = rows[:MOST_HYPOTHESES]
+        asked = checks.next_checks(
+            rows, [chance[id(row)] for row in rows], self.causes, view.topology
+        )
+        rows = [
+            replace(
+                row,
+                rank=number,
+                probability=None if knowledge.calibration is None else chance[id(row)],
+                confidence=fitted.confidence(chance[id(row)]),
+            )
+            for number, row in enumerate(rows, start=1)
+        ]
         wanted = {p.finding for cause in self.causes for p in cause.predicts}
         unseen = wanted & self.unseen
         return RootCause(
@@ -74,20 +93,24 @@ class Ranking:
                 for row in self.unknown.evidence
                 if row.signal == CATALOGUE and row.family != "prior"
             ),
-            next_checks=checks.next_checks(rows, self.causes, view.topology),
+            next_checks=asked,
             missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
             clock_skew_seconds=view.clock_skew,
             coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
         )
 
 
-def ranking(
+def explaining(shown: set[str], knowledge: Catalogue) -> tuple[Cause, ...]:
+    """Return the causes that explain some of these kinds of symptoms."""
+    return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
+
+
+def scored(
     index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
-) -> Ranking:
-    """Return the candidates for the symptoms (at least one), best first."""
+) -> Iterator[tuple[Cause, Entity, list[scoring.Term]]]:
+    """Yield every candidate for the symptoms with its terms, families not capped yet."""
     shown = {symptom.kind for symptom in symptoms}
-    causes = tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
-    rows: list[Candidate] = []
+    causes = explaining(shown, knowledge)
     for cause in causes:
         explained = [symptom for symptom in symptoms if symptom.kind in cause.symptoms]
         prior = _prior(cause, causes, shown, knowledge)
@@ -97,8 +120,19 @@ def ranking(
                 weights=knowledge.weights,
             )  # fmt: skip
             if terms is not None:
-                score = sum(term.weight for term in terms)
-                rows.append(Candidate(cause, entity, score, tuple(terms)))
+                yield cause, entity, terms
+
+
+def ranking(
+    index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
+) -> Ranking:
+    """Return the candidates for the symptoms (at least one), best first."""
+    shown = {symptom.kind for symptom in symptoms}
+    causes = explaining(shown, knowledge)
+    rows: list[Candidate] = []
+    for cause, entity, found in scored(index, symptoms, view, knowledge):
+        terms = scoring.capped(found, knowledge.weights.family_cap)
+        rows.append(Candidate(cause, entity, sum(term.weight for term in terms), tuple(terms)))
     rows.sort(key=lambda row: (-round(row.score, 6), row.cause.fault, row.entity))
     predicted = {prediction.finding for cause in causes for prediction in cause.predicts}
     unseen = frozenset(kind for kind in predicted if not view.observable(kind))
@@ -152,16 +186,3 @@ def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
         ),
         runbook=row.cause.runbook,
     )
-
-
-def _numbered(rows: Sequence[Hypothesis], none: float) -> list[Hypothesis]:
-    """Return the hypotheses numbered, each as sure as its lead over the best other answer."""
-    numbered: list[Hypothesis] = []
-    for number, row in enumerate(rows, start=1):
-        others = [other.score for other in rows if other is not row]
-        if row.fault != faults.UNKNOWN:
-            others.append(none)
-        lead = row.score - max(others, default=row.score)
-        confidence: Confidence = "high" if lead >= 3 else "medium" if lead >= 1.2 else "low"
-        numbered.append(replace(row, rank=number, confidence=confidence))
-    return numbered

@@ -5,7 +5,8 @@ score = prior + evidence (capped a family) + scope (affected ranks covered) + ti
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
@@ -16,6 +17,32 @@ from .index import FindingIndex, strongest
 from .view import JobView
 
 Window = tuple[float, float]
+
+Part = Literal[
+    "prior", "present", "absent", "missing", "contradicts", "scope", "early", "together", "late"
+]
+"""Which weight of the catalogue a term comes from."""
+
+UNCAPPED = ("prior", "scope", "time")
+"""Families of terms that are no findings."""
+
+SCOPE_NEEDED = 2.0
+"""Nats that an entity loses whose ranks are none of the affected ones; a perfect fit makes up for
+it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term before families are capped: the catalogue's weight for `part` times `factor`.
+
+    `prediction` is the row of the catalogue that the weight stands in, None where it is one of the
+    engine's own constants.
+    """
+
+    part: Part
+    factor: float
+    row: Evidence
+    prediction: Prediction | None = None
 
 
 def log_odds(share: float) -> float:
@@ -32,10 +59,10 @@ def terms(
     symptoms: Sequence[Finding],
     view: JobView,
     weights: Weights,
-) -> list[Evidence] | None:
+) -> list[Term] | None:
     """Return every term of a candidate, the prior first; None where something essential is missing.
 
-    `symptoms` are those that the cause explains, at least one.
+    `symptoms` are those that the cause explains, at least one. Families are not capped yet.
     """
     window = (
         min(symptom.onset[0] for symptom in symptoms),
@@ -47,7 +74,7 @@ def terms(
         return None
     if not present.issuperset(cause.essential_any):
         return None
-    rows = [_prior(cause, entity, prior, window)]
+    rows = [Term("prior", prior, _prior(cause, entity, prior * weights.prior, window))]
     charged: set[str] = set()
     shown = {symptom.kind for symptom in symptoms}
     onsets: list[tuple[Window, bool]] = []
@@ -56,13 +83,14 @@ def terms(
             rows.append(_present(prediction, entity, found))
             onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif not view.observable(prediction.finding):
-            rows.append(_absent("missing", prediction, entity, window, 0.0))
+            row = _absent("missing", prediction, entity, window, 0.0)
+            rows.append(Term("missing", 0.0, row, prediction))
         elif not prediction.any or prediction.any not in present | charged:
             charged.add(prediction.any)
             if prediction.absent:
-                rows.append(_absent("contradicts", prediction, entity, window, prediction.absent))
+                row = _absent("contradicts", prediction, entity, window, prediction.absent)
+                rows.append(Term("absent", 1.0, row, prediction))
     rows += _contradictions(cause, entity, index)
-    rows = _capped(rows, weights.family_cap)
     rows += _scope(cause, entity, index, window, weights)
     if onsets:
         # That a symptom begins with itself says nothing.
@@ -95,19 +123,20 @@ def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Eviden
     )
 
 
-def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding]) -> Evidence:
+def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding]) -> Term:
     """Return the term of what was found: more where it stands out, and where most ranks show it."""
     best = strongest(matches)
-    weight = prediction.present * min(1.0, 0.55 + 0.15 * best.score)
+    factor = min(1.0, 0.55 + 0.15 * best.score)
     if prediction.at == "ranks" and len(entity.ranks) > 1:
         shown = len({match.entity for match in matches})
-        weight *= min(1.0, 0.5 + shown / len(entity.ranks))
-    return _row("supports", best, weight)
+        factor *= min(1.0, 0.5 + shown / len(entity.ranks))
+    row = _row("supports", best, prediction.present * factor)
+    return Term("present", factor, row, prediction)
 
 
-def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[Evidence]:
+def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[Term]:
     predicted = {prediction.finding for prediction in cause.predicts}
-    rows: list[Evidence] = []
+    rows: list[Term] = []
     for prediction in cause.contradicts:
         matches = [
             match
@@ -115,7 +144,8 @@ def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[E
             if not (match.entity == entity and match.kind in predicted)
         ]
         if matches:
-            rows.append(_row("contradicts", strongest(matches), prediction.present))
+            row = _row("contradicts", strongest(matches), prediction.present)
+            rows.append(Term("contradicts", 1.0, row, prediction))
     return rows
 
 
@@ -154,11 +184,12 @@ def _absent(
     )
 
 
-def _capped(rows: list[Evidence], cap: float) -> list[Evidence]:
-    """Scale the terms of each family so that together they stay within the cap."""
+def capped(terms: Sequence[Term], cap: float) -> list[Evidence]:
+    """Return the rows of terms; those of one family of findings together stay within the cap."""
+    rows = [term.row for term in terms]
     total: dict[str, float] = {}
     for row in rows:
-        if row.family != "prior":
+        if row.family not in UNCAPPED:
             total[row.family] = total.get(row.family, 0.0) + row.weight
     return [
         replace(row, weight=row.weight * cap / abs(total[row.family]))
@@ -170,7 +201,7 @@ def _capped(rows: list[Evidence], cap: float) -> list[Evidence]:
 
 def _scope(
     cause: Cause, entity: Entity, index: FindingIndex, window: Window, weights: Weights
-) -> list[Evidence]:
+) -> list[Term]:
     """Return the scope term: high where the entity has the affected ranks, and only those."""
     kind = next((kind for kind in cause.covers if kind in index), None)
     if kind is None or not entity.ranks:
@@ -181,23 +212,22 @@ def _scope(
     else:
         inside = sum(rank in affected for rank in entity.ranks)
     score = 2 * inside / (len(affected) + len(entity.ranks))
-    weight = max(weights.cover * score - 2.0, -2.0)
-    return [
-        Evidence(
-            relation="supports" if weight > 0 else "contradicts",
-            family="scope",
-            entity=entity,
-            signal=kind,
-            window=window,
-            observed=float(inside),
-            expected=float(len(affected)),
-            weight=weight,
-            text=(
-                f"covers {inside} of {len(affected)} affected ranks and "
-                f"{len(entity.ranks) - inside} unaffected ranks"
-            ),
-        )
-    ]
+    weight = weights.cover * score - SCOPE_NEEDED
+    row = Evidence(
+        relation="supports" if weight > 0 else "contradicts",
+        family="scope",
+        entity=entity,
+        signal=kind,
+        window=window,
+        observed=float(inside),
+        expected=float(len(affected)),
+        weight=weight,
+        text=(
+            f"covers {inside} of {len(affected)} affected ranks and "
+            f"{len(entity.ranks) - inside} unaffected ranks"
+        ),
+    )
+    return [Term("scope", score, row)]
 
 
 def _time(
@@ -208,7 +238,7 @@ def _time(
     weights: Weights,
     *,
     itself: bool,
-) -> Evidence:
+) -> Term:
     """Return the term of the order in time: most where both began together.
 
     What was long there explains a sudden change badly; by chance hardly anything begins with it.
@@ -216,13 +246,17 @@ def _time(
     start = min(symptom.onset for symptom in symptoms)
     late = onset[0] - start[1]
     close = weights.together_seconds
+    part: Part
     if late > weights.late_seconds:
-        weight, text = weights.late, f"first evidence begins {late:.0f} s after the symptom"
+        part, weight = "late", weights.late
+        text = f"first evidence begins {late:.0f} s after the symptom"
     elif not itself and -close <= onset[1] - start[0] and onset[1] - onset[0] <= 4 * close:
-        weight, text = weights.together, "first evidence begins together with the symptom"
+        part, weight = "together", weights.together
+        text = "first evidence begins together with the symptom"
     else:
-        weight, text = weights.early, "first evidence begins with the symptom or before it"
-    return Evidence(
+        part, weight = "early", weights.early
+        text = "first evidence begins with the symptom or before it"
+    row = Evidence(
         relation="contradicts" if weight < 0 else "supports",
         family="time",
         entity=entity,
@@ -233,3 +267,4 @@ def _time(
         weight=weight,
         text=text,
     )
+    return Term(part, 1.0, row)

@@ -8,7 +8,7 @@ from pathlib import Path
 HELP = "the fault laboratory: inject faults into simulated or real jobs, score the detectors"
 EXTRA: str | None = "lab"
 
-SUITES = ("tuning", "published", "holdout", "fresh", "quiet")
+SUITES = ("tuning", "published", "holdout", "fresh", "pairs", "quiet")
 _REAL_RANKS = 4
 
 
@@ -19,6 +19,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_run(actions.add_parser("run", help="inject one fault, or record a scenario"))
     _add_score(actions.add_parser("score", help="run a suite of cases and score what is found"))
+    _add_learn(actions.add_parser("learn", help="learn the weights of the catalogue of causes"))
+
+
+def _add_learn(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("lab-results/learning"),
+        metavar="DIR",
+        help="folder that keeps collected cases (default: lab-results/learning)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        action="append",
+        metavar="N",
+        help="a seed of suite fresh to learn from beside tuning (default: 11 and 12)",
+    )
+    parser.add_argument(
+        "--collected", action="store_true", help="learn from what is in the folder; run nothing"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write the numbers into the catalogue's files"
+    )
+    parser.add_argument("--version", default="", help="version of the catalogue to write")
+    parser.add_argument("--json", action="store_true", help="the result as one JSON document")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _list(arguments)
     if arguments.action == "score":
         return _score(arguments)
+    if arguments.action == "learn":
+        return _learn(arguments)
     injected = arguments.fault is not None or arguments.mechanism is not None
     if (arguments.scenario is None) != injected:
         return _wrong("give either a scenario or --fault ID; `rankscope lab list` shows both")
@@ -112,6 +140,21 @@ def _list(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         print("\nScenarios: rankscope lab run SCENARIO --out FILE")
     return recordings.show(as_json=arguments.json)
+
+
+def _learn(arguments: argparse.Namespace) -> int:
+    from ...lab.learning import command  # noqa: PLC0415
+
+    return command.learn(
+        command.Options(
+            results=arguments.results,
+            seeds=tuple(arguments.seed or command.SEEDS),
+            version=arguments.version,
+            write=arguments.write,
+            as_json=arguments.json,
+            collected_only=arguments.collected,
+        )
+    )
 
 
 def _record(arguments: argparse.Namespace) -> int:

@@ -111,8 +111,10 @@ def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
 def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
     if options.suite == "fresh" and options.seed is None:
         raise SuiteError("suite fresh needs --seed N: its shapes are drawn from that number")
-    if options.seed is not None and options.suite not in ("fresh", "quiet"):
-        raise SuiteError(f"suite {options.suite} has a seed of its own; --seed is for fresh, quiet")
+    if options.seed is not None and options.suite not in ("fresh", "pairs", "quiet"):
+        raise SuiteError(
+            f"suite {options.suite} has a seed of its own; --seed is for fresh, pairs, quiet"
+        )
     cases = suites.draw(suite, seed=options.seed, hours=options.hours)
     if options.only:
         known = {str(case.fault) for case in cases} | {str(case.kind) for case in cases}

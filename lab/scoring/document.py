@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from ..suites.tables import Suite
-from . import figures, limits
+from . import figures, limits, ranked
 from .baselines import METHODS
 from .figures import BREAKDOWNS, Scored
 from .results import PIPELINE, Result
@@ -45,6 +45,17 @@ def document(suite: Suite, results: Sequence[Result], *, command: str, seed: int
             }
             for name, by in BREAKDOWNS.items()
         },
+        "ranking": ranked.ranked(own).document(),
+        "reliability": [
+            {
+                "from": row.low,
+                "to": row.high,
+                "incidents": row.count,
+                "probability": round(row.probability, 4),
+                "right": round(row.right, 4),
+            }
+            for row in ranked.bins(own)
+        ],
         "confusion": {true: dict(row) for true, row in figures.confusion(own).items()},
         "delays": _delays(own),
         "limits": limits.delays(own),

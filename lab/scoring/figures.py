@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from . import placing
 from .matching import Outcome, outcome
 from .results import PIPELINE, Result
+from .seen import Seen, Truth
 
 DAY = 86_400.0
 NOTHING = "none"
@@ -31,6 +33,13 @@ class Scored:
 
     result: Result
     outcome: Outcome
+    incidents: tuple[Seen, ...] = ()
+
+    @property
+    def truths(self) -> tuple[Truth, ...]:
+        """Return everything that went wrong."""
+        first = self.result.truth
+        return () if first is None else (first, *self.result.also)
 
     @property
     def faulty(self) -> bool:
@@ -88,9 +97,22 @@ class Figures:
 def scored(results: Iterable[Result], method: str = PIPELINE) -> list[Scored]:
     """Return the results that this method has an answer for, each with its outcome."""
     return [
-        Scored(row, outcome(row.truth, row.found[method], step_seconds=row.step_seconds))
+        Scored(
+            row,
+            outcome(row.truth, own(row, method), step_seconds=row.step_seconds),
+            row.found[method],
+        )
         for row in results
         if method in row.found
+    ]
+
+
+def own(row: Result, method: str) -> Sequence[Seen]:
+    """Return the incidents of a case that are not about the second of its two faults."""
+    return [
+        seen
+        for seen in row.found[method]
+        if not any(seen.fault == truth.fault and placing.right(seen, truth) for truth in row.also)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The page of results, docs/accuracy.md, with its two pictures: generated, never edited.
+"""The page of results, docs/accuracy.md, with its pictures: generated, never edited.
 
 It has no date and no duration: the same code and the same suite write the same bytes.
 """
@@ -55,6 +55,15 @@ is scikit-learn's over vectors per rank. Their alarms within five minutes are on
 """
 
 
+_RANKING = """\
+*Right cause among the first three*: one of the first three hypotheses has the true fault and the
+right entity. *Wrong with high confidence*: incidents above info, false ones included, whose first
+hypothesis is wrong and of high confidence, as a share of all incidents above info. *Expected
+calibration error*: how far probabilities and the share that is right are apart, in ten bins.
+*Cascades folded*: cases found whose fault gave one incident above info and no second.
+"""
+
+
 def write(document: Document, folder: Path) -> list[Path]:
     """Write the page and its pictures under a folder of documentation; return the files."""
     images = folder / "images"
@@ -63,6 +72,7 @@ def write(document: Document, folder: Path) -> list[Path]:
         folder / "accuracy.md": text(document),
         images / "accuracy-confusion.svg": pictures.confusion(document["confusion"]),
         images / "accuracy-delays.svg": pictures.delays(document["delays"]),
+        images / "accuracy-reliability.svg": pictures.reliability(document["reliability"]),
     }
     for path, content in files.items():
         path.write_text(content, encoding="utf-8")
@@ -87,6 +97,10 @@ def text(document: Document) -> str:
         "## What the columns say\n",
         "\n".join(map(_item, _MEASURES.split("\n\n"))) + "\n",
         _others(),
+        "## The ranking of causes\n",
+        _markdown(rows.ranking(document)),
+        _RANKING,
+        "![Probability and share that is right](images/accuracy-reliability.svg)\n",
         "## Where it does well, and where not\n",
         "![Confusion matrix of first causes](images/accuracy-confusion.svg)\n",
         "![Delay from onset to incident by fault](images/accuracy-delays.svg)\n",

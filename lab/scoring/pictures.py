@@ -1,4 +1,4 @@
-"""Pictures of a result as SVG: the confusion matrix of first causes, and the delays by fault."""
+"""Pictures of a result as SVG: confusion of first causes, delays by fault, reliability."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -67,6 +67,32 @@ def delays(by_fault: Mapping[str, Sequence[float]]) -> str:
         else:
             parts.append(_text(_LABEL + 6, y + 4, "never found", fill=f"rgb{_WRONG}"))
     return _picture(_LABEL + _PLOT + 40, height, parts, "Delay from onset to incident by fault")
+
+
+def reliability(bins: Sequence[Mapping[str, float]]) -> str:
+    """Return a dot for each bin of probability: what was said against what came true.
+
+    On the diagonal both are the same; the size of a dot is how many incidents it stands for.
+    """
+    size, edge = 320, 50
+    parts = [_text(10, 18, "first causes: probability and share that is right", weight="bold")]
+    for number in range(6):
+        share = number / 5
+        x, y = edge + size * share, 30 + size * (1 - share)
+        parts.append(f'<path d="M{x:.1f} 30v{size}M{edge} {y:.1f}h{size}" stroke="{_GRID}"/>')
+        parts.append(_text(x, 30 + size + 16, f"{share:.1f}", anchor="middle"))
+        parts.append(_text(edge - 6, y + 4, f"{share:.1f}", anchor="end"))
+    parts.append(f'<path d="M{edge} {30 + size}L{edge + size} 30" stroke="{_INK}"/>')
+    most = max((row["incidents"] for row in bins), default=1)
+    for row in bins:
+        x, y = edge + size * row["probability"], 30 + size * (1 - row["right"])
+        radius = 3 + 9 * math.sqrt(row["incidents"] / most)
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="rgb{_RIGHT}" '
+            f'fill-opacity="0.6"><title>{row["incidents"]:g} incidents</title></circle>'
+        )
+    parts.append(_text(edge + size / 2, 30 + size + 34, "probability", anchor="middle"))
+    return _picture(edge + size + 20, 30 + size + 46, parts, "Reliability of probabilities")
 
 
 def _x(seconds: float) -> float:

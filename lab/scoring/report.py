@@ -19,6 +19,7 @@ def show(document: Document, out: TextIO) -> None:
     )
     for table in (
         rows.methods(document),
+        rows.ranking(document),
         *(rows.breakdown(document, name) for name in rows.TITLES),
         rows.delay_limits(document),
         rows.exhaustion(document),

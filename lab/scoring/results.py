@@ -36,6 +36,8 @@ class Result:
     cpu: Mapping[str, float] = field(default_factory=dict)
     error: str = ""
     detector_failures: Mapping[str, int] = field(default_factory=dict)
+    also: tuple[Truth, ...] = ()
+    """What else went wrong in a case of two faults."""
 
     @property
     def failed(self) -> bool:
@@ -53,6 +55,7 @@ class Result:
             "devices": self.devices,
             "samples": self.samples,
             "truth": None if self.truth is None else self.truth.document(),
+            "also": [row.document() for row in self.also],
             "found": {name: [row.document() for row in rows] for name, rows in self.found.items()},
             "cpu": {name: round(value, 4) for name, value in self.cpu.items()},
             "error": self.error,
@@ -81,6 +84,7 @@ def empty(case: Case, key: str, *, error: str = "") -> Result:
 def result(row: Mapping[str, Any]) -> Result:
     """Return the result of a document."""
     rest: dict[str, Any] = {**row, "truth": truth(row["truth"])}
+    rest["also"] = tuple(one for each in row.get("also", ()) if (one := truth(each)) is not None)
     rest["found"] = {name: tuple(map(seen, rows)) for name, rows in row["found"].items()}
     return Result(**rest)
 

@@ -47,6 +47,22 @@ def methods(document: Document) -> Table:
     return "Methods", METHOD_COLUMNS, rows
 
 
+def ranking(document: Document) -> Table:
+    """Return the table of the ranking of causes: our own figures alone."""
+    row = document["ranking"]
+    cells = [
+        ("right first cause (AC@1)", share(row["first"])),
+        ("right cause among the first three (AC@3)", share(row["first_three"])),
+        ("wrong with high confidence", share(row["confident_wrong"])),
+        ("no cause named", share(row["unknown"])),
+        ("expected calibration error", share(row["calibration_error"])),
+        ("cascades folded into one incident", share(row["folded"])),
+    ]
+    if row["pairs"]:
+        cells.append((f"two faults, both named ({row['pairs']} cases)", share(row["both_named"])))
+    return "Ranking of causes", ("figure", "share"), cells
+
+
 def breakdown(document: Document, name: str) -> Table:
     """Return the table of a breakdown of our own figures."""
     rows = [

@@ -3,7 +3,7 @@
 import hashlib
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -77,18 +77,30 @@ class Run:
 
 def truth_of(made: recording.Recording) -> Truth | None:
     """Return what went wrong in a recording."""
-    if made.truth is None:
+    return _truth(made.truth, made.scenario.fault, made.scenario.cluster.accelerator)
+
+
+def truths_of(made: recording.Recording) -> tuple[Truth, ...]:
+    """Return everything that went wrong in a recording, the first fault first."""
+    accelerator = made.scenario.cluster.accelerator
+    both = (truth_of(made), _truth(made.also, made.scenario.also, accelerator))
+    return tuple(truth for truth in both if truth is not None)
+
+
+def _truth(
+    true: recording.Truth | None, settings: Mapping[str, Any] | None, accelerator: str
+) -> Truth | None:
+    if true is None:
         return None
-    true, until = made.truth, float((made.scenario.fault or {}).get("until", "inf"))
-    growth = _growth(made.scenario)
+    until = float((settings or {}).get("until", "inf"))
+    growth = _growth(settings or {}, accelerator)
     return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until, growth)
 
 
-def _growth(scenario: Scenario) -> float | None:
-    """Return the bytes a second by which a leak of a scenario grows, None where there is none."""
-    fault = scenario.fault or {}
+def _growth(fault: Mapping[str, Any], accelerator: str) -> float | None:
+    """Return the bytes a second by which a leak grows, None where there is none."""
     size = {
-        "gpu_leak": MODELS[scenario.cluster.accelerator].memory,
+        "gpu_leak": MODELS[accelerator].memory,
         "host_leak": HOST_MEMORY,
         "dataloader_leak": HOST_MEMORY / max(int(fault.get("workers", 1)), 1),
     }.get(str(fault.get("kind")))
@@ -99,11 +111,11 @@ def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
     """Return the result of a case; an exception of any part becomes its `error`."""
     cpu: dict[str, float] = {}
     found: dict[str, tuple[Seen, ...]] = {}
-    error, truth, samples, failures = "", None, 0, dict[str, int]()
+    error, truths, samples, failures = "", tuple[Truth, ...](), 0, dict[str, int]()
     began = time.process_time()
     try:
         made = recording.simulate(case.scenario, case.seed)
-        truth, samples = truth_of(made), made.samples
+        truths, samples = truths_of(made), made.samples
         cpu["simulation"], began = _lap(began)
         played = Run()
         played.play(made)
@@ -119,7 +131,8 @@ def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:
     return replace(
         results.empty(case, key, error=error),
         samples=samples,
-        truth=truth,
+        truth=truths[0] if truths else None,
+        also=truths[1:],
         found=found,
         cpu=cpu,
         detector_failures=failures,
@@ -154,7 +167,8 @@ def code_version() -> str:
 def _text(scenario: Scenario) -> str:
     """Return a scenario as text: its settings are plain values, in the order of their fields."""
     fault = sorted((scenario.fault or {}).items())
-    parts = (scenario.seconds, scenario.cluster, scenario.jobs, scenario.reporting, fault)
+    also = sorted((scenario.also or {}).items())
+    parts = (scenario.seconds, scenario.cluster, scenario.jobs, scenario.reporting, fault, also)
     return repr(parts)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
-from ...vocabulary.incidents import Incident
+from ...vocabulary.incidents import Confidence, Incident
 from ...vocabulary.ranks import Ranks
 
 GROWTH = (
@@ -47,14 +47,37 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """One hypothesis of an incident; `probability` is None where nothing is calibrated."""
+
+    fault: str
+    entity: Entity
+    probability: float | None
+    confidence: Confidence
+
+    def document(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "fault": self.fault,
+            "entity": self.entity.document(),
+            "probability": self.probability,
+            "confidence": self.confidence,
+        }
+
+
+MOST_NAMED = 3
+"""So many hypotheses of an incident are kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """One incident as a suite keeps it. Times in epoch seconds.
 
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
     `detected_at` when it was first reported at all, `above_info_at` when first above info (None:
     never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
-    the ranks that its symptoms name. `growth` is how fast memory was first said to grow (bytes a
-    second), None where it was not.
+    the ranks that its symptoms name, `named` the first hypotheses in order. `growth` is how fast
+    memory was first said to grow (bytes a second), None where it was not.
     """
 
     id: str
@@ -69,6 +92,7 @@ class Seen:
     symptoms: tuple[str, ...]
     summary: str
     growth: float | None = None
+    named: tuple[Named, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -85,6 +109,7 @@ class Seen:
             "symptoms": list(self.symptoms),
             "summary": self.summary,
             "growth": self.growth,
+            "named": [row.document() for row in self.named],
         }
 
 
@@ -121,6 +146,10 @@ def of_incident(
         symptoms=tuple(sorted({row.kind for row in incident.symptoms})),
         summary=incident.summary,
         growth=growth,
+        named=tuple(
+            Named(row.fault, row.entity, row.probability, row.confidence)
+            for row in hypotheses[:MOST_NAMED]
+        ),
     )
 
 
@@ -145,6 +174,10 @@ def seen(row: Mapping[str, Any]) -> Seen:
     rest["entity"] = None if row["entity"] is None else entity(row["entity"])
     rest["standing_out"] = _ranks(row["standing_out"])
     rest["symptoms"] = tuple(row["symptoms"])
+    rest["named"] = tuple(
+        Named(one["fault"], entity(one["entity"]), one["probability"], one["confidence"])
+        for one in row.get("named", ())
+    )
     return Seen(**rest)
 
 

@@ -47,7 +47,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One simulated recording. `truth` is None when nothing went wrong.
+    """One simulated recording. `truth` is None when nothing went wrong, `also` the second truth.
 
     `clocks` are the hosts' clocks, `lost` says since when a host sends nothing more.
     """
@@ -60,6 +60,7 @@ class Recording:
     sayings: Sequence[Saying]
     clocks: Clocks
     lost: Mapping[int, float]
+    also: Truth | None = None
 
     @property
     def samples(self) -> int:
@@ -264,20 +265,25 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     )
     for name, offset in reporting.clock_off.items():
         offsets[[host_name(host) for host in range(cluster.hosts)].index(name)] = offset
-    fault = (
-        faults.build(scenario.fault, cluster=cluster, job=scenario.jobs[0], random=random)
-        if scenario.fault
-        else None
-    )
+    acting = [
+        faults.build(settings, cluster=cluster, job=scenario.jobs[0], random=drawn)
+        for settings, drawn in (
+            (scenario.fault, random),
+            (scenario.also, np.random.default_rng([seed, 27])),
+        )
+        if settings
+    ]
+    onset = min((fault.onset for fault in acting), default=None)
 
     sound = settled(healthy(cluster, seed))
 
     @lru_cache(maxsize=4096)
     def conditions(at: float) -> Conditions:
-        if fault is None or at < fault.onset - _RUN_UP_SECONDS:
+        if onset is None or at < onset - _RUN_UP_SECONDS:
             return sound
         state = healthy(cluster, seed)
-        fault.act(state, at)
+        for fault in acting:
+            fault.act(state, at)
         return settled(state)
 
     site = Site(cluster, reporting, scenario.seconds, phases, offsets, conditions, seed)
@@ -301,8 +307,8 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     ports = network.series(found, site)
     alarms = Alarms(
         site,
-        onset=None if fault is None else fault.onset,
-        records=faults.written(fault, cluster),
+        onset=onset,
+        records=[record for fault in acting for record in faults.written(fault, cluster)],
     )
     alarms.collect(ports)
     series += hosts.series(found, site)
@@ -311,11 +317,11 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
     series += ports
     series += gpus.Devices(found, site, status=alarms.status, codes=alarms.codes).series()
     series += collectives.series(found, site)
-    clocks = watched(site, steady=fault is None or fault.id != "host.clock_skew")
+    clocks = watched(site, steady=all(fault.id != "host.clock_skew" for fault in acting))
     last = conditions(scenario.seconds)
     lost = dict.fromkeys(np.flatnonzero(last.silent).tolist(), last.lost_at)
-    truth = None
-    if fault is not None:
+    truths: list[Truth] = []
+    for fault in acting:
         first = scenario.jobs[0]
         ours = [row for row in found if row.job is first]
         seen = float(getattr(fault, "seen_from", fault.onset))
@@ -323,7 +329,8 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         if getattr(fault, "resumes", False):
             there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truth = Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours))
+        truths.append(Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours)))
         sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
-    return Recording(scenario, seed, truth, found, series, events, clocks, lost)
+    truth, also = (*truths, None, None)[:2]
+    return Recording(scenario, seed, truth, found, series, events, clocks, lost, also)

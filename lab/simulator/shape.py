@@ -223,7 +223,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One recording: what runs for how long, and what goes wrong (`fault`: kind and settings)."""
+    """One recording: what runs for how long, and what goes wrong (`fault`: kind and settings).
+
+    `also` is a second fault of the same time, as `fault` is.
+    """
 
     name: str
     text: str
@@ -232,3 +235,4 @@ class Scenario:
     jobs: tuple[Job, ...]
     reporting: Reporting
     fault: Mapping[str, Any] | None = None
+    also: Mapping[str, Any] | None = None

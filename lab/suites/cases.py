@@ -13,7 +13,7 @@ class Case:
     `kind` is the simulator's fault and `fault` its contract id, both None where nothing is wrong.
     `missing` names the source that is not reported ("none": all are), `benign` what healthy jobs do
     that happens beside ("none": nothing). `observable`: the telemetry of this case can show the
-    fault, by observable.toml.
+    fault, by observable.toml. `second` is the contract id of a second fault at the same time.
     """
 
     suite: str
@@ -28,6 +28,7 @@ class Case:
     seed: int
     observable: bool
     scenario: Scenario
+    second: str | None = None
 
     def document(self) -> dict[str, Any]:
         """Return what was drawn, ready for JSON; the scenario is left out."""
@@ -43,4 +44,5 @@ class Case:
             "benign": self.benign,
             "seed": self.seed,
             "observable": self.observable,
+            "second": self.second,
         }

@@ -18,6 +18,7 @@ from ..simulator.shape import Scenario, ScenarioError, Strength
 from .cases import Case
 from .fresh import drawn_habits, drawn_shapes
 from .observable import observable, signs_of
+from .pairs import with_second
 from .tables import Benign, Habit, Missing, Shape, Suite, Tables, tables
 
 Random = np.random.Generator
@@ -34,12 +35,19 @@ def draw(suite: Suite, *, seed: int | None = None, hours: float = 24.0) -> list[
     if suite.name == "quiet":
         return _quiet(seed or suite.seed, hours)
     read = tables()
-    if suite.name == "fresh":
-        suite = dataclasses.replace(suite, seed=seed or 0)
+    if suite.name in ("fresh", "pairs"):
+        suite = dataclasses.replace(suite, seed=suite.seed if seed is None else seed)
         shapes, habits = drawn_shapes(suite.seed), drawn_habits(suite.seed)
     else:
         shapes, habits = read.shapes_of(suite.name), read.habits_of(suite.name)
     drawing = _Drawing(suite, read, shapes, habits)
+    if suite.name == "pairs":
+        return [
+            case
+            for first, second in read.pairs
+            for number in range(suite.per_kind)
+            if (case := drawing.pair(first, second, number)) is not None
+        ]
     kinds = _kinds(suite, read)
     faulty = max(suite.per_kind * len(kinds), math.ceil(suite.at_least * (1 - suite.healthy)))
     each = math.ceil(faulty / max(len(kinds), 1))
@@ -96,6 +104,33 @@ class _Drawing:
             except ScenarioError:
                 continue
             return self._case(f"{kind}-{number}", kind, strength, shape, chosen, scenario, random)
+        return None
+
+    def pair(self, kind: str, second: str, number: int) -> Case | None:
+        """Return a case with two faults, None where no shape can have both on hosts of their own.
+
+        Every source is reported: what is asked is whether one fault hides the other.
+        """
+        name = f"{kind}+{second}"
+        random = self._random(name, number)
+        needs = [signs_of(fault_id(each)) for each in (kind, second)]
+        shapes = [
+            shape
+            for shape in self.shapes
+            if shape.hosts >= max(2, *(need.hosts for need in needs))
+            and (shape.gpus or not any(need.gpus for need in needs))
+        ]
+        chosen = Chosen(self.habits[int(random.integers(len(self.habits)))])
+        first = int(random.integers(max(len(shapes), 1)))
+        for offset in range(len(shapes)):
+            shape = shapes[(first + offset) % len(shapes)]
+            try:
+                scenario = with_fault(kind, shape, chosen, random, strength="plain")
+                scenario = with_second(second, scenario, random)
+            except ScenarioError:
+                continue
+            case = self._case(f"{name}-{number}", kind, "plain", shape, chosen, scenario, random)
+            return dataclasses.replace(case, second=fault_id(second))
         return None
 
     def healthy(self, number: int) -> Case:

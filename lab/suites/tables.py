@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-SUITES = ("tuning", "published", "holdout", "fresh", "quiet")
+SUITES = ("tuning", "published", "holdout", "fresh", "pairs", "quiet")
 """The suites that `rankscope lab score` offers."""
 
 
@@ -96,6 +96,8 @@ class Tables:
     habits: tuple[Habit, ...]
     missing: tuple[Missing, ...]
     benign: tuple[Benign, ...]
+    pairs: tuple[tuple[str, str], ...]
+    """Kinds of the simulator that the cases of `pairs` have at once."""
 
     def shapes_of(self, name: str) -> tuple[Shape, ...]:
         """Return the shapes of a suite."""
@@ -118,6 +120,7 @@ def tables() -> Tables:
         habits=tuple(Habit(**_frozen(row)) for row in read["habit"]),
         missing=tuple(Missing(**_frozen(row)) for row in read["missing"]),
         benign=tuple(Benign(**_frozen(row)) for row in read["benign"]),
+        pairs=tuple((row["first"], row["second"]) for row in read["pair"]),
     )
 
 
