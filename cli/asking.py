@@ -59,7 +59,21 @@ class Collector:
         joined = "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in parameters.items() if value is not None}
         query = f"?{urlencode(given)}" if given else ""
-        request = urllib.request.Request(f"{self._url}/api/v1/{joined}{query}")  # noqa: S310  http(s) only: checked above
+        return self._ask(f"{joined}{query}")
+
+    def send(
+        self, method: str, *path: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Do something at a path below /api/v1; return the answer. Raises AskingError."""
+        joined = "/".join(quote(part, safe="") for part in path)
+        return self._ask(joined, method, None if body is None else json.dumps(body).encode())
+
+    def _ask(self, below: str, method: str = "GET", body: bytes | None = None) -> dict[str, Any]:
+        request = urllib.request.Request(  # noqa: S310  http(s) only: checked above
+            f"{self._url}/api/v1/{below}", data=body, method=method
+        )
+        if body is not None:
+            request.add_header("content-type", "application/json")
         request.add_header("accept", "application/json")
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")

@@ -25,6 +25,7 @@ from .health import Health
 from .journal import interface
 from .journal.journal import Journal
 from .pipeline import Pipeline
+from .priors import Priors
 from .services import Services
 from .settings import CollectorSettings
 from .stages import Stages
@@ -91,10 +92,12 @@ class Service:
             self._journal.close()
             self._decisions.close()
             raise
+        self._priors = Priors()
+        self._store.teach(self._priors.learn)
+        pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+        pipeline.priors = self._priors
         self._stages = Stages(
-            pipeline=Pipeline(
-                detectors=settings.detectors.selection(), settings=settings.evaluation
-            ),
+            pipeline=pipeline,
             journal=self._journal,
             decisions=self._decisions,
             sink=self._store,
@@ -178,6 +181,7 @@ class Service:
             keep = self._settings.store
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
+            self._priors.learn(self._store.confirmed())  # another collector may share the store
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))

@@ -5,13 +5,14 @@ The keys of a row and the weights of the engine stand in catalogue.toml.
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, cast
 
 from ...vocabulary import tables
 from ...vocabulary.ids import Fault
+from .shares import Shares
 
 At = Literal["self", "ranks", "host", "job"]
 
@@ -55,6 +56,8 @@ class Cause:
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
     """Ranks that a fault of ranks can be at; empty: any."""
+    prior: str = ""
+    """Where `share` comes from, where it is not the catalogue's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,17 @@ class Catalogue:
     version: str
     weights: Weights
     causes: tuple[Cause, ...]
+
+    def with_shares(self, shares: Shares) -> "Catalogue":
+        """Return the catalogue with these shares of the faults in the place of its own."""
+        causes: list[Cause] = []
+        for cause in self.causes:
+            share = shares(cause.fault)
+            if share is None:
+                causes.append(cause)
+            else:
+                causes.append(replace(cause, share=share.value, prior=share.text))
+        return replace(self, causes=tuple(causes))
 
 
 @cache

@@ -91,7 +91,7 @@ def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Eviden
         observed=cause.share,
         expected=None,
         weight=prior,
-        text=f"prior: {cause.share:.1%} of incidents",
+        text=f"prior: {cause.prior or f'{cause.share:.1%} of incidents'}",
     )
 
 

@@ -17,6 +17,8 @@ CONTRACT = {
     "diagnose",
     "incidents",
     "explain",
+    "priors",
+    "mcp",
     "check-config",
     "doctor",
     "lab",
