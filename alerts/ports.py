@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ..vocabulary.faults import Severity
-from ..vocabulary.incidents import Incident
+from ..vocabulary.incidents import Confidence, Incident
 
 Happening = Literal[
     "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
@@ -70,6 +70,9 @@ class Endpoint:
 
     `events` are the happenings wanted, `jobs` patterns of job ids (empty: all), `severities` the
     severities wanted. `not_before`: the receiver asked for quiet until then (seconds since epoch).
+
+    One that subscribes to causes sets `faults` (patterns of fault ids), `min_probability` (0 to 1)
+    or `min_confidence`, which holds where a cause has no calibrated probability.
     """
 
     id: str
@@ -81,6 +84,14 @@ class Endpoint:
     severities: tuple[Severity, ...] = ("critical", "warning")
     enabled: bool = True
     not_before: float = 0.0
+    faults: tuple[str, ...] = ()
+    min_probability: float | None = None
+    min_confidence: Confidence | None = None
+
+    @property
+    def subscribes(self) -> bool:
+        """Return whether it wants incidents of some causes only, rather than every incident."""
+        return bool(self.faults) or self.min_probability is not None or bool(self.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ def synchronise(db: Connection, configured: Sequence[WebhookSettings], now: floa
             "events": json.dumps(row.events),
             "jobs": json.dumps(row.jobs),
             "severities": json.dumps(row.severities),
+            **_subscription(row),
             "origin": "settings",
             "enabled": True,
             "disabled_reason": None,
@@ -113,6 +114,7 @@ def add(db: Connection, endpoint: Endpoint, now: float) -> None:
             events=json.dumps(endpoint.events),
             jobs=json.dumps(endpoint.jobs),
             severities=json.dumps(endpoint.severities),
+            **_subscription(endpoint),
             origin="api",
             enabled=endpoint.enabled,
             not_before=0.0,
@@ -171,6 +173,14 @@ def hold(db: Connection, identity: str, until: float) -> None:
     )
 
 
+def _subscription(row: WebhookSettings | Endpoint) -> dict[str, Any]:
+    return {
+        "faults": json.dumps(row.faults),
+        "min_probability": row.min_probability,
+        "min_confidence": row.min_confidence,
+    }
+
+
 def _registered(row: Row[Any]) -> Registered:
     events = tuple(event for event in HAPPENINGS if event in json.loads(row.events))
     return Registered(
@@ -184,6 +194,9 @@ def _registered(row: Row[Any]) -> Registered:
             severities=cast("tuple[Severity, ...]", tuple(json.loads(row.severities))),
             enabled=row.enabled,
             not_before=row.not_before,
+            faults=tuple(json.loads(row.faults)),
+            min_probability=row.min_probability,
+            min_confidence=row.min_confidence,
         ),
         origin=row.origin,
         disabled_reason=row.disabled_reason,

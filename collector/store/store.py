@@ -258,13 +258,16 @@ class Store:
             return Queue(*outbox.standing(db))
 
     def _enqueue(self, db: Connection, news: Sequence[Recorded], now: float) -> None:
-        news = [row for row in news if row.notify]
         if not news:
             return
-        to = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
-        held_by = mutes.active(db, now)
+        everybody = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
+        # A cause may become sure enough in a change that is no news to people.
+        subscribers = [endpoint for endpoint in everybody if endpoint.subscribes]
+        held_by = mutes.active(db, now) if everybody else ()
         for row in news:
-            outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
+            to = everybody if row.notify else subscribers
+            if to:
+                outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
 
     def _publish(self, news: Sequence[Recorded]) -> None:
         if news:

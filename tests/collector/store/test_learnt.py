@@ -1,5 +1,7 @@
 """What people confirmed: one fault an incident, by its last feedback, until it is withdrawn."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from rankscope.alerts.actions import Action
@@ -101,7 +103,7 @@ def test_it_outlives_the_incident(store, rate, changed):
 
 
 def test_who_learns_is_called_now_and_at_every_change(store, rate, act):
-    got = []
+    got: list[Mapping[str, int]] = []
     store.teach(got.append)
     rate(T0 + 10, "correct")
     act("assign", T0 + 11, assignee="bob")
