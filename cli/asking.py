@@ -1,6 +1,7 @@
 """Requests to a running collector, with the standard library alone."""
 
 import argparse
+import http.client
 import json
 import os
 import urllib.error
@@ -68,7 +69,27 @@ class Collector:
         joined = "/".join(quote(part, safe="") for part in path)
         return self._ask(joined, method, None if body is None else json.dumps(body).encode())
 
+    def lines(
+        self, *path: str, **parameters: str | int | None
+    ) -> tuple[Iterator[str], Mapping[str, str]]:
+        """Return the lines at a path, as they arrive, and the headers. Raises AskingError."""
+        joined = "/".join(quote(part, safe="") for part in path)
+        query = urlencode({name: value for name, value in parameters.items() if value is not None})
+        answer = self._opened(f"{joined}?{query}")
+        return _read_lines(answer, self._url), answer.headers
+
     def _ask(self, below: str, method: str = "GET", body: bytes | None = None) -> dict[str, Any]:
+        with self._opened(below, method, body) as answer:
+            try:
+                found = json.load(answer)
+            except (OSError, ValueError) as error:
+                raise AskingError(f"what answers at {self._url} is no collector: {error}") from None
+        if not isinstance(found, dict):
+            raise AskingError(f"what answers at {self._url} is no collector")
+        return found
+
+    def _opened(self, below: str, method: str = "GET", body: bytes | None = None) -> Any:
+        """Return the answer to a request, not yet read. Raises AskingError."""
         request = urllib.request.Request(  # noqa: S310  http(s) only: checked above
             f"{self._url}/api/v1/{below}", data=body, method=method
         )
@@ -78,16 +99,12 @@ class Collector:
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:
-            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
-                found = json.load(answer)
+            return self._opener.open(request, timeout=_TIMEOUT_SECONDS)
         except urllib.error.HTTPError as error:
             raise AskingError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
-        if not isinstance(found, dict):
-            raise AskingError(f"what answers at {self._url} is no collector")
-        return found
 
     def every(self, *path: str, **parameters: str | int | None) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""
@@ -98,6 +115,15 @@ class Collector:
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
+
+
+def _read_lines(answer: Any, url: str) -> Iterator[str]:
+    try:
+        with answer:
+            for line in answer:
+                yield line.decode().rstrip("\n")
+    except (OSError, http.client.HTTPException) as error:
+        raise AskingError(f"{url} broke off in the middle of its answer: {error}") from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
