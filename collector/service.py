@@ -24,6 +24,9 @@ from .evaluation.snapshots import Snapshots
 from .health import Health
 from .journal import interface
 from .journal.journal import Journal
+from .kubernetes.server import Server
+from .kubernetes.settings import KubernetesSettings
+from .kubernetes.writer import Writer
 from .pipeline import Pipeline
 from .priors import Priors
 from .services import Services
@@ -109,6 +112,7 @@ class Service:
             tail_bytes=settings.intake.tail_bytes,
         )
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
+        self._kubernetes = self._write_back(settings.kubernetes)
         self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
@@ -146,6 +150,8 @@ class Service:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
         self._deliverer.start()
+        if self._kubernetes is not None:
+            self._kubernetes.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         assert self._listening is not None  # noqa: S101  bound in __init__
         try:
@@ -155,6 +161,8 @@ class Service:
             self._stages.stop()
             unsubscribe()
             self._deliverer.stop()
+            if self._kubernetes is not None:
+                self._kubernetes.stop()
             self._store.close()
             self._listening.socket.close()
             _LOG.info("collector stopped")
@@ -162,6 +170,17 @@ class Service:
     def stop(self) -> None:
         """Tell `serve` to end; may be called from any thread."""
         self._server.should_exit = True
+
+    def _write_back(self, settings: KubernetesSettings) -> Writer | None:
+        if not settings.write_back:
+            return None
+        return Writer(
+            settings=settings,
+            api=Server(settings),
+            store=self._store,
+            clock=self._clock,
+            registry=self._health.registry,
+        )
 
     def _periodic_work(self) -> BackgroundScheduler:
         scheduler = BackgroundScheduler(

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -187,7 +186,7 @@ def recorded(tmp_path_factory) -> Recorded:
     Beside it ran another job on a host of its own. Nobody may change it.
     """
     folder = tmp_path_factory.mktemp("data")
-    clock = SimpleNamespace(at=0.0, now=lambda: clock.at)
+    clock = _SetClock()
     store = Store(f"sqlite:///{folder / 'rankscope.db'}")
     stages = Stages(
         pipeline=Pipeline(),
@@ -221,6 +220,14 @@ def recorded(tmp_path_factory) -> Recorded:
     store.close()
     assert found is not None
     return Recorded(folder, found)
+
+
+@dataclass
+class _SetClock:
+    at: float = 0.0
+
+    def now(self) -> float:
+        return self.at
 
 
 _CORRECT = {"note": "", "verdict": "correct", "fault": None, "entity": None}

@@ -28,6 +28,7 @@ VERBS: dict[str, str] = {
     "doctor": "doctor",
     "lab": "lab",
     "dashboards": "dashboards",
+    "mcp": "mcp",
 }
 """Name of the verb as typed -> name of its module in this package."""
 

@@ -151,10 +151,10 @@ class Cut:
         for series, at, value in zip(
             columns.series.tolist(), columns.at.tolist(), columns.value.tolist(), strict=True
         ):
-            resource = wanted.get(int(table.resource_of[series])) if series >= 0 else None
-            if resource is not None:
+            sender = wanted.get(int(table.resource_of[series])) if series >= 0 else None
+            if sender is not None:
                 row = table[series]
-                found.setdefault(resource, []).append(Sample(row.metric, value, at, row.attributes))
+                found.setdefault(sender, []).append(Sample(row.metric, value, at, row.attributes))
         return found
 
     def _wants(self, resource: Resource) -> bool:

@@ -30,7 +30,7 @@ def commit(store, new_incident):
         made = new_incident(updated_at=at, **more)
         cause = dataclasses.replace(made.root_cause, status=status)
         incident = dataclasses.replace(made, root_cause=cause)
-        store.commit([Change(f"incident.{kind}", incident, notify)], at)
+        store.commit([Change(f"incident.{kind}", incident, notify)], at)  # type: ignore[arg-type]
 
     return change
 
