@@ -22,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="one JSON object a line")
     _add_run(actions.add_parser("run", help="inject one fault, or record a scenario"))
     _add_score(actions.add_parser("score", help="run a suite of cases and score what is found"))
+    recovery = actions.add_parser(
+        "recovery", help="a real job under a recovery controller: evict, restart, measure"
+    )
+    recovery.add_argument("--json", action="store_true", help="what was measured, as JSON")
     _add_from_incident(
         actions.add_parser("from-incident", help="cut an incident's recording out of the journal")
     )
@@ -129,6 +133,8 @@ def _add_from_incident(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
+    if arguments.action == "recovery":
+        return _recovery(arguments)
     if arguments.action == "from-incident":
         return _from_incident(arguments)
     if arguments.action == "list":
@@ -233,6 +239,14 @@ def _score(arguments: argparse.Namespace) -> int:
         docs=arguments.docs,
     )
     return command.score(options)
+
+
+def _recovery(arguments: argparse.Namespace) -> int:
+    if importlib.util.find_spec("torch") is None:
+        return _wrong("recovery runs a torchrun job: pip install torch")
+    from ...lab.recovery import course  # noqa: PLC0415
+
+    return course.run(as_json=arguments.json, out=sys.stderr)
 
 
 def _from_incident(arguments: argparse.Namespace) -> int:

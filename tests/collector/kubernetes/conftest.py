@@ -39,7 +39,7 @@ class ApiServer:
             status = self.refuses.pop(0)
             return status, {
                 403: 'nodes "gpu-1" is forbidden: User "system:serviceaccount:x" cannot patch',
-                409: "the object has been modified; please apply your changes to the latest version",
+                409: "the object has been modified; apply your changes to the latest version",
                 429: "too many requests",
             }.get(status, "the server is currently unable to handle the request")
         given = json.loads(body)
@@ -152,7 +152,8 @@ def happens(store, new_incident):
         made = dataclasses.replace(
             made, root_cause=dataclasses.replace(made.root_cause, status=cause)
         )
-        store.commit([Change(f"incident.{kind}", made, notify=True)], made.updated_at)
+        change = Change(f"incident.{kind}", made, notify=True)  # type: ignore[arg-type]
+        store.commit([change], made.updated_at)
         return made
 
     return commit
