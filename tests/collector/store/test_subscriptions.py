@@ -1,6 +1,7 @@
 """Endpoints that subscribe to causes, in the store: when their first message is written."""
 
 import dataclasses
+import json
 import sqlite3
 
 import alembic.command
@@ -87,7 +88,9 @@ def test_a_pattern_that_fits_no_fault_is_refused():
         WebhookSettings.model_validate({**HOOK, "faults": ["gpu.lots"]})
 
 
-def test_endpoints_of_the_first_version_want_every_cause(tmp_path):
+@pytest.fixture
+def old(tmp_path):
+    """Return the file of a database of the first version."""
     path = tmp_path / "old.db"
     engine = create_engine(f"sqlite:///{path}")
     config = alembic.config.Config()
@@ -96,14 +99,44 @@ def test_endpoints_of_the_first_version_want_every_cause(tmp_path):
         config.attributes["connection"] = db
         alembic.command.upgrade(config, "0001")
     engine.dispose()
-    with sqlite3.connect(path) as old:
-        old.execute(
+    return path
+
+
+def test_endpoints_of_the_first_version_want_every_cause(old):
+    with sqlite3.connect(old) as db:
+        db.execute(
             "INSERT INTO webhooks (id, url, secret, format, events, jobs, severities, origin, "
             "enabled, not_before, created_at) VALUES ('w', 'http://h/', 's', 'standard', "
             "'[\"incident.opened\"]', '[]', '[\"critical\"]', 'api', 1, 0, 0)"
         )
-    old.close()
-    store = Store(f"sqlite:///{path}")
+    db.close()
+    store = Store(f"sqlite:///{old}")
     (kept,) = store.webhooks()
     store.close()
     assert not kept.endpoint.subscribes
+
+
+def test_earlier_feedback_counts_by_its_last_word(old):
+    with sqlite3.connect(old) as db:
+        for identity in ("a", "b", "c"):
+            db.execute(
+                "INSERT INTO incidents VALUES (?, 'run-1', 'open', 'critical', 'gpu.lost', "
+                "0, 0, 0, NULL, NULL, 0, 'open', 0, '{}', 1)",
+                (identity,),
+            )
+        for identity, verdict, fault in (
+            ("a", "wrong", "network.cable_errors"),
+            ("a", "correct", None),
+            ("b", "wrong", "network.cable_errors"),
+            ("c", "unsure", None),
+        ):
+            details = json.dumps({"verdict": verdict, "fault": fault, "entity": None})
+            db.execute(
+                "INSERT INTO actions (incident, kind, at, author, note, details) "
+                "VALUES (?, 'feedback', 1, 'ada', '', ?)",
+                (identity, details),
+            )
+    db.close()
+    store = Store(f"sqlite:///{old}")
+    assert {"gpu.lost": 1, "network.cable_errors": 1} == store.confirmed()
+    store.close()
