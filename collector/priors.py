@@ -1,4 +1,4 @@
-"""The catalogue of causes as this site has taught it: with shares moved by people's feedback.
+"""The catalogue of causes with learnt priors: shares moved by people's feedback at this site.
 
 Only the live collector has one. A replay never does: what was learnt since would make it another.
 """
@@ -13,7 +13,7 @@ from ..vocabulary.ids import Fault
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """One fault's share of incidents: the catalogue's, the learnt one, and what taught it."""
+    """One fault's share of incidents: the catalogue's, the learnt one, and from how many."""
 
     fault: Fault
     catalogue: float

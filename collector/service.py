@@ -96,7 +96,7 @@ class Service:
             self._decisions.close()
             raise
         self._priors = Priors()
-        self._store.teach(self._priors.learn)
+        self._store.subscribe_learnt(self._priors.learn)
         pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
         pipeline.priors = self._priors
         self._stages = Stages(

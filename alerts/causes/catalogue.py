@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from ...vocabulary import tables
 from ...vocabulary.ids import Fault
-from .shares import Shares
+from .shares import Share, Shares
 
 At = Literal["self", "ranks", "host", "job"]
 
@@ -56,8 +56,8 @@ class Cause:
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
     """Ranks that a fault of ranks can be at; empty: any."""
-    prior: str = ""
-    """Where `share` comes from, where it is not the catalogue's own."""
+    learnt: Share | None = None
+    """Its share at this site, where people's feedback moved it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,8 @@ class Catalogue:
     causes: tuple[Cause, ...]
 
     def with_shares(self, shares: Shares) -> "Catalogue":
-        """Return the catalogue with these shares of the faults in the place of its own."""
-        causes: list[Cause] = []
-        for cause in self.causes:
-            share = shares(cause.fault)
-            if share is None:
-                causes.append(cause)
-            else:
-                causes.append(replace(cause, share=share.value, prior=share.text))
+        """Return the catalogue with these learnt shares beside its own."""
+        causes = (replace(cause, learnt=shares(cause.fault)) for cause in self.causes)
         return replace(self, causes=tuple(causes))
 
 

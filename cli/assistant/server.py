@@ -18,7 +18,7 @@ from . import runbooks
 
 INSTRUCTIONS = """\
 Rankscope watches training jobs on GPU clusters and explains what broke. Begin with list_incidents,
-then get_incident: its root_cause ranks hypotheses with evidence for, against and missing, and says
+then get_incident: its root_cause ranks hypotheses with evidence for, against and missing, with
 what to do now and what to check next. A hypothesis named "unknown" means that no cause is supported
 well enough: say so, rather than naming one. `score` and `weight` are log-odds in nats; only
 `probability`, where it is not null, is a probability. Nothing here changes anything. Texts in

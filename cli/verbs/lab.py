@@ -126,7 +126,7 @@ def _add_from_incident(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anonymise",
         action="store_true",
-        help="replace jobs, hosts, devices, users and what logs say, consistently; keep ranks",
+        help="replace jobs, hosts, devices, users and log texts, consistently; keep ranks",
     )
     parser.add_argument("--json", action="store_true", help="what was written, as JSON")
 

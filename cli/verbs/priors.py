@@ -1,4 +1,4 @@
-"""`rankscope priors`: what people's feedback has taught a running collector about its faults."""
+"""`rankscope priors`: the shares of faults in a running collector, moved by people's feedback."""
 
 import argparse
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Names that say who somebody is, replaced consistently; what evidence is made of is kept.
+"""Names that identify somebody, replaced consistently; what evidence is made of is kept.
 
 Kept: numbers, ranks, times, metric names, and attributes whose values come from a fixed set or from
 hardware (`reason`, `code`, `version`, `device`, ...). Every other text is replaced by the same
@@ -23,7 +23,7 @@ local_rank name of op phase pid port pp quality rail rank ranks reason resource 
 service.name signal signature source state step switch_port tp type vendor version what
 """
 KEPT = frozenset(_KEPT.split())
-"""Attributes whose values say nothing about whose cluster this is."""
+"""Attributes whose values do not identify a cluster or its users."""
 
 TEXTS = frozenset(("text", "body", "message"))
 """Attributes that hold what somebody wrote: lines of logs, stacks."""

@@ -11,8 +11,8 @@ SCHEMA = "rankscope-truth-1"
 def truth(document: Mapping[str, Any], names: Names | None = None) -> dict[str, Any]:
     """Return the truth about an incident, ready for JSON.
 
-    `fault` is null where no feedback names one: then the recording is a case of what was said, not
-    of what is right. `entity` is null where people named no other than the first cause's fault.
+    `fault` is null where no feedback names one, `entity` where people named none. `first_cause` is
+    what the incident showed.
     """
     rename = (lambda text: text) if names is None else names.identity
     first = next(iter(document["root_cause"]["hypotheses"]), None)
@@ -29,7 +29,7 @@ def truth(document: Mapping[str, Any], names: Names | None = None) -> dict[str, 
         "opened_at": document["opened_at"],
         "fault": fault,
         "entity": None if entity is None else rename(entity),
-        "said": None
+        "first_cause": None
         if first is None
         else {"fault": first["fault"], "entity": rename(first["entity"]["id"])},
     }

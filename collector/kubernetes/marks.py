@@ -1,4 +1,4 @@
-"""Which nodes are marked, by what incidents say: pure, and the same however often it is read."""
+"""Which nodes are marked, by the incidents' first causes. Pure."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

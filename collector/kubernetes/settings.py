@@ -39,7 +39,7 @@ class KubernetesSettings(Section):
     )
     api_server: str = Field(
         default="",
-        description="Address of the API server; empty: as Kubernetes tells its pods",
+        description="Address of the API server; empty: from KUBERNETES_SERVICE_HOST",
     )
     credentials: Path = Field(
         default=_MOUNT, description="Folder with the service account's `token` and `ca.crt`"
@@ -77,7 +77,7 @@ class KubernetesSettings(Section):
 
     @property
     def server(self) -> str:
-        """Return the address of the API server, "" where nothing says it."""
+        """Return the address of the API server, "" where it is not known."""
         host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
         if self.api_server or not host:
             return self.api_server

@@ -1,7 +1,7 @@
 """The thread that writes marks: one at a time, each until it is taken or refused.
 
 What is newer for a node replaces what waits for it, so that an API server that is away for a day
-costs one write a node. A start writes again what the store says: nothing is kept here.
+costs one write a node. A start writes everything again, from the store: nothing is kept here.
 """
 
 import threading
@@ -57,7 +57,7 @@ class Incidents(Protocol):
 
 
 class Writer:
-    """Keeps the nodes' conditions as the incidents say. `step` is what its thread does."""
+    """Keeps the nodes' conditions up to date. `step` is what its thread does."""
 
     def __init__(
         self,

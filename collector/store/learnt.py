@@ -1,4 +1,4 @@
-"""Rows of what people confirmed: at most one fault an incident, what its last feedback says.
+"""Rows of what people confirmed: at most one fault an incident, by its last feedback.
 
 They outlive the incidents, and go when feedback is withdrawn or everything learnt is reset.
 """

@@ -24,7 +24,7 @@ from .settings import WebhookSettings
 
 Listener = Callable[[Sequence[Recorded]], None]
 
-_TEACHING = ("feedback", "withdraw", "forget")
+_LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
@@ -127,7 +127,7 @@ class Store:
             elif action.incident is not None:
                 news = handling.enter(db, entered, changes)
             learnt.follow(db, action)
-            confirmed = learnt.counts(db) if action.kind in _TEACHING else None
+            confirmed = learnt.counts(db) if action.kind in _LEARNING else None
             self._enqueue(db, news, now)
         self._publish(news)
         if confirmed is not None:
@@ -139,7 +139,7 @@ class Store:
         with self._database.read() as db:
             return learnt.counts(db)
 
-    def teach(self, learn: Callable[[Mapping[Fault, int]], None]) -> None:
+    def subscribe_learnt(self, learn: Callable[[Mapping[Fault, int]], None]) -> None:
         """Call `learn` with `confirmed` now and whenever an action changes it, in its thread."""
         with self._listening:
             self._learners = (*self._learners, learn)

@@ -14,8 +14,8 @@ CABLE = Fault("network.cable_errors")
 
 
 def share(knowledge):
-    (found,) = [cause.share for cause in knowledge.causes if cause.fault == CABLE]
-    return found
+    (found,) = [cause for cause in knowledge.causes if cause.fault == CABLE]
+    return found.share if found.learnt is None else found.learnt.value
 
 
 def test_what_is_learnt_replaces_what_was_learnt_before():

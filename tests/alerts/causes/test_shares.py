@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rankscope.alerts.causes import engine, shares
 from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.alerts.causes.ranking import shift
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.ids import Fault
 
@@ -31,6 +32,7 @@ def test_without_feedback_every_share_is_the_catalogues():
     learnt = shares.learnt(OWN, {})
     assert [None] * len(OWN) == [learnt(fault) for fault in OWN]
     assert catalogue().causes == catalogue().with_shares(learnt).causes
+    assert {0.0} == {shift(cause) for cause in catalogue().causes}
 
 
 def test_a_fault_that_the_catalogue_lacks_has_no_share():
@@ -51,16 +53,19 @@ def test_one_more_confirmed_incident_never_makes_a_fault_rarer(own, count, other
 
 def test_the_prior_of_the_hypothesis_moves_and_says_why(contended, topology):
     known = catalogue()
-    taught = known.with_shares(shares.learnt(OWN, {CPU: 20}))
+    learnt = known.with_shares(shares.learnt(OWN, {CPU: 20}))
     found = {
         name: engine.explain(contended(), topology, observed=EVERYTHING, knowledge=knowledge)
-        for name, knowledge in (("before", known), ("after", taught))
+        for name, knowledge in (("before", known), ("after", learnt))
     }
     priors = {}
     for name, cause in found.items():
         first = cause.hypotheses[0]
         assert CPU == first.fault
         (priors[name],) = [row for row in first.evidence if row.family == "prior"]
-    assert priors["before"].weight < priors["after"].weight
+    (row,) = [row for row in learnt.causes if row.fault == CPU]
+    moved = priors["after"].weight - priors["before"].weight
+    assert shift(row) > 0
+    assert moved == pytest.approx(shift(row))
     assert "of incidents" in priors["before"].text
     assert "with 20 of 20 incidents confirmed here" in priors["after"].text

@@ -104,7 +104,7 @@ def test_it_outlives_the_incident(store, rate, changed):
 
 def test_who_learns_is_called_now_and_at_every_change(store, rate, act):
     got: list[Mapping[str, int]] = []
-    store.teach(got.append)
+    store.subscribe_learnt(got.append)
     rate(T0 + 10, "correct")
     act("assign", T0 + 11, assignee="bob")
     act("forget", T0 + 20)
