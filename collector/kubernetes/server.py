@@ -1,5 +1,6 @@
 """The two writes to a Kubernetes API server, and what its answers mean."""
 
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,9 @@ class Server:
         authority = settings.credentials / "ca.crt"
         self._client = httpx.Client(
             base_url=settings.server,
-            verify=str(authority) if authority.is_file() else True,
+            verify=ssl.create_default_context(cafile=str(authority))
+            if authority.is_file()
+            else True,
             timeout=_TIMEOUT_SECONDS,
             trust_env=False,  # a proxy is no way to the API server
             follow_redirects=False,

@@ -64,8 +64,8 @@ def receiving(secret: str) -> Generator[Inbox, None, None]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, *_arguments: Any) -> None:
-            """Say nothing."""
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

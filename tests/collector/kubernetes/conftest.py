@@ -30,6 +30,7 @@ class ApiServer:
     refuses: list[int] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     port: int = 0
+    server: Any = None
 
     def answer(self, method: str, path: str, headers: Any, body: bytes) -> tuple[int, str]:
         self.requests.append(f"{method} {path}")
@@ -101,7 +102,7 @@ def api():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.api = double  # type: ignore[attr-defined]
-    double.port = server.server_port
+    double.port, double.server = server.server_port, server
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield double
