@@ -62,12 +62,10 @@ class Collector:
         query = f"?{urlencode(given)}" if given else ""
         return self._ask(f"{joined}{query}")
 
-    def send(
-        self, method: str, *path: str, body: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Do something at a path below /api/v1; return the answer. Raises AskingError."""
+    def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
         joined = "/".join(quote(part, safe="") for part in path)
-        return self._ask(joined, method, None if body is None else json.dumps(body).encode())
+        return self._ask(joined, "POST", json.dumps(body or {}).encode())
 
     def lines(
         self, *path: str, **parameters: str | int | None

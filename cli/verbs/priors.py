@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         collector = asking.Collector.of(arguments)
         if arguments.reset:
-            found = collector.send("POST", "priors", "reset")
+            found = collector.post("priors", "reset")
         else:
             found = collector.get("priors")
     except asking.AskingError as error:
