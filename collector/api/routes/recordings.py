@@ -1,7 +1,8 @@
 """/incidents/{id}/recording: the incident's telemetry, cut out of the journal."""
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -36,6 +37,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
     find = finding(services.store)
+    cutting = threading.Lock()  # one at a time: it takes CPU time that evaluation needs
 
     @routes.get(
         "/incidents/{incident:encoded}/recording",
@@ -58,12 +60,21 @@ def router(services: Services, guard: Guard) -> APIRouter:
             document, before_seconds=query.before_seconds, after_seconds=query.after_seconds
         )
         folder = services.settings.journal_folder
+        if not cutting.acquire(blocking=False):
+            detail = "another recording is being cut out; try again when it is done"
+            raise ProblemError(503, detail, headers={"retry-after": "30"})
         try:
             made = cut.Cut(folder, wanted, anonymise=query.anonymise)
+            lines = _bytes(made, cutting)
+            next(lines)
         except cut.CutError as error:
+            cutting.release()
             raise ProblemError(404, str(error)) from error
+        except BaseException:
+            cutting.release()
+            raise
         return StreamingResponse(
-            _bytes(made),
+            lines,
             media_type="application/x-ndjson",
             headers={TRUTH_HEADER: json.dumps(truth(document, made.names))},
         )
@@ -71,6 +82,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _bytes(made: cut.Cut) -> Iterator[bytes]:
-    for line in made.lines():
-        yield line.encode() + b"\n"
+def _bytes(made: cut.Cut, cutting: threading.Lock) -> Generator[bytes, None, None]:
+    """Yield nothing first: whoever has taken that may drop the rest at any time."""
+    try:
+        yield b""
+        for line in made.lines():
+            yield line.encode() + b"\n"
+    finally:
+        cutting.release()

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from rankscope.collector.cutting import cut
 from rankscope.collector.store import Store
 
 
@@ -43,6 +44,21 @@ def test_anonymised_no_name_leaves_the_collector(ask, recorded):
 def test_a_token_limited_to_jobs_does_not_get_what_hosts_share(ask):
     assert 403 == ask("run-1").status_code
     assert 403 == ask("ingest").status_code
+
+
+def test_one_recording_is_cut_at_a_time_and_its_end_lets_the_next_begin(ask, monkeypatch):
+    answers = []
+
+    def meanwhile(*_arguments, **_more):
+        monkeypatch.undo()
+        answers.append(ask("read"))
+        raise cut.CutError("nothing of it")
+
+    monkeypatch.setattr(cut, "Cut", meanwhile)
+    assert 404 == ask("read").status_code
+    (busy,) = answers
+    assert (503, "30") == (busy.status_code, busy.headers["retry-after"])
+    assert [200, 200] == [ask("read").status_code for _ in range(2)]
 
 
 def test_what_is_not_there_is_not_found(ask):
