@@ -53,7 +53,13 @@ class Mark:
             "kind": "Event",
             # Events about what has no namespace are in "default".
             "metadata": {"name": f"{self.node}.{digest}", "namespace": "default"},
-            "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": self.node},
+            # As the kubelet does: `kubectl describe node` looks for the name in the uid.
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "name": self.node,
+                "uid": self.node,
+            },
             "reason": CONDITION if self.degraded else f"{CONDITION}Cleared",
             "message": self.message,
             "type": "Warning" if self.degraded else "Normal",
