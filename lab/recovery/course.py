@@ -78,7 +78,8 @@ class Course:
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         with receiving(secret) as inbox:
             hook = {"url": inbox.url, "secret": secret, "name": "recovery", "faults": FAULTS}
-            hook |= {"min_confidence": "medium", "severities": ["critical", "warning"]}
+            # Any confidence: two ranks of one host may compete, and either names the host to evict.
+            hook |= {"severities": ["critical", "warning"]}
             self._stage.collector({"RANKSCOPE_WEBHOOKS": json.dumps([hook])})
             client = Client(self._stage.address)
             self._wait(_START_SECONDS, "the collector", client.ready)
