@@ -6,6 +6,7 @@ ends the job, leaves the cause's host out, takes the spare and starts again from
 """
 
 import base64
+import contextlib
 import json
 import os
 import queue
@@ -74,7 +75,13 @@ class Course:
         self._begun = time.monotonic()
 
     def run(self) -> Recovery:
-        """Run it. Raises RecoveryError."""
+        """Run it; leave no process of the job behind. Raises RecoveryError."""
+        try:
+            return self._run()
+        finally:
+            self._end_job()
+
+    def _run(self) -> Recovery:
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         with receiving(secret) as inbox:
             hook = {"url": inbox.url, "secret": secret, "name": "recovery", "faults": FAULTS}
@@ -92,7 +99,7 @@ class Course:
             cause = self._cause(inbox.causes)
             received = cause.received_at - injected_at
             self._say(f"{cause.fault} on {cause.host} ({cause.confidence}) after {received:.1f} s")
-            self._processes.stop(*self._job)
+            self._end_job()
             stopped = time.time() - injected_at
             self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
             left = [host for host in self._hosts if host.name != cause.host]
@@ -135,6 +142,18 @@ class Course:
             name = f"torchrun-{host.name}-{attempt}"
             self._job.append(self._processes.start(name, command, environ=environ, host=host))
         self._say(f"torchrun on {', '.join(host.name for host in hosts)}, attempt {attempt}")
+
+    def _end_job(self) -> None:
+        """End torchrun and its ranks. Those have sessions of their own, and one is stopped."""
+        ranks: list[psutil.Process] = []
+        for launcher in self._job:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                ranks += psutil.Process(launcher.handle.pid).children(recursive=True)
+        self._processes.stop(*self._job)
+        self._job = []
+        for rank in ranks:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                rank.kill()
 
     def _inject(self, host: Host) -> float:
         """Stop a rank of a host; return when."""
