@@ -7,7 +7,15 @@ from typing import Any, Literal, cast, get_args
 from ..vocabulary.ids import IncidentId
 
 ActionKind = Literal[
-    "acknowledge", "resolve", "assign", "feedback", "silence", "unsilence", "maintenance"
+    "acknowledge",
+    "resolve",
+    "assign",
+    "feedback",
+    "withdraw",
+    "silence",
+    "unsilence",
+    "maintenance",
+    "forget",
 ]
 ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 
@@ -16,9 +24,10 @@ ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 class Action:
     """One thing that a person did.
 
-    `incident` is None for what concerns none (silences, maintenance). `at` is in seconds since the
-    epoch. `by` is the person, `detail` the rest, ready for JSON: `note`; for assign `assignee`; for
-    feedback `verdict` (correct, wrong, unsure), `fault` and `entity`.
+    `incident` is None for what concerns none (silences, maintenance, `forget`: learnt priors are
+    reset). `at` is in seconds since the epoch. `by` is the person, `detail` the rest, ready for
+    JSON: `note`; for assign `assignee`; for feedback `verdict` (correct, wrong, unsure), `fault`
+    and `entity`. `withdraw` takes the last feedback back.
     """
 
     kind: ActionKind

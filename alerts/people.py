@@ -38,6 +38,13 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
         text += f", it was {given.fault}" if given.fault else ""
         _note(incident, action, "feedback", f"{text}{ending}")
         return incident.change("incident.updated", now, notify=False)
+    if action.kind == "withdraw":
+        if not handling.feedback:
+            return None
+        incident.handling = replace(handling, feedback=handling.feedback[:-1])
+        text = f"{action.by} withdrew the feedback of {handling.feedback[-1].by}"
+        _note(incident, action, "feedback", f"{text}{ending}")
+        return incident.change("incident.updated", now, notify=False)
     return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ..vocabulary.faults import Severity
-from ..vocabulary.incidents import Incident
+from ..vocabulary.incidents import Confidence, Incident
 
 Happening = Literal[
     "incident.opened", "incident.updated", "incident.acknowledged", "incident.resolved"
@@ -91,6 +91,9 @@ class Endpoint:
     `events` are the happenings wanted, `jobs` patterns of job ids (empty: all), `severities` the
     severities wanted. `not_before`: nothing is sent until then (seconds since the epoch).
     `per_minute`: the most messages in a minute, None for what the format says.
+
+    One that subscribes to causes sets `faults` (patterns of fault ids), `min_probability` (0 to 1)
+    or `min_confidence`, which holds where a cause has no calibrated probability.
     """
 
     id: str
@@ -103,6 +106,14 @@ class Endpoint:
     enabled: bool = True
     not_before: float = 0.0
     per_minute: int | None = None
+    faults: tuple[str, ...] = ()
+    min_probability: float | None = None
+    min_confidence: Confidence | None = None
+
+    @property
+    def subscribes(self) -> bool:
+        """Return whether it wants incidents of some causes only, rather than every incident."""
+        return bool(self.faults) or self.min_probability is not None or bool(self.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Requests to a running collector, with the standard library alone."""
 
 import argparse
+import http.client
 import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -56,39 +57,52 @@ class Collector:
 
     def get(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
-        return self._ask(path, parameters)
-
-    def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
-        return self._ask(path, {}, json.dumps(body or {}).encode())
-
-    def _ask(
-        self,
-        path: Sequence[str],
-        parameters: Mapping[str, str | int | None],
-        body: bytes | None = None,
-    ) -> dict[str, Any]:
         joined = "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in parameters.items() if value is not None}
         query = f"?{urlencode(given)}" if given else ""
-        url = f"{self._url}/api/v1/{joined}{query}"
-        request = urllib.request.Request(url, data=body)  # noqa: S310  http(s) only: checked above
-        request.add_header("accept", "application/json")
+        return self._ask(f"{joined}{query}")
+
+    def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
+        joined = "/".join(quote(part, safe="") for part in path)
+        return self._ask(joined, "POST", json.dumps(body or {}).encode())
+
+    def lines(
+        self, *path: str, **parameters: str | int | None
+    ) -> tuple[Iterator[str], Mapping[str, str]]:
+        """Return the lines at a path, as they arrive, and the headers. Raises AskingError."""
+        joined = "/".join(quote(part, safe="") for part in path)
+        query = urlencode({name: value for name, value in parameters.items() if value is not None})
+        answer = self._opened(f"{joined}?{query}")
+        return _read_lines(answer, self._url), answer.headers
+
+    def _ask(self, below: str, method: str = "GET", body: bytes | None = None) -> dict[str, Any]:
+        with self._opened(below, method, body) as answer:
+            try:
+                found = json.load(answer)
+            except (OSError, ValueError) as error:
+                raise AskingError(f"what answers at {self._url} is no collector: {error}") from None
+        if not isinstance(found, dict):
+            raise AskingError(f"what answers at {self._url} is no collector")
+        return found
+
+    def _opened(self, below: str, method: str = "GET", body: bytes | None = None) -> Any:
+        """Return the answer to a request, not yet read. Raises AskingError."""
+        request = urllib.request.Request(  # noqa: S310  http(s) only: checked above
+            f"{self._url}/api/v1/{below}", data=body, method=method
+        )
         if body is not None:
             request.add_header("content-type", "application/json")
+        request.add_header("accept", "application/json")
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:
-            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
-                found = json.load(answer)
+            return self._opener.open(request, timeout=_TIMEOUT_SECONDS)
         except urllib.error.HTTPError as error:
             raise AskingError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
-        if not isinstance(found, dict):
-            raise AskingError(f"what answers at {self._url} is no collector")
-        return found
 
     def every(self, *path: str, **parameters: str | int | None) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""
@@ -99,6 +113,15 @@ class Collector:
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
+
+
+def _read_lines(answer: Any, url: str) -> Iterator[str]:
+    try:
+        with answer:
+            for line in answer:
+                yield line.decode().rstrip("\n")
+    except (OSError, http.client.HTTPException) as error:
+        raise AskingError(f"{url} broke off in the middle of its answer: {error}") from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from ..alerts.actions import Action
+from ..alerts.causes.catalogue import Catalogue
 from ..alerts.causes.engine import explain, explanations
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
@@ -102,6 +103,8 @@ class Pipeline:
         self.detector_failures: dict[str, int] = {}
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
+        self.priors: Callable[[], Catalogue] | None = None
+        """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
         if detectors is None:
             detectors = catalogue.detectors()
         self.selection = (
@@ -114,7 +117,12 @@ class Pipeline:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps: of the detectors only which they were."""
-        return {**vars(self), "selection": self.selection.description, "watch": None}
+        return {
+            **vars(self),
+            "selection": self.selection.description,
+            "watch": None,
+            "priors": None,
+        }
 
     def resume(self, started: "Pipeline") -> None:
         """Go on after a snapshot with the settings of the pipeline that this process started with.
@@ -125,7 +133,7 @@ class Pipeline:
             for row in self._evaluated.values():
                 row.asked.clear()
                 row.due = -math.inf
-        self.selection = started.selection
+        self.selection, self.priors = started.selection, started.priors
         self.table.capacity = started.table.capacity
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
@@ -203,6 +211,7 @@ class Pipeline:
             window.topology,
             observed=_observed(window),
             clock_skew=window.clock_skew,
+            knowledge=self._knowledge(),
         ).document()
 
     def scores(self) -> list[tuple[str, str, int, float]]:
@@ -230,6 +239,7 @@ class Pipeline:
             topology=window.topology,
             observed=_observed(window),
             clock_skew=window.clock_skew,
+            knowledge=self._knowledge(),
         )
         changes = self.tracker.update(
             attempt.job,
@@ -270,6 +280,9 @@ class Pipeline:
                 asked.due = now + 1.0
             due = min(due, asked.due)
         return max(now + 1.0, due)
+
+    def _knowledge(self) -> Catalogue | None:
+        return None if self.priors is None else self.priors()
 
     def _forget(self, now: float) -> None:
         self._forgot_at = now

@@ -24,7 +24,11 @@ from .evaluation.snapshots import Snapshots
 from .health import Health
 from .journal import interface
 from .journal.journal import Journal
+from .kubernetes.server import Server
+from .kubernetes.settings import KubernetesSettings
+from .kubernetes.writer import Writer
 from .pipeline import Pipeline
+from .priors import Priors
 from .services import Services
 from .settings import CollectorSettings
 from .stages import Stages
@@ -96,10 +100,12 @@ class Service:
             self._journal.close()
             self._decisions.close()
             raise
+        self._priors = Priors()
+        self._store.subscribe_learnt(self._priors.learn)
+        pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+        pipeline.priors = self._priors
         self._stages = Stages(
-            pipeline=Pipeline(
-                detectors=settings.detectors.selection(), settings=settings.evaluation
-            ),
+            pipeline=pipeline,
             journal=self._journal,
             decisions=self._decisions,
             sink=self._store,
@@ -111,6 +117,7 @@ class Service:
             tail_bytes=settings.intake.tail_bytes,
         )
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
+        self._kubernetes = self._write_back(settings.kubernetes)
         self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
@@ -148,6 +155,8 @@ class Service:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
         self._deliverer.start()
+        if self._kubernetes is not None:
+            self._kubernetes.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         assert self._listening is not None  # noqa: S101  bound in __init__
         try:
@@ -157,6 +166,8 @@ class Service:
             self._stages.stop()
             unsubscribe()
             self._deliverer.stop()
+            if self._kubernetes is not None:
+                self._kubernetes.stop()
             self._store.close()
             self._listening.socket.close()
             _LOG.info("collector stopped")
@@ -164,6 +175,17 @@ class Service:
     def stop(self) -> None:
         """Tell `serve` to end; may be called from any thread."""
         self._server.should_exit = True
+
+    def _write_back(self, settings: KubernetesSettings) -> Writer | None:
+        if not settings.write_back:
+            return None
+        return Writer(
+            settings=settings,
+            api=Server(settings),
+            store=self._store,
+            clock=self._clock,
+            registry=self._health.registry,
+        )
 
     def _periodic_work(self) -> BackgroundScheduler:
         scheduler = BackgroundScheduler(
@@ -184,6 +206,7 @@ class Service:
             self._store.expire(now=now)
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
+            self._priors.learn(self._store.confirmed())  # another collector may share the store
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))

@@ -10,6 +10,7 @@ from .detector_settings import DetectorSettings
 from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
+from .kubernetes.settings import KubernetesSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -68,6 +69,8 @@ class CollectorSettings(Section):
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"
     )
+
+    kubernetes: KubernetesSettings = KubernetesSettings()
 
     @property
     def protected(self) -> bool:

@@ -72,7 +72,7 @@ def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> t
     The same recording gives the same bytes, compressed or not. Raises OSError as files do.
     """
     count, valid = 0, time.monotonic()
-    with _opened(out) as file:
+    with opened(out) as file:
         for line in made.lines():
             file.write(line)
             file.write("\n")
@@ -86,7 +86,7 @@ def write(made: recording.Recording, out: Path, *, progress: TextIO | None) -> t
 
 
 @contextmanager
-def _opened(out: Path) -> Generator[TextIO, None, None]:
+def opened(out: Path) -> Generator[TextIO, None, None]:
     """Open a recording for writing; compressed when its name ends in .gz."""
     if out.suffix != ".gz":
         with out.open("w", encoding="utf-8", newline="\n") as file:

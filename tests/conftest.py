@@ -1,5 +1,6 @@
 """For all tests: a clean environment, real programs of the machine, the incident's schema."""
 
+import gzip
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
@@ -20,8 +22,21 @@ import hypothesis
 import jsonschema
 import pytest
 
+from rankscope.alerts.actions import Action
+from rankscope.collector import recordings
+from rankscope.collector.actions import Entered
+from rankscope.collector.health import Health
+from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.stages import Stages
+from rankscope.collector.store.store import Store
+from rankscope.formats.otlp import encode
 from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
+from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
@@ -196,3 +211,65 @@ def alertmanager(program, tmp_path):
         process.terminate()
         process.wait(30)
         log.close()
+
+
+@dataclass
+class Recorded:
+    """A collector's data folder, left by one that has stopped, and the incident in it."""
+
+    folder: Path
+    incident: dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory) -> Recorded:
+    """Return the data folder of a collector that received a job with a contended host.
+
+    Beside it ran another job on a host of its own. Nobody may change it.
+    """
+    folder = tmp_path_factory.mktemp("data")
+    clock = _SetClock()
+    store = Store(f"sqlite:///{folder / 'rankscope.db'}")
+    stages = Stages(
+        pipeline=Pipeline(),
+        journal=Journal(folder / "journal", JournalSettings()),
+        decisions=Journal(folder / "journal" / "evaluation", JournalSettings()),
+        sink=store,
+        clock=clock,
+        health=Health(),
+    )
+    stages.recover()
+    other = Resource(host="other-host", job="other-job", cluster="demo")
+    with gzip.open(Path(__file__).parent / "fixtures" / "cpu_contention.otlp.jsonl.gz") as lines:
+        for line in lines:
+            at = recordings.event_time(line)
+            if at is None:
+                continue
+            kind = Kind.LOGS_JSON if b"resourceLogs" in line[:40] else Kind.METRICS_JSON
+            clock.at = max(clock.at, at + 0.05)
+            stages.submit(Payload(kind, line))
+            steps = [Sample("training.step", at, at, attributes({"rank": 0}))]
+            stages.submit(Payload(Kind.METRICS_PROTOBUF, encode.metrics_request([(other, steps)])))
+            stages.step()
+    for _ in range(30):
+        clock.at += 1
+        stages.step()
+    stages.stop()
+    (incident,) = [row for row in store.incidents().items if row["severity"] != "info"]
+    action = Action("feedback", incident["id"], clock.at, "ada", _CORRECT)
+    store.enter(Entered.new(action), [], clock.at)
+    found = store.incident(incident["id"])
+    store.close()
+    assert found is not None
+    return Recorded(folder, found)
+
+
+@dataclass
+class _SetClock:
+    at: float = 0.0
+
+    def now(self) -> float:
+        return self.at
+
+
+_CORRECT = {"note": "", "verdict": "correct", "fault": None, "entity": None}

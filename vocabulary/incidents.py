@@ -20,6 +20,7 @@ SCHEMA_VERSION = "1.0"
 Status = Literal["open", "acknowledged", "resolved"]
 CauseStatus = Literal["provisional", "stable", "confirmed"]
 Confidence = Literal["low", "medium", "high"]
+CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 Relation = Literal["supports", "contradicts", "missing"]
 
 

@@ -5,7 +5,7 @@ The keys of a row and the weights of the engine stand in catalogue.toml.
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, cast
@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from ...vocabulary import tables
 from ...vocabulary.ids import Fault
 from .calibration import Calibration
+from .shares import Share, Shares
 
 At = Literal["self", "ranks", "host", "job"]
 
@@ -60,6 +61,8 @@ class Cause:
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
     """Ranks that a fault of ranks can be at; empty: any."""
+    learnt: Share | None = None
+    """Its share at this site, where people's feedback moved it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,11 @@ class Catalogue:
     causes: tuple[Cause, ...]
     calibration: Calibration | None = None
     """None: scores are not probabilities."""
+
+    def with_shares(self, shares: Shares) -> "Catalogue":
+        """Return the catalogue with these learnt shares beside its own."""
+        causes = (replace(cause, learnt=shares(cause.fault)) for cause in self.causes)
+        return replace(self, causes=tuple(causes))
 
 
 @cache

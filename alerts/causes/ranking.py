@@ -158,12 +158,20 @@ def _prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Ca
     """Return the log-odds of a cause among those that explain the same symptoms.
 
     Shares were published of other clusters: none is taken for rarer than `least_share`, so that one
-    more cause in the catalogue does not make all others unlikely.
+    more cause in the catalogue does not make all others unlikely. What people confirmed at this
+    site moves the prior from there.
     """
     mine = shown & set(cause.symptoms)
     rivals = sum(other.share for other in causes if mine & set(other.symptoms))
     share = max(cause.share / rivals, knowledge.weights.least_share)
-    return scoring.log_odds(share * (1 - knowledge.weights.unknown_share))
+    return scoring.log_odds(share * (1 - knowledge.weights.unknown_share)) + shift(cause)
+
+
+def shift(cause: Cause) -> float:
+    """Return by how much (nats) people's feedback moved a cause's prior."""
+    if cause.learnt is None:
+        return 0.0
+    return scoring.log_odds(cause.learnt.value) - scoring.log_odds(cause.share)
 
 
 def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:

@@ -116,10 +116,10 @@ def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Eviden
         entity=entity,
         signal="catalogue",
         window=window,
-        observed=cause.share,
+        observed=cause.learnt.value if cause.learnt else cause.share,
         expected=None,
         weight=prior,
-        text=f"prior: {cause.share:.1%} of incidents",
+        text=f"prior: {cause.learnt.text if cause.learnt else f'{cause.share:.1%} of incidents'}",
     )
 
 

@@ -24,10 +24,12 @@ VERBS: dict[str, str] = {
     "incidents": "incidents",
     "explain": "explain",
     "webhooks": "webhooks",
+    "priors": "priors",
     "check-config": "check_config",
     "doctor": "doctor",
     "lab": "lab",
     "dashboards": "dashboards",
+    "mcp": "mcp",
 }
 """Name of the verb as typed -> name of its module in this package."""
 

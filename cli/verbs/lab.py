@@ -2,8 +2,11 @@
 
 import argparse
 import importlib.util
+import json
 import sys
 from pathlib import Path
+
+from .. import asking
 
 HELP = "the fault laboratory: inject faults into simulated or real jobs, score the detectors"
 EXTRA: str | None = "lab"
@@ -20,6 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_run(actions.add_parser("run", help="inject one fault, or record a scenario"))
     _add_score(actions.add_parser("score", help="run a suite of cases and score what is found"))
     _add_learn(actions.add_parser("learn", help="learn the weights of the catalogue of causes"))
+    recovery = actions.add_parser(
+        "recovery", help="a real job under a recovery controller: evict, restart, measure"
+    )
+    recovery.add_argument("--json", action="store_true", help="what was measured, as JSON")
+    _add_from_incident(
+        actions.add_parser("from-incident", help="cut an incident's recording out of the journal")
+    )
 
 
 def _add_learn(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +85,12 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--suite", metavar="NAME", help=f"one of {', '.join(SUITES)}")
     what.add_argument(
+        "--recordings",
+        type=Path,
+        metavar="FOLDER",
+        help="recordings with truth files, as from-incident writes them",
+    )
+    what.add_argument(
         "--compare",
         nargs=2,
         type=Path,
@@ -113,8 +129,40 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--docs", type=Path, metavar="DIR", help="write accuracy.md and pictures")
 
 
+def _add_from_incident(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the incident's id")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="a collector's data folder, instead of --url"
+    )
+    asking.add_arguments(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="recording to write, *.jsonl or *.jsonl.gz (default: incident-ID.jsonl.gz); with "
+        "feedback *.truth.json is written beside it",
+    )
+    parser.add_argument(
+        "--before",
+        type=float,
+        default=15.0,
+        metavar="MINUTES",
+        help="how much from before the onset (default: 15)",
+    )
+    parser.add_argument(
+        "--anonymise",
+        action="store_true",
+        help="replace jobs, hosts, devices, users and log texts, consistently; keep ranks",
+    )
+    parser.add_argument("--json", action="store_true", help="what was written, as JSON")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
+    if arguments.action == "recovery":
+        return _recovery(arguments)
+    if arguments.action == "from-incident":
+        return _from_incident(arguments)
     if arguments.action == "list":
         return _list(arguments)
     if arguments.action == "score":
@@ -209,6 +257,10 @@ def _real(arguments: argparse.Namespace) -> int:
 def _score(arguments: argparse.Namespace) -> int:
     from ...lab.scoring import command  # noqa: PLC0415
 
+    if arguments.recordings is not None:
+        from ...lab.scoring import recordings  # noqa: PLC0415
+
+        return recordings.score(arguments.recordings, as_json=arguments.json)
     if arguments.compare is not None:
         return command.compare(arguments.compare, arguments.within, as_json=arguments.json)
     simple = not arguments.no_baselines and arguments.suite != "quiet"
@@ -230,6 +282,61 @@ def _score(arguments: argparse.Namespace) -> int:
         docs=arguments.docs,
     )
     return command.score(options)
+
+
+def _recovery(arguments: argparse.Namespace) -> int:
+    if importlib.util.find_spec("torch") is None:
+        return _wrong("recovery runs a torchrun job: pip install torch")
+    from ...lab.recovery import course  # noqa: PLC0415
+
+    return course.run(as_json=arguments.json, out=sys.stderr)
+
+
+def _from_incident(arguments: argparse.Namespace) -> int:
+    from ...lab import from_incident  # noqa: PLC0415
+
+    out: Path = arguments.out or Path(f"incident-{arguments.id}.jsonl.gz")
+    if not out.name.endswith((".jsonl", ".jsonl.gz")):
+        return _wrong("--out: the name of a recording ends in .jsonl or .jsonl.gz")
+    if arguments.data is not None and arguments.url is not None:
+        return _wrong("give either --data or --url")
+    before_seconds = arguments.before * 60
+    try:
+        if arguments.data is not None:
+            taken = from_incident.of_data(
+                arguments.data,
+                arguments.id,
+                before_seconds=before_seconds,
+                anonymise=arguments.anonymise,
+            )
+        else:
+            collector = asking.Collector.of(arguments)
+            lines, head = collector.lines(
+                "incidents",
+                arguments.id,
+                "recording",
+                before_seconds=str(before_seconds),
+                anonymise=str(arguments.anonymise).lower(),
+            )
+            taken = from_incident.Taken(lines, json.loads(head["rankscope-truth"]))
+        count, truth = from_incident.write(taken, out)
+    except (from_incident.FromIncidentError, asking.AskingError) as error:
+        print(f"rankscope lab from-incident: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{out}: {error.strerror}", file=sys.stderr)
+        return 1
+    if arguments.json:
+        row = {"file": str(out), "lines": count, "truth": None if truth is None else str(truth)}
+        print(json.dumps(row))
+        return 0
+    print(f"{out}: {count:,} lines, {out.stat().st_size:,} bytes")
+    if truth is None:
+        print("no truth file: no feedback names what it was (POST /incidents/{id}/feedback)")
+    else:
+        print(f"{truth}: {taken.truth['fault']}")
+    print(f"rankscope replay {out}")
+    return 0
 
 
 def _wrong(text: str) -> int:

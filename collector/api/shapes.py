@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...alerts.ports import Happening
 from ...vocabulary.faults import Severity
+from ...vocabulary.incidents import Confidence
 
 
 class Problem(BaseModel):
@@ -188,6 +189,8 @@ class Webhook(BaseModel):
     """An endpoint that is notified. What in its address may be secret is shown as ***.
 
     `per_minute`: the most messages in a minute, more are folded; null: every change is a message.
+    `faults`, `min_probability` and `min_confidence`: which first causes it subscribes to; empty
+    and null: any incident.
     """
 
     id: str
@@ -197,6 +200,9 @@ class Webhook(BaseModel):
     events: list[Happening]
     jobs: list[str]
     severities: list[Severity]
+    faults: list[str]
+    min_probability: float | None
+    min_confidence: Confidence | None
     enabled: bool
     disabled_reason: str | None
     origin: Literal["settings", "api"]

@@ -16,7 +16,7 @@ from ...vocabulary.times import parse, rfc3339
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person did: kind is ack, assign, resolve or feedback.
+    """One thing a person did: kind is ack, assign, resolve, feedback or withdraw.
 
     `settled`: the state machine took it, so the document says what it did.
     """
@@ -53,10 +53,12 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
     held = document.get("handling") or {}
     first = {kind: next((row for row in over if row.kind == kind), None) for kind in _ONCE}
     assigned = [row.details["assignee"] for row in over if row.kind == "assign"]
-    feedback = [
-        *held.get("feedback", ()),
-        *(_feedback(row) for row in over if row.kind == "feedback"),
-    ]
+    feedback = [*held.get("feedback", ())]
+    for row in over:
+        if row.kind == "feedback":
+            feedback.append(_feedback(row))
+        elif row.kind == "withdraw":
+            del feedback[-1:]
     laid = dict(document)
     laid["status"] = status(document["status"], over)
     if first["resolve"]:
@@ -71,6 +73,8 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
         )
     if feedback and feedback[-1]["verdict"] == "correct":
         laid["root_cause"] = {**document["root_cause"], "status": "confirmed"}
+    elif document["root_cause"]["status"] == "confirmed":
+        laid["root_cause"] = {**document["root_cause"], "status": "stable"}
     laid["handling"] = {
         "acknowledged": held.get("acknowledged") or _brief(first["ack"]),
         "assignee": assigned[-1] if assigned else held.get("assignee"),
@@ -106,6 +110,8 @@ def _moment(action: Action) -> dict[str, Any]:
     text = f"{kind} by {action.author}"
     if action.kind == "assign":
         text = f"assigned to {action.details['assignee']} by {action.author}"
+    elif action.kind == "withdraw":
+        kind, text = "feedback", f"{action.author} withdrew the last feedback"
     elif action.kind == "feedback":
         text = f"{action.author} says the cause is {action.details['verdict']}"
         if action.details["fault"]:

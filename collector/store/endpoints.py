@@ -75,6 +75,7 @@ def synchronise(db: Connection, configured: Sequence[WebhookSettings], now: floa
             "jobs": json.dumps(row.jobs),
             "severities": json.dumps(row.severities),
             "per_minute": row.per_minute,
+            **_subscription(row),
             "origin": "settings",
             "enabled": True,
             "disabled_reason": None,
@@ -120,6 +121,7 @@ def add(db: Connection, endpoint: Endpoint, now: float) -> None:
             events=json.dumps(endpoint.events),
             jobs=json.dumps(endpoint.jobs),
             severities=json.dumps(endpoint.severities),
+            **_subscription(endpoint),
             origin="api",
             enabled=endpoint.enabled,
             not_before=0.0,
@@ -205,6 +207,14 @@ def repeat(db: Connection, identity: str, at: float | None) -> None:
     db.execute(update(webhooks).where(webhooks.c.id == identity).values(repeat_at=at))
 
 
+def _subscription(row: WebhookSettings | Endpoint) -> dict[str, Any]:
+    return {
+        "faults": json.dumps(row.faults),
+        "min_probability": row.min_probability,
+        "min_confidence": row.min_confidence,
+    }
+
+
 def _registered(row: Row[Any]) -> Registered:
     events = tuple(event for event in HAPPENINGS if event in json.loads(row.events))
     return Registered(
@@ -219,6 +229,9 @@ def _registered(row: Row[Any]) -> Registered:
             enabled=row.enabled,
             not_before=row.not_before,
             per_minute=row.per_minute,
+            faults=tuple(json.loads(row.faults)),
+            min_probability=row.min_probability,
+            min_confidence=row.min_confidence,
         ),
         origin=row.origin,
         disabled_reason=row.disabled_reason,

@@ -45,7 +45,10 @@ class Entry:
 def enqueue(
     db: Connection, news: Recorded, *, to: Sequence[Endpoint], held_by: Sequence[Mute], now: float
 ) -> None:
-    """Write one message for every endpoint that wants this; what a mute holds back is recorded."""
+    """Write one message for every endpoint that wants this; what a mute holds back is recorded.
+
+    What is no news to people is only ever the first message of an incident to an endpoint.
+    """
     document = dict(news.document)
     mute = mutes.holding(held_by, document)
     written: dict[str, bytes] = {}
@@ -55,6 +58,8 @@ def enqueue(
         if written_before:
             continue
         valid = bool(states - {"suppressed"})
+        if not news.notify and states:
+            continue
         type_ = routing.wanted(endpoint, news.kind, document, valid=valid)
         if type_ is None:
             continue

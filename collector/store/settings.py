@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -9,7 +11,9 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from ...alerts import notify
 from ...alerts.ports import HAPPENINGS, Happening
 from ...settings import Section
+from ...vocabulary import faults
 from ...vocabulary.faults import Severity
+from ...vocabulary.incidents import Confidence
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  what such secrets begin with, none itself
 
@@ -42,6 +46,13 @@ def check_url(text: str) -> None:
     # Control characters and spaces never belong into a URL; clients disagree on what they mean.
     if not usable or any(ord(letter) <= 0x20 or ord(letter) == 0x7F for letter in text):
         raise ValueError("write an address such as https://host/path")
+
+
+def check_faults(patterns: Iterable[str]) -> None:
+    """Raise ValueError where a pattern fits no fault id: it would never match."""
+    for pattern in patterns:
+        if not any(fnmatchcase(fault, pattern) for fault in faults.catalogue()):
+            raise ValueError(f"{pattern!r} fits no fault id, such as gpu.lost or network.*")
 
 
 class StoreSettings(Section):
@@ -97,6 +108,19 @@ class WebhookSettings(Section):
         ge=1,
         description="Most messages a minute to people; more are folded into one (default: 2)",
     )
+    faults: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of fault ids: only incidents with such a first cause, once it lasts; "
+        "empty: any",
+    )
+    min_probability: float | None = Field(
+        default=None, ge=0, le=1, description="How probable the first cause must be; null: any"
+    )
+    min_confidence: Confidence | None = Field(
+        default=None,
+        description="The same where a cause has no calibrated probability; "
+        "null: high with min_probability, else any",
+    )
 
     @field_validator("url")
     @classmethod
@@ -110,6 +134,12 @@ class WebhookSettings(Section):
         if why := notify.refusal(name):
             raise ValueError(why)
         return name
+
+    @field_validator("faults")
+    @classmethod
+    def _of_the_catalogue(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        check_faults(patterns)
+        return patterns
 
     @field_validator("secret")
     @classmethod

@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
+from ...vocabulary.ids import Fault
 from ..actions import Entered
-from . import costs, endpoints, handling, incidents, mutes, outbox, schedule
+from . import costs, endpoints, handling, incidents, learnt, mutes, outbox, schedule
 from .costs import Costs
 from .database import Database
 from .endpoints import Registered
@@ -22,6 +23,9 @@ from .outbox import Entry, State
 from .settings import WebhookSettings
 
 Listener = Callable[[Sequence[Recorded]], None]
+
+_LEARNING = ("feedback", "withdraw", "forget")
+"""Actions that change what was learnt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class Store:
         self._database = Database(url)
         self._console = console
         self._listeners: tuple[Listener, ...] = ()
+        self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
         self._listening = threading.Lock()
         with self._database.write() as db:
             for identity in endpoints.synchronise(db, webhooks, now):
@@ -128,8 +133,24 @@ class Store:
                 mutes.discard(db, str(action.detail.get("mute", "")))
             elif action.incident is not None:
                 news = handling.enter(db, entered, changes)
+            learnt.follow(db, action)
+            confirmed = learnt.counts(db) if action.kind in _LEARNING else None
             self._enqueue(db, news, now)
         self._publish(news)
+        if confirmed is not None:
+            for learn in self._learners:
+                learn(confirmed)
+
+    def confirmed(self) -> dict[Fault, int]:
+        """Return how many incidents people confirmed of each fault."""
+        with self._database.read() as db:
+            return learnt.counts(db)
+
+    def subscribe_learnt(self, learn: Callable[[Mapping[Fault, int]], None]) -> None:
+        """Call `learn` with `confirmed` now and whenever an action changes it, in its thread."""
+        with self._listening:
+            self._learners = (*self._learners, learn)
+        learn(self.confirmed())
 
     def mutes(self, kind: MuteKind) -> list[Mute]:
         """Return all silences or maintenance windows, the newest first."""
@@ -252,13 +273,16 @@ class Store:
             return Queue(*outbox.standing(db))
 
     def _enqueue(self, db: Connection, news: Sequence[Recorded], now: float) -> None:
-        news = [row for row in news if row.notify]
         if not news:
             return
-        to = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
-        held_by = mutes.active(db, now)
+        everybody = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
+        # A cause may become sure enough in a change that is no news to people.
+        subscribers = [endpoint for endpoint in everybody if endpoint.subscribes]
+        held_by = mutes.active(db, now) if everybody else ()
         for row in news:
-            outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
+            to = everybody if row.notify else subscribers
+            if to:
+                outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
 
     def _publish(self, news: Sequence[Recorded]) -> None:
         if news:

@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 metadata = MetaData(
@@ -65,7 +66,7 @@ actions = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("incident", ForeignKey("incidents.id", ondelete="CASCADE"), nullable=False),
-    Column("kind", String(16), nullable=False),  # ack, assign, resolve, feedback
+    Column("kind", String(16), nullable=False),  # ack, assign, resolve, feedback, withdraw
     Column("at", Double, nullable=False),
     Column("author", Text, nullable=False),
     Column("note", Text, nullable=False),
@@ -73,6 +74,15 @@ actions = Table(
     Index(None, "incident", "number"),
 )
 """What people did: an overlay over the machine's documents, in order."""
+
+learnt = Table(
+    "learnt",
+    metadata,
+    Column("incident", String(64), primary_key=True),  # no foreign key: it outlives the incident
+    Column("fault", String(64), nullable=False),
+    Column("at", Double, nullable=False),
+)
+"""The fault that people confirmed of an incident: what moves the priors."""
 
 mutes = Table(
     "mutes",
@@ -108,6 +118,9 @@ webhooks = Table(
     Column("repeat_at", Double),
     Column("created_at", Double, nullable=False),
     Column("deleted_at", Double),
+    Column("faults", Text, nullable=False, server_default=text("'[]'")),  # JSON list of patterns
+    Column("min_probability", Double),
+    Column("min_confidence", String(8)),
 )
 """Endpoints that are notified. A deleted one stays as a row, for the history of its deliveries."""
 

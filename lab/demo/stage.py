@@ -73,12 +73,13 @@ class Stage:
         self.parts: list[Process] = []
         self.job: list[Process] = []
 
-    def collector(self) -> Process:
-        """Start the collector."""
+    def collector(self, more: Mapping[str, str] | None = None) -> Process:
+        """Start the collector, with more settings of its own where they are given."""
         return self._part(
             "collector",
             ["collector"],
             {
+                **(more or {}),
                 "RANKSCOPE_DATA_DIR": str(self._folder / "collector"),
                 "RANKSCOPE_HTTP__LISTEN": self.address.removeprefix("http://"),
             },

@@ -164,3 +164,13 @@ def test_an_action_without_a_field_is_refused(field):
     del document[field]
     with pytest.raises(ValueError, match=field):
         Action.parse(document)
+
+
+def test_feedback_can_be_withdrawn(did, opened):
+    assert [] == did("withdraw", opened, 75)
+    did("feedback", opened, 76, verdict="correct")
+    (change,) = did("withdraw", opened, 77, note="the other rack")
+    assert ((), False) == (change.incident.handling.feedback, change.notify)
+    assert "confirmed" != change.incident.root_cause.status
+    expected = "ada withdrew the feedback of ada: the other rack"
+    assert expected == change.incident.timeline[-1].text

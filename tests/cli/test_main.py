@@ -18,6 +18,8 @@ CONTRACT = {
     "incidents",
     "explain",
     "webhooks",
+    "priors",
+    "mcp",
     "check-config",
     "doctor",
     "lab",

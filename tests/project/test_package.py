@@ -49,7 +49,8 @@ def files_of_packages() -> set[str]:
     return {
         f"rankscope/{path.relative_to(ROOT).as_posix()}"
         for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        for folder, _, names in os.walk(ROOT / package, followlinks=True)  # runbooks are a link
+        for path in (Path(folder, name) for name in names)
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
 

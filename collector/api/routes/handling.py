@@ -1,4 +1,7 @@
-"""What people do about an incident: acknowledge, resolve, assign, rate the first cause."""
+"""What people do about an incident: acknowledge, resolve, assign, rate the first cause.
+
+Rating it, which moves the priors, can be withdrawn.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -107,5 +110,13 @@ def router(services: Services, guard: Guard) -> APIRouter:
             fault=body.fault,
             entity=body.entity,
         )
+
+    @routes.delete(
+        "/incidents/{incident:encoded}/feedback",
+        summary="Withdraw the last feedback",
+        response_model=shapes_incident.Incident,
+    )
+    def withdraw(incident: str, principal: admin) -> JSONResponse:
+        return do("withdraw", incident, principal, Doing())
 
     return routes

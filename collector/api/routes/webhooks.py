@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, fi
 from ....alerts import notify
 from ....alerts.ports import HAPPENINGS, Endpoint, Happening, Notice
 from ....vocabulary.faults import Severity
+from ....vocabulary.incidents import Confidence
 from ....vocabulary.times import rfc3339
 from ...services import Services
 from ...store import addresses, endpoints, sending
 from ...store.endpoints import Registered
 from ...store.outbox import Entry, State
-from ...store.settings import check_credential, check_url
+from ...store.settings import check_credential, check_faults, check_url
 from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Limit, Moment, Parameters
@@ -35,6 +36,16 @@ class NewWebhook(BaseModel):
     events: Annotated[tuple[Happening, ...], Field(min_length=1)] = HAPPENINGS
     jobs: Annotated[list[Pattern], Field(max_length=200)] = Field(default_factory=list)
     severities: Annotated[tuple[Severity, ...], Field(min_length=1)] = ("critical", "warning")
+
+    faults: Annotated[list[Pattern], Field(max_length=100)] = Field(default_factory=list)
+    min_probability: Annotated[float, Field(ge=0, le=1)] | None = None
+    min_confidence: Confidence | None = None
+
+    @field_validator("faults")
+    @classmethod
+    def _of_the_catalogue(cls, patterns: list[str]) -> list[str]:
+        check_faults(patterns)
+        return patterns
 
     @field_validator("url")
     @classmethod
@@ -120,6 +131,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
             jobs=tuple(body.jobs),
             severities=tuple(body.severities),
             per_minute=body.per_minute,
+            faults=tuple(body.faults),
+            min_probability=body.min_probability,
+            min_confidence=body.min_confidence,
         )
         kept = services.store.add_webhook(endpoint, services.clock.now())
         return shapes.CreatedWebhook(**_shape(kept).model_dump(), secret=made)
@@ -207,6 +221,9 @@ def _shape(row: Registered) -> shapes.Webhook:
         events=[event for event in HAPPENINGS if event in endpoint.events],
         jobs=list(endpoint.jobs),
         severities=list(endpoint.severities),
+        faults=list(endpoint.faults),
+        min_probability=endpoint.min_probability,
+        min_confidence=endpoint.min_confidence,
         enabled=endpoint.enabled,
         disabled_reason=row.disabled_reason,
         origin="settings" if row.origin == "settings" else "api",

@@ -121,6 +121,12 @@ def new_client(new_services) -> Callable[..., Client]:
 
 
 @pytest.fixture
+def client_of() -> Callable[[Services], Client]:
+    """Return a function that gives a client of an application over these services."""
+    return lambda services: Client(create_app(services))
+
+
+@pytest.fixture
 def client(new_client: Callable[..., Client]) -> Client:
     """Return a client of an open collector."""
     return new_client()

@@ -1,0 +1,1 @@
+"""What `rankscope mcp` offers an assistant: a running collector, read-only, over MCP."""

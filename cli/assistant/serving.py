@@ -1,0 +1,79 @@
+"""Serving MCP: over this process's stdin and stdout, or over HTTP."""
+
+import contextlib
+import ipaddress
+import socket
+import sys
+from typing import TextIO, cast
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+
+from .. import asking
+
+PATH = "/mcp"
+
+
+class ServingError(Exception):
+    """It cannot be served there; the text is a message with the fix."""
+
+
+def over_stdio(server: MCPServer) -> None:
+    """Serve until stdin ends. Messages go out as they are: they are for a program."""
+    with contextlib.redirect_stdout(cast("TextIO", sys.__stdout__)):
+        server.run("stdio")
+
+
+def over_http(server: MCPServer, listen: str, collector: asking.Collector) -> None:
+    """Serve streamable HTTP at HOST:PORT until interrupted. Raises ServingError.
+
+    Beyond loopback only where the collector asks for tokens: without any it answers to this machine
+    alone, and that must stay so.
+    """
+    bound = _bound(listen)
+    host, port = bound.getsockname()[:2]
+    try:
+        if not ipaddress.ip_address(host).is_loopback and not _protected(collector):
+            raise ServingError(
+                f"{listen} is no loopback address, and the collector asks for no token: "
+                "set api.tokens in its settings, or listen on 127.0.0.1"
+            )
+        shown = f"[{host}]" if bound.family == socket.AF_INET6 else host
+        print(f"rankscope mcp listens on http://{shown}:{port}{PATH}", flush=True)
+        app = server.streamable_http_app(
+            streamable_http_path=PATH, stateless_http=True, json_response=True, host=host
+        )
+        config = uvicorn.Config(app, log_level="warning", access_log=False)
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        bound.close()
+
+
+def _bound(listen: str) -> socket.socket:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise ServingError(f"{listen!r} is no address: write HOST:PORT, such as 127.0.0.1:8472")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        raise ServingError(f"cannot listen on {listen}: {error.strerror or error}") from error
+    return bound
+
+
+def _protected(collector: asking.Collector) -> bool:
+    """Return whether the collector asks for a token."""
+    try:
+        return bool(collector.get("session")["token_required"])
+    except asking.AskingError as error:
+        if error.status == 401:
+            return True
+        raise ServingError(str(error)) from error

@@ -1,0 +1,55 @@
+"""/priors: the catalogue's share of each fault beside what people's feedback made of it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from ....alerts.causes import shares
+from ... import priors
+from ...services import Services
+from .. import entering
+from .. import shapes_priors as shapes
+from ..auth import Guard, Principal
+from .handling import Doing
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(tags=["incidents"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    admin = Annotated[Principal, Depends(guard.require("admin"))]
+
+    def answer() -> shapes.Priors:
+        confirmed = services.store.confirmed()
+        return shapes.Priors(
+            items=[
+                shapes.Prior(
+                    fault=row.fault,
+                    catalogue=row.catalogue,
+                    learnt=row.learnt,
+                    confirmed=row.confirmed,
+                )
+                for row in priors.compared(confirmed)
+            ],
+            incidents=sum(confirmed.values()),
+            strength=shares.STRENGTH,
+        )
+
+    @routes.get("/priors", summary="List the catalogue's and the learnt share of each fault")
+    def compared(principal: reader) -> shapes.Priors:
+        principal.check_unlimited()
+        return answer()
+
+    @routes.post("/priors/reset", summary="Forget what was learnt from feedback")
+    def reset(principal: admin, body: Doing | None = None) -> shapes.Priors:
+        principal.check_unlimited()
+        given = body or Doing()
+        entering.enter(
+            services,
+            "forget",
+            by=given.by or principal.name or "somebody",
+            detail={"note": given.note},
+        )
+        return answer()
+
+    return routes

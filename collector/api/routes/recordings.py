@@ -1,0 +1,92 @@
+"""/incidents/{id}/recording: the incident's telemetry, cut out of the journal."""
+
+import json
+import threading
+from collections.abc import Generator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import Field
+from starlette.responses import StreamingResponse
+
+from ....vocabulary.ids import IncidentId
+from ...cutting import cut
+from ...cutting.truth import truth
+from ...services import Services
+from ..auth import Guard, Principal
+from ..parameters import Parameters
+from ..problems import ProblemError
+from .incidents import finding
+
+TRUTH_HEADER = "rankscope-truth"
+
+
+class RecordingQuery(Parameters):
+    """How much, and whether names are replaced."""
+
+    before_seconds: Annotated[float, Field(ge=0, le=86_400)] = cut.BEFORE_SECONDS
+    after_seconds: Annotated[float, Field(ge=0, le=86_400)] = cut.AFTER_SECONDS
+    anonymise: bool = False
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the route: only for tokens that are not limited to some jobs.
+
+    Hosts are shared, and what a host reports about itself belongs to no job.
+    """
+    routes = APIRouter(tags=["incidents"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    find = finding(services.store)
+    cutting = threading.Lock()  # one at a time: it takes CPU time that evaluation needs
+
+    @routes.get(
+        "/incidents/{incident:encoded}/recording",
+        summary="Get an incident's telemetry as OTLP JSON lines",
+        response_class=StreamingResponse,
+        responses={
+            200: {
+                "content": {"application/x-ndjson": {}},
+                "description": f"OTLP JSON lines; the header {TRUTH_HEADER} holds, as JSON, what "
+                "people said that it was",
+            }
+        },
+    )
+    def recording(
+        incident: str, principal: reader, query: Annotated[RecordingQuery, Query()]
+    ) -> StreamingResponse:
+        principal.check_unlimited()
+        document = find(IncidentId(incident), principal)
+        wanted = cut.Range.of(
+            document, before_seconds=query.before_seconds, after_seconds=query.after_seconds
+        )
+        folder = services.settings.journal_folder
+        if not cutting.acquire(blocking=False):
+            detail = "another recording is being cut out; try again when it is done"
+            raise ProblemError(503, detail, headers={"retry-after": "30"})
+        try:
+            made = cut.Cut(folder, wanted, anonymise=query.anonymise)
+            lines = _bytes(made, cutting)
+            next(lines)
+        except cut.CutError as error:
+            cutting.release()
+            raise ProblemError(404, str(error)) from error
+        except BaseException:
+            cutting.release()
+            raise
+        return StreamingResponse(
+            lines,
+            media_type="application/x-ndjson",
+            headers={TRUTH_HEADER: json.dumps(truth(document, made.names))},
+        )
+
+    return routes
+
+
+def _bytes(made: cut.Cut, cutting: threading.Lock) -> Generator[bytes, None, None]:
+    """Yield nothing first: whoever has taken that may drop the rest at any time."""
+    try:
+        yield b""
+        for line in made.lines():
+            yield line.encode() + b"\n"
+    finally:
+        cutting.release()

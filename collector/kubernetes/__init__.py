@@ -1,0 +1,1 @@
+"""Optional, off by default: node conditions and events for what a first cause names."""

@@ -1,0 +1,235 @@
+"""The course of `rankscope lab recovery`: a fault, a cause, an eviction, a restart, and its times.
+
+Three hosts of this machine, the third a spare. A torchrun job of four ranks trains on the first
+two; a rank on the second is stopped. The collector sends the cause to the controller here, which
+ends the job, leaves the cause's host out, takes the spare and starts again from the checkpoint.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import queue
+import secrets
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+import psutil
+
+from ..demo import hosts as places
+from ..demo.client import Client
+from ..demo.hosts import Host
+from ..demo.processes import Process, Processes
+from ..demo.stage import JOB, Stage, clean_environment, free_port, new_folder
+from ..jobs import resumable_trainer
+from .controller import Cause, receiving
+
+FAULTS = ("software.stuck_process", "host.*", "gpu.*", "network.*")
+WARM_UP_STEPS = 250
+_START_SECONDS, _CAUSE_SECONDS = 120.0, 120.0
+
+
+class RecoveryError(Exception):
+    """The run could not be brought to its end; the text says which part failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What was measured. Times in seconds after the fault; `lost_steps` are trained again."""
+
+    fault: str
+    evicted: str
+    injected_on: str
+    detected_seconds: float
+    received_seconds: float
+    stopped_seconds: float
+    resumed_seconds: float
+    caught_up_seconds: float
+    lost_steps: int
+    hosts: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Return whether the host that had the fault is the one that was evicted."""
+        return self.evicted == self.injected_on
+
+
+class Course:
+    """One run. What it reports goes to `out`, a line at a time."""
+
+    def __init__(self, folder: Path, processes: Processes, *, out: TextIO) -> None:
+        divided, _ = places.divide(places.usable_cpus())
+        self._hosts = divided
+        # The spare has the CPUs of the host that it will stand in for: this machine has no others.
+        self._spare = replace(divided[1], name="demo-c")
+        self._processes, self._out, self._folder = processes, out, folder
+        self._stage = Stage(folder, processes, (*divided, self._spare))
+        self._state = folder / "state.pt"
+        self._job: list[Process] = []
+        self._begun = time.monotonic()
+
+    def run(self) -> Recovery:
+        """Run it; leave no process of the job behind. Raises RecoveryError."""
+        try:
+            return self._run()
+        finally:
+            self._end_job()
+
+    def _run(self) -> Recovery:
+        secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+        with receiving(secret) as inbox:
+            hook = {"url": inbox.url, "secret": secret, "name": "recovery", "faults": FAULTS}
+            # Any confidence: two ranks of one host may compete, and either names the host to evict.
+            hook |= {"severities": ["critical", "warning"]}
+            self._stage.collector({"RANKSCOPE_WEBHOOKS": json.dumps([hook])})
+            client = Client(self._stage.address)
+            self._wait(_START_SECONDS, "the collector", client.ready)
+            for host in (*self._hosts, self._spare):
+                self._stage.agent(host)
+            self._train(self._hosts, attempt=0)
+            self._wait(_START_SECONDS, "the first steps", lambda: self._step() >= WARM_UP_STEPS)
+            injected_at = self._inject(self._hosts[1])
+            at_fault = self._step()
+            cause = self._cause(inbox.causes)
+            received = cause.received_at - injected_at
+            self._say(f"{cause.fault} on {cause.host} ({cause.confidence}) after {received:.1f} s")
+            self._end_job()
+            stopped = time.time() - injected_at
+            self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
+            left = [host for host in self._hosts if host.name != cause.host]
+            self._train([*left, self._spare][: len(self._hosts)], attempt=1)
+            first = self._wait(_START_SECONDS, "the first step after the restart", self._resumed)
+            resumed = time.time() - injected_at
+            lost = at_fault - first + 1
+            self._say(f"training from step {first} after {resumed:.1f} s")
+            self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
+            return Recovery(
+                fault=cause.fault,
+                evicted=str(cause.host),
+                injected_on=self._hosts[1].name,
+                detected_seconds=round(cause.detected_at - injected_at, 1),
+                received_seconds=round(received, 1),
+                stopped_seconds=round(stopped, 1),
+                resumed_seconds=round(resumed, 1),
+                caught_up_seconds=round(time.time() - injected_at, 1),
+                lost_steps=lost,
+                hosts=tuple(host.name for host in [*left, self._spare][: len(self._hosts)]),
+            )
+
+    def _train(self, hosts: Sequence[Host], *, attempt: int) -> None:
+        """Start one torchrun a host, as a scheduler would."""
+        port = free_port()
+        self._job = []
+        for number, host in enumerate(hosts):
+            environ = {
+                **clean_environment(),
+                "RANKSCOPE_JOB_ID": JOB,
+                "RANKSCOPE_JOB_ATTEMPT": str(attempt),
+                "RANKSCOPE_AGENT": f"unix://{self._folder / host.name}.sock",
+                resumable_trainer.STATE: str(self._state),
+                "OMP_NUM_THREADS": "1",
+            }
+            command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
+            command += [f"--node-rank={number}", f"--nproc-per-node={len(host.ranks)}"]
+            command += ["--master-addr=127.0.0.1", f"--master-port={port}"]
+            command += ["-m", "rankscope.lab.jobs.resumable_trainer"]
+            name = f"torchrun-{host.name}-{attempt}"
+            self._job.append(self._processes.start(name, command, environ=environ, host=host))
+        self._say(f"torchrun on {', '.join(host.name for host in hosts)}, attempt {attempt}")
+
+    def _end_job(self) -> None:
+        """End torchrun and its ranks. Those have sessions of their own, and one is stopped."""
+        ranks: list[psutil.Process] = []
+        for launcher in self._job:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                ranks += psutil.Process(launcher.handle.pid).children(recursive=True)
+        self._processes.stop(*self._job)
+        self._job = []
+        for rank in ranks:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                rank.kill()
+
+    def _inject(self, host: Host) -> float:
+        """Stop a rank of a host; return when."""
+        launcher = self._job[self._hosts.index(host)].handle.pid
+        ranks = [
+            child
+            for child in psutil.Process(launcher).children()
+            if any("resumable_trainer" in word for word in child.cmdline())
+        ]
+        if not ranks:
+            raise RecoveryError(f"torchrun on {host.name} has no rank running")
+        self._say(f"a rank on {host.name} is stopped by SIGSTOP at step {self._step()}")
+        os.kill(ranks[-1].pid, signal.SIGSTOP)
+        return time.time()
+
+    def _cause(self, causes: "queue.Queue[Cause]") -> Cause:
+        """Return the first cause that names a host of the job."""
+        deadline = time.monotonic() + _CAUSE_SECONDS
+        while True:
+            try:
+                cause = causes.get(timeout=max(deadline - time.monotonic(), 0.0))
+            except queue.Empty:
+                raise RecoveryError(f"no cause came in {_CAUSE_SECONDS:.0f} s") from None
+            if cause.host in [host.name for host in self._hosts]:
+                return cause
+            self._say(f"{cause.fault} names no host of the job: nothing to evict")
+
+    def _step(self) -> int:
+        found = resumable_trainer.progress(self._state)
+        return -1 if found is None else int(found["step"])
+
+    def _resumed(self) -> int:
+        """Return the first step of the attempt that goes on from a checkpoint, 0 before it."""
+        found = resumable_trainer.progress(self._state)
+        return 0 if found is None else int(found["first"])
+
+    def _wait(self, seconds: float, what: str, question: Callable[[], int | bool]) -> int:
+        deadline = time.monotonic() + seconds
+        while not (answer := question()):
+            for process in (*self._stage.parts, *self._job):
+                if process.ended is not None:
+                    raise RecoveryError(f"{process.name} ended with exit code {process.ended}")
+            if time.monotonic() > deadline:
+                raise RecoveryError(f"waited {seconds:.0f} s in vain for {what}")
+            time.sleep(0.1)
+        return int(answer)
+
+    def _say(self, text: str) -> None:
+        took = time.monotonic() - self._begun
+        print(f"[{took:6.1f} s] {text}", file=self._out, flush=True)
+
+
+def run(*, as_json: bool, out: TextIO) -> int:
+    """Run it and print what was measured; return 0 only if the right host was evicted."""
+    folder = new_folder()
+    logs = folder / "logs"
+    logs.mkdir()
+    found: Recovery | None = None
+    try:
+        with Processes(logs) as processes:
+            found = Course(folder, processes, out=out).run()
+    except RecoveryError as error:
+        print(f"the run failed: {error}", file=out)
+    if found is None or not found.right:
+        print(f"logs are in {logs}", file=out)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    if found is not None:
+        if as_json:
+            print(json.dumps(asdict(found)))
+        else:
+            print(
+                f"incident after {found.detected_seconds} s, stable cause received after "
+                f"{found.received_seconds} s, training again after "
+                f"{found.resumed_seconds} s, the {found.lost_steps} lost steps trained again after "
+                f"{found.caught_up_seconds} s: evicted {found.evicted}, the fault was on "
+                f"{found.injected_on}"
+            )
+    return 0 if found is not None and found.right else 1
