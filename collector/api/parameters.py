@@ -31,6 +31,11 @@ Moment = Annotated[
 ]
 """A time as people send it, seconds since the epoch inside."""
 
+Number = Annotated[
+    str, Field(pattern=r"^[0-9]{1,18}$", description="next_cursor of the answer before")
+]
+"""A cursor that is a number."""
+
 Limit = Annotated[int, Field(ge=1, le=1000, description="Most items of one answer")]
 Cursor = Annotated[str, Field(max_length=200, description="next_cursor of the answer before")]
 

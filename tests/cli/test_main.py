@@ -17,6 +17,9 @@ CONTRACT = {
     "diagnose",
     "incidents",
     "explain",
+    "tokens",  # beyond the contract, as are the next
+    "offenders",
+    "report",
     "check-config",
     "doctor",
     "lab",
