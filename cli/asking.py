@@ -5,13 +5,15 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 
 _TIMEOUT_SECONDS = 30.0
+_SLOW_SECONDS = 3700.0
+"""Longer than the collector itself may take (past.seconds)."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -56,24 +58,48 @@ class Collector:
 
     def get(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
+        body = self._body(path, parameters, "application/json", _TIMEOUT_SECONDS)
+        try:
+            found = json.loads(body)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise AskingError(f"what answers at {self._url} is no collector")
+        return found
+
+    def slowly(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
+        """Return the object at a path whose answer may take minutes. Raises AskingError."""
+        body = self._body(path, parameters, "application/json", _SLOW_SECONDS)
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def text(self, *path: str, **parameters: str | int | None) -> str:
+        """Return the text at a path below /api/v1. Raises AskingError."""
+        return self._body(path, parameters, "text/csv", _TIMEOUT_SECONDS).decode()
+
+    def _body(
+        self,
+        path: Sequence[str],
+        parameters: Mapping[str, str | int | None],
+        accept: str,
+        timeout_seconds: float,
+    ) -> bytes:
         joined = "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in parameters.items() if value is not None}
         query = f"?{urlencode(given)}" if given else ""
         request = urllib.request.Request(f"{self._url}/api/v1/{joined}{query}")  # noqa: S310  http(s) only: checked above
-        request.add_header("accept", "application/json")
+        request.add_header("accept", accept)
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:
-            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
-                found = json.load(answer)
+            with self._opener.open(request, timeout=timeout_seconds) as answer:
+                body: bytes = answer.read()
         except urllib.error.HTTPError as error:
             raise AskingError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
-        if not isinstance(found, dict):
-            raise AskingError(f"what answers at {self._url} is no collector")
-        return found
+        return body
 
     def every(self, *path: str, **parameters: str | int | None) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""

@@ -38,6 +38,27 @@ def incident_report(document: Document) -> str:
     return "\n".join(line for part in parts for line in part).rstrip()
 
 
+def range_report(answer: Document) -> str:
+    """Return the report of what happened to a job in a time range, without a newline."""
+    answer = terminal.plain_document(answer)
+    if answer["incident"] is not None:
+        others = [f"{row['id'][:12]}  {row['summary']}" for row in answer["others"]]
+        more = "\n".join(_section("Other incidents in this time range", others)).rstrip()
+        return incident_report(answer["incident"]) + (f"\n\n{more}" if more else "")
+    if not answer["hypotheses"]:
+        time_range = answer["range"]
+        reasons = "; ".join(answer["unknown"]["reasons"])
+        return f"{time_range['from']} to {time_range['to']}: {reasons}"
+    parts = [
+        _causes(answer),
+        _evidence(answer["hypotheses"][0]),
+        _section("Actions", _actions(answer["hypotheses"])),
+        _section("Next checks", [_check(row) for row in answer["next_checks"]]),
+        _section("Data", _quality(answer["data_quality"])),
+    ]
+    return "\n".join(line for part in parts for line in part).rstrip()
+
+
 def _head(document: Document) -> list[str]:
     job = document["job"] or "no single job"
     attempt = f", attempt {document['attempt']}" if document["attempt"] else ""

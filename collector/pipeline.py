@@ -100,6 +100,8 @@ class Pipeline:
         self.detector_failures: dict[str, int] = {}
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
+        self.only_job: str | None = None
+        """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
             detectors = catalogue.detectors()
         self.selection = (
@@ -158,6 +160,8 @@ class Pipeline:
         due = math.inf
         defects: list[Exception] = []
         for attempt in self.windows.current():
+            if self.only_job is not None and attempt.job != self.only_job:
+                continue
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
                 last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)

@@ -10,6 +10,7 @@ from .detector_settings import DetectorSettings
 from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
+from .past.settings import PastSettings
 from .store.settings import StoreSettings, WebhookSettings
 
 
@@ -51,6 +52,7 @@ class CollectorSettings(Section):
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    past: PastSettings = PastSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
     webhooks: tuple[WebhookSettings, ...] = Field(

@@ -6,7 +6,7 @@ Consumers accept added fields, and so do these shapes.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...vocabulary.entities import EntityType
 from ...vocabulary.faults import Severity
@@ -188,6 +188,47 @@ class Incidents(BaseModel):
 
     items: list[Incident]
     next_cursor: str | None
+
+
+class TimeRange(BaseModel):
+    """From when to when an answer holds: what was asked for, as far as it is held."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_: str = Field(alias="from")
+    to: str
+
+
+class BriefIncident(Open):
+    """An incident in a few fields."""
+
+    id: str
+    fault: str
+    entity: Entity | None
+    severity: str
+    opened_at: str
+    resolved_at: str | None
+    summary: str
+
+
+class PastIncident(Open):
+    """The document of an incident, as reading the journal again gave it."""
+
+    id: str
+    summary: str
+
+
+class RangeRootCause(RootCause):
+    """The ranked causes of a time range.
+
+    `source`: read from the windows of the last minutes, or from the journal, read again. `incident`
+    is then the document of the worst incident that overlaps the range, and `others` are the rest.
+    """
+
+    source: Literal["windows", "journal"]
+    range: TimeRange
+    incident: PastIncident | None
+    others: list[BriefIncident]
 
 
 class Timeline(BaseModel):
