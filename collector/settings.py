@@ -41,6 +41,13 @@ class HttpSettings(Section):
         return int(self.listen.rpartition(":")[2])
 
 
+class UserSettings(Section):
+    """The user label of jobs whose telemetry carries none."""
+
+    jobs: str = Field(description="Pattern of job ids (* ? [..])")
+    user: str = Field(min_length=1, max_length=200, description="A person or a team")
+
+
 class CollectorSettings(Section):
     """Everything that `rankscope collector` and `rankscope replay` can be set to."""
 
@@ -55,6 +62,10 @@ class CollectorSettings(Section):
     past: PastSettings = PastSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
+    users: tuple[UserSettings, ...] = Field(
+        default=(),
+        description="User labels by job, where telemetry carries none; the first that fits",
+    )
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"
     )

@@ -23,6 +23,8 @@ VERBS: dict[str, str] = {
     "diagnose": "diagnose",
     "incidents": "incidents",
     "explain": "explain",
+    "offenders": "offenders",
+    "report": "report",
     "tokens": "tokens",
     "check-config": "check_config",
     "doctor": "doctor",

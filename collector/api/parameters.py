@@ -3,9 +3,9 @@
 import math
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from ...vocabulary import times
+from ...vocabulary import faults, times
 
 _LAST = 253402300800.0  # the year 10000: RFC 3339 ends there
 _EXAMPLES = ["2025-01-31T12:00:00Z", "1738324800"]
@@ -38,6 +38,20 @@ Number = Annotated[
 
 Limit = Annotated[int, Field(ge=1, le=1000, description="Most items of one answer")]
 Cursor = Annotated[str, Field(max_length=200, description="next_cursor of the answer before")]
+
+
+JobPattern = Annotated[
+    str, Field(min_length=1, max_length=200, description="A shell pattern (* ? [..])")
+]
+
+
+def _fault(text: str) -> str:
+    if text not in faults.catalogue():
+        raise ValueError(f"there is no fault {text!r}")
+    return text
+
+
+FaultId = Annotated[str, AfterValidator(_fault), WithJsonSchema({"enum": list(faults.catalogue())})]
 
 
 class Parameters(BaseModel):

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...alerts.ports import Happening
 from ...vocabulary.faults import Severity
+from .shapes_history import ReportRow
 
 
 class Problem(BaseModel):
@@ -115,10 +116,12 @@ class Stats(BaseModel):
     """Times are means in seconds, null where nothing has happened yet.
 
     `mttd_seconds` from onset to first report, `mtta_seconds` from report to acknowledgement,
-    `mttr_seconds` from onset to resolution.
+    `mttr_seconds` from onset to resolution. by_fault, by_job, by_user, by_week: the same of each
+    cause, job, user label and ISO week, with GPU hours used and lost.
     """
 
     since: str | None
+    until: str | None
     incidents: dict[Literal["open", "acknowledged", "resolved"], int]
     mttd_seconds: float | None
     mtta_seconds: float | None
@@ -126,6 +129,10 @@ class Stats(BaseModel):
     goodput: list[JobGoodput]
     gpu_hours_lost: float
     lost_by_fault: list[FaultCost]
+    by_fault: list[ReportRow]
+    by_job: list[ReportRow]
+    by_user: list[ReportRow]
+    by_week: list[ReportRow]
 
 
 class Target(BaseModel):

@@ -116,12 +116,27 @@ class RootCause(Open):
 
 
 class Impact(Open):
-    """What the incident costs."""
+    """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause."""
 
     ranks: int
     nodes: int
     slowdown: float | None
     gpu_seconds_lost: float | None
+    gpu_hours_lost: float | None = None
+    jobs: int | None = None
+    ranks_at_cause: int | None = None
+
+
+class CauseChange(Open):
+    """A first cause that the incident had from `at` on, and why it was named then."""
+
+    at: str
+    status: CauseStatus
+    fault: str
+    entity: Entity
+    confidence: Confidence
+    score: float | None
+    why: str
 
 
 class Moment(Open):
@@ -179,6 +194,7 @@ class Incident(Open):
     symptoms: list[Symptom]
     root_cause: RootCause
     impact: Impact
+    cause_history: list[CauseChange] = Field(default_factory=list)
     timeline: list[Moment]
     handling: Handling
 

@@ -104,7 +104,7 @@ def test_who_falls_behind_the_memory_is_told_to_load_everything_anew():
 def test_a_stream_resumes_after_a_restart_from_what_the_store_kept(store, opened):
     """Ids are numbers of the store, so another process goes on after them."""
     begun = Feed(store)
-    news = []
+    news: list[Recorded] = []
     unsubscribe = store.subscribe(news.extend)
     seen = [opened(identity=f"{number}", at=1_700_000_000.0 + number) for number in range(3)]
     unsubscribe()

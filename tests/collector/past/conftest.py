@@ -7,7 +7,7 @@ from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.journal.settings import JournalSettings
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
 
 START = 1_700_000_000.0
 BAD_AT = START + 300.0
@@ -18,7 +18,7 @@ def _step(job, at, step, bad):
     groups = []
     for rank, host in ((0, "gpu-1"), (1, "gpu-2")):
         pairs = attributes({"rank": rank})
-        where = {"rank": rank, "local_rank": 0, "world_size": 2, "pid": 100 + rank,
+        where: dict[str, Scalar | None] = {"rank": rank, "local_rank": 0, "world_size": 2, "pid": 100 + rank,
                  "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
         loss = float("nan") if bad and rank == 1 else 2.0
         samples = [

@@ -24,7 +24,7 @@ def test_what_takes_too_long_is_ended_and_says_what_to_do(data_dir):
 
 def test_what_takes_too_much_memory_says_so(data_dir):
     past = _past(data_dir, memory_bytes=64 << 20)
-    with pytest.raises(PastError, match="past.memory_bytes"):
+    with pytest.raises(PastError, match=r"past\.memory_bytes"):
         past.root_cause("run-1", START + 250, START + 400)
 
 
