@@ -26,7 +26,14 @@ Moment = Annotated[
     float,
     BeforeValidator(moment),
     WithJsonSchema(
-        {"type": "string", "description": "RFC 3339 or epoch seconds", "examples": _EXAMPLES}
+        {
+            "anyOf": [
+                {"type": "string", "format": "date-time"},
+                {"type": "number", "minimum": 0, "maximum": _LAST - 1},
+            ],
+            "description": "RFC 3339 or epoch seconds",
+            "examples": _EXAMPLES,
+        }
     ),
 ]
 """A time as people send it, seconds since the epoch inside."""

@@ -45,7 +45,7 @@ class Jobs(BaseModel):
     """Every job that is watched now or had an incident."""
 
     items: list[Job]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Rank(BaseModel):
@@ -65,7 +65,7 @@ class Ranks(BaseModel):
     """The ranks of a job, by number."""
 
     items: list[Rank]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class RankSeries(BaseModel):
@@ -167,7 +167,7 @@ class Silences(BaseModel):
     """All silences, the newest first."""
 
     items: list[Silence]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Maintenance(BaseModel):
@@ -188,7 +188,7 @@ class Maintenances(BaseModel):
     """All maintenance windows, the newest first."""
 
     items: list[Maintenance]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Webhook(BaseModel):

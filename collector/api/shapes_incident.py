@@ -251,4 +251,4 @@ class Timeline(BaseModel):
     """What happened in an incident, in order, by the machine and by people."""
 
     items: list[Moment]
-    next_cursor: None = None
+    next_cursor: str | None = None

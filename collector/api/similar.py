@@ -51,8 +51,7 @@ def similar(
 def _of_row(document: Mapping[str, Any], row: Costs) -> float:
     """Return points for what is known of an incident without its document."""
     first = _first(document)
-    same_job = document["job"] is not None and document["job"] in row.jobs
-    points = _JOB * float(same_job)
+    points = _JOB if document["job"] is not None and document["job"] in row.jobs else 0.0
     if first is None:
         return points + (row.fault == faults.UNKNOWN)
     points += _FAULT * (row.fault == first["fault"])

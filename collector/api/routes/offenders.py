@@ -11,6 +11,7 @@ from .. import shapes_history
 from ..auth import Guard, Principal
 from ..ledger import Ledger
 from ..offenders import Offender, OffenderType, offenders
+from ..pages import cut
 from ..parameters import Limit, Moment, Number, Parameters
 
 MOST_RECORD = 50
@@ -43,11 +44,10 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
             types=() if query.type is None else (query.type,),
             at_least=query.at_least,
         )
-        start = 0 if query.cursor is None else int(query.cursor)
-        end = start + query.limit
+        items, after = cut(found, limit=query.limit, cursor=query.cursor)
         return shapes_history.Offenders(
-            items=[_shape(row) for row in found[start:end]],
-            next_cursor=str(end) if end < len(found) else None,
+            items=[_shape(row) for row in items],
+            next_cursor=after,
         )
 
     return routes

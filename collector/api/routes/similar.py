@@ -8,6 +8,7 @@ from ...services import Services
 from .. import shapes_history
 from ..auth import Guard, Principal
 from ..ledger import Ledger
+from ..pages import cut
 from ..parameters import Number, Parameters
 from ..similar import Likeness, similar
 from .incidents import finding
@@ -37,11 +38,10 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
             [row for row in rows if principal.permits(row.jobs)],
             services.store.incident,
         )
-        start = 0 if query.cursor is None else int(query.cursor)
-        end = start + query.limit
+        items, after = cut(found, limit=query.limit, cursor=query.cursor)
         return shapes_history.SimilarIncidents(
-            items=[_shape(one) for one in found[start:end]],
-            next_cursor=str(end) if end < len(found) else None,
+            items=[_shape(one) for one in items],
+            next_cursor=after,
         )
 
     return routes

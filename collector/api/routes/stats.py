@@ -17,6 +17,7 @@ from ..accounting import KEYS, Key, Total, Wanted
 from ..auth import Guard, Principal
 from ..goodput import goodput
 from ..ledger import Ledger
+from ..pages import cut
 from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
 from ..watched import Watched
 
@@ -123,11 +124,8 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
         principal: reader, query: Annotated[PagedReportQuery, Query()]
     ) -> shapes_history.Report:
         rows = _rows(query.keys, totals(principal, query.keys, query.wanted))
-        start = 0 if query.cursor is None else int(query.cursor)
-        end = start + query.limit
-        return shapes_history.Report(
-            items=rows[start:end], next_cursor=str(end) if end < len(rows) else None
-        )
+        items, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes_history.Report(items=items, next_cursor=after)
 
     @routes.get(
         "/report.csv",

@@ -18,8 +18,8 @@ def _step(job, at, step, bad):
     groups = []
     for rank, host in ((0, "gpu-1"), (1, "gpu-2")):
         pairs = attributes({"rank": rank})
-        where: dict[str, Scalar | None] = {"rank": rank, "local_rank": 0, "world_size": 2, "pid": 100 + rank,
-                 "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
+        where: dict[str, Scalar | None] = {"rank": rank, "local_rank": 0, "world_size": 2,
+                 "pid": 100 + rank, "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
         loss = float("nan") if bad and rank == 1 else 2.0
         samples = [
             Sample("training.rank.info", 1, at, attributes(where)),
