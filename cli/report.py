@@ -29,6 +29,7 @@ def incident_report(document: Document) -> str:
         _section("Actions", _actions(cause["hypotheses"])),
         _section("Next checks", [_check(row) for row in cause["next_checks"]]),
         _section("Impact", [_impact(document["impact"])]),
+        _section("How the answer developed", map(_change, document.get("cause_history") or ())),
         _section("Symptoms", [_symptom(row) for row in document["symptoms"]]),
         _section(
             "Timeline", [f"{_clock(row['at'])}  {row['text']}" for row in document["timeline"]]
@@ -136,7 +137,18 @@ def _impact(row: Document) -> str:
         slow = "steps at their usual pace"
     ranks = _count(row["ranks"], "rank")
     hosts = _count(row["nodes"], "host")
-    return f"{ranks} on {hosts}, {slow}, {row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
+    reach = ""
+    if (at_cause := row.get("ranks_at_cause")) and row.get("jobs"):
+        held = row["ranks"] - at_cause
+        reach = f"; {_count(at_cause, 'rank')} at the cause, {held} held up, in "
+        reach += _count(row["jobs"], "job")
+    lost = f"{row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
+    return f"{ranks} on {hosts}, {slow}, {lost}{reach}"
+
+
+def _change(row: Document) -> str:
+    where, sure = _where(row["entity"]), f"{row['confidence']} confidence"
+    return f"{_clock(row['at'])}  {row['status']}: {row['fault']}, {where}, {sure}: {row['why']}"
 
 
 def _symptom(row: Document) -> str:

@@ -57,7 +57,8 @@ def _of_row(document: Mapping[str, Any], row: Costs) -> float:
     points += _FAULT * (row.fault == first["fault"])
     if row.root is not None:
         entity = first["entity"]
-        points += _ENTITY * ((row.root.type, row.root.id) == (entity["type"], entity["id"]))
+        root = {"type": row.root.type, "id": row.root.id, "host": row.root.host}
+        points += _ENTITY * _same(entity, root)
         points += _HOST * (entity["host"] is not None and row.root.host == entity["host"])
     return points
 
@@ -70,7 +71,7 @@ def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> Likeness
             points += _FAULT
             reasons.append("same cause")
         at, there = mine["entity"], its["entity"]
-        if (at["type"], at["id"]) == (there["type"], there["id"]):
+        if _same(at, there):
             points += _ENTITY
             reasons.append(f"same {at['type']}")
         elif at["host"] is not None and at["host"] == there["host"]:
@@ -88,6 +89,12 @@ def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> Likeness
     if shown >= 0.5:
         reasons.append("same symptoms")
     return Likeness(other, points, tuple(reasons))
+
+
+def _same(entity: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two are one thing: rank 3 of one job is not that of another."""
+    ids = (entity["type"], entity["id"]) == (other["type"], other["id"])
+    return ids and (entity["type"] != "rank" or entity["host"] == other["host"])
 
 
 def _first(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
