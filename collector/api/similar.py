@@ -51,15 +51,15 @@ def similar(
 def _of_row(document: Mapping[str, Any], row: Costs) -> float:
     """Return points for what is known of an incident without its document."""
     first = _first(document)
-    points = _JOB if document["job"] is not None and document["job"] in row.jobs else 0.0
+    points: float = _JOB if document["job"] is not None and document["job"] in row.jobs else 0.0
     if first is None:
-        return points + (row.fault == faults.UNKNOWN)
-    points += _FAULT * (row.fault == first["fault"])
+        return points + float(row.fault == faults.UNKNOWN)
+    points += _FAULT if row.fault == first["fault"] else 0.0
     if row.root is not None:
         entity = first["entity"]
         root = {"type": row.root.type, "id": row.root.id, "host": row.root.host}
-        points += _ENTITY * _same(entity, root)
-        points += _HOST * (entity["host"] is not None and row.root.host == entity["host"])
+        points += _ENTITY if _same(entity, root) else 0.0
+        points += _HOST if entity["host"] and row.root.host == entity["host"] else 0.0
     return points
 
 
@@ -94,7 +94,7 @@ def _compared(document: Mapping[str, Any], other: Mapping[str, Any]) -> Likeness
 def _same(entity: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Tell whether two are one thing: rank 3 of one job is not that of another."""
     ids = (entity["type"], entity["id"]) == (other["type"], other["id"])
-    return ids and (entity["type"] != "rank" or entity["host"] == other["host"])
+    return ids and bool(entity["type"] != "rank" or entity["host"] == other["host"])
 
 
 def _first(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
