@@ -39,6 +39,24 @@ def incident_report(document: Document) -> str:
     return "\n".join(line for part in parts for line in part).rstrip()
 
 
+def similar_report(rows: Sequence[Document]) -> str:
+    """Return past incidents like one, with what people said of them, without a newline."""
+    return "\n".join(_section("Similar past incidents", map(_alike, rows))).rstrip()
+
+
+def _alike(row: Document) -> str:
+    row = terminal.plain_document(row)
+    said = [
+        f"{one['by']}: the cause was {one['verdict']}" + (f", {one['note']}" if one["note"] else "")
+        for one in row["feedback"]
+    ]
+    if row["resolved"] and row["resolved"]["note"]:
+        said.append(f"{row['resolved']['by']} resolved it: {row['resolved']['note']}")
+    what = f"{row['id'][:12]}  {row['opened_at'][:10]}  {row['fault'] or 'unknown'}"
+    reasons = ", ".join(row["reasons"])
+    return f"{what} ({reasons}); {'; '.join(said) or 'nobody said whether the cause was right'}"
+
+
 def range_report(answer: Document) -> str:
     """Return the report of what happened to a job in a time range, without a newline."""
     answer = terminal.plain_document(answer)

@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.id is None:
         return _explain_range(arguments)
     try:
-        document = _find(asking.Collector.of(arguments), arguments.id)
+        collector = asking.Collector.of(arguments)
+        document = _find(collector, arguments.id)
     except asking.AskingError as error:
         terminal.complain(f"rankscope explain: {error}")
         return 1
@@ -43,7 +44,18 @@ def run(arguments: argparse.Namespace) -> int:
     from .. import report  # noqa: PLC0415  only this way of printing needs it
 
     print(report.incident_report(document))
+    if alike := _similar(collector, document["id"]):
+        print(f"\n{report.similar_report(alike)}")
     return 0
+
+
+def _similar(collector: asking.Collector, identity: str) -> list[dict[str, Any]]:
+    """Return past incidents like one; an older collector has no such list."""
+    try:
+        rows: list[dict[str, Any]] = collector.get("incidents", identity, "similar")["items"]
+    except asking.AskingError:
+        return []
+    return rows
 
 
 def _explain_range(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ class Job(BaseModel):
     """A job, its newest attempt. What is not known is null.
 
     `step_seconds` is the recent median. `goodput` is the share of GPU time that incidents left.
-    `incidents` are those not yet resolved.
+    `incidents` are those not yet resolved, `user` is the label that its telemetry carries.
     """
 
     job: str
@@ -39,6 +39,7 @@ class Job(BaseModel):
     step_seconds: float | None
     goodput: float | None
     incidents: int
+    user: str | None = None
 
 
 class Jobs(BaseModel):

@@ -180,4 +180,5 @@ def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int) -> shap
         step_seconds=row.step_seconds,
         goodput=goodput(row, ledger),
         incidents=active,
+        user=row.user,
     )
