@@ -44,6 +44,8 @@ class FirstCause:
     since: float
     supported_at: float
     rival_since: float | None = None
+    why: str = "the first ranking of the first evidence"
+    """Why the held cause is the first one, or became stable."""
 
     def update(self, found: RootCause, now: float, *, ages: bool) -> str | None:
         """Take the explanation of `now`; return what to write on the timeline.
@@ -65,6 +67,8 @@ class FirstCause:
             return None
         stable = settled or self.cause.status == "stable"
         self.cause = replace(found, status="stable" if stable else "provisional")
+        if settled:
+            self.why = f"it was ranked first for {STABLE_SECONDS:.0f} s"
         return f"stable: {named(self.cause)}" if settled else ""
 
     def _supported(self, found: RootCause) -> bool:
@@ -93,8 +97,27 @@ class FirstCause:
                 self.rival_since = now
             if not aged and now - self.rival_since < STABLE_SECONDS / 2:
                 return None
+            self.why = self._why_given_up(found, now, aged=aged and not leads)
+        else:
+            self.why = f"further evidence: {_strongest(found.hypotheses[0])}"
         self.cause, self.since, self.supported_at, self.rival_since = found, now, now, None
         return f"first cause is now {named(found)}"
+
+    def _why_given_up(self, found: RootCause, now: float, *, aged: bool) -> str:
+        """Return why a stable cause gives way to another."""
+        held = self.cause.hypotheses[0]
+        if aged:
+            gone = now - self.supported_at
+            return f"nothing has supported {held.fault} for {gone:.0f} s"
+        return f"it leads {held.fault}: {_strongest(found.hypotheses[0])}"
+
+
+def _strongest(first: Hypothesis) -> str:
+    """Return the text of what supports a hypothesis most, other than how frequent it is."""
+    rows = [row for row in first.evidence if row.relation == "supports" and row.family != "prior"]
+    if not rows:
+        return "none that names a cause"
+    return max(rows, key=lambda row: (row.weight, row.text)).text
 
 
 def _shape(first: Hypothesis) -> tuple[object, ...]:

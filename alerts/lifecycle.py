@@ -15,7 +15,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Handling, Impact, Incident, Moment
+from ..vocabulary.incidents import CauseChange, Handling, Impact, Incident, Moment
 from . import first_cause, summary
 from .affected_job import AffectedJob, JobHealth
 from .causes.engine import Explanation
@@ -32,6 +32,9 @@ REFRESH_SECONDS = 30.0
 
 MOST_MOMENTS = 200
 """Entries of a timeline; of a longer one the middle is left out."""
+
+MOST_CAUSES = 50
+"""Entries of the history of first causes, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class TrackedIncident:
     severity: Severity = "info"
     notices: Notices = field(default_factory=Notices)
     timeline: list[Moment] = field(default_factory=list)
+    cause_history: list[CauseChange] = field(default_factory=list)
     handling: Handling = field(default_factory=Handling)
     resolved_at: float | None = None
     closed_at: float = 0.0
@@ -156,6 +160,7 @@ class TrackedIncident:
     def _note_cause(self, explanation: Explanation, now: float) -> bool:
         if self.first is None:
             self.first = FirstCause(explanation.cause, now, now)
+            self._note_first(now)
             return True
         # Slowness lasts as long as its cause; what is seen of it may still be of that time.
         ages = all(
@@ -168,7 +173,27 @@ class TrackedIncident:
         text = self.first.update(explanation.cause, now, ages=ages)
         if text:
             self._note(now, "cause", text)
+            self._note_first(now)
         return text is not None
+
+    def _note_first(self, now: float) -> None:
+        """Note the first cause that the incident shows from now on."""
+        assert self.first is not None  # noqa: S101  set by the caller
+        cause = self.first.cause
+        first = cause.hypotheses[0]
+        self.cause_history.append(
+            CauseChange(
+                at=now,
+                status=cause.status,
+                fault=first.fault,
+                entity=first.entity,
+                confidence=first.confidence,
+                score=first.score,
+                why=self.first.why,
+            )
+        )
+        if len(self.cause_history) > MOST_CAUSES:
+            del self.cause_history[MOST_CAUSES // 2]
 
     def _note_severity(self, symptoms: Sequence[Finding], now: float) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
@@ -232,7 +257,10 @@ class TrackedIncident:
                 nodes=sum(part.health.nodes for part in parts),
                 slowdown=None if stopped else max(slow, default=1.0),
                 gpu_seconds_lost=sum(part.gpu_seconds_lost for part in parts),
+                jobs=len(parts),
+                ranks_at_cause=len(cause.hypotheses[0].entity.ranks),
             ),
+            cause_history=tuple(self.cause_history),
             timeline=tuple(self.timeline),
             handling=self.handling,
         )

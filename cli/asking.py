@@ -6,13 +6,18 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 
 _TIMEOUT_SECONDS = 30.0
+_SLOW_SECONDS = 3700.0
+"""Longer than the collector itself may take (past.seconds)."""
+Parameter = str | int | None
+"""A value of a query; None is left out."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -55,56 +60,69 @@ class Collector:
         url = arguments.url or os.environ.get("RANKSCOPE_URL") or DEFAULT_URL
         return cls(url, arguments.token or os.environ.get("RANKSCOPE_TOKEN"))
 
-    def get(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
+    def get(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
-        joined = "/".join(quote(part, safe="") for part in path)
-        given = {name: value for name, value in parameters.items() if value is not None}
-        query = f"?{urlencode(given)}" if given else ""
-        return self._ask(f"{joined}{query}")
+        return self._object(self._opened(_below(path, parameters)))
+
+    def slowly(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
+        """Return the object at a path whose answer may take minutes. Raises AskingError."""
+        below = _below(path, parameters)
+        return self._object(self._opened(below, timeout_seconds=_SLOW_SECONDS))
 
     def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
-        joined = "/".join(quote(part, safe="") for part in path)
-        return self._ask(joined, "POST", json.dumps(body or {}).encode())
+        return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
-    def lines(
-        self, *path: str, **parameters: str | int | None
-    ) -> tuple[Iterator[str], Mapping[str, str]]:
+    def text(self, *path: str, **parameters: Parameter) -> str:
+        """Return the text at a path below /api/v1. Raises AskingError."""
+        return self._read(self._opened(_below(path, parameters), accept="text/csv")).decode()
+
+    def lines(self, *path: str, **parameters: Parameter) -> tuple[Iterator[str], Mapping[str, str]]:
         """Return the lines at a path, as they arrive, and the headers. Raises AskingError."""
-        joined = "/".join(quote(part, safe="") for part in path)
-        query = urlencode({name: value for name, value in parameters.items() if value is not None})
-        answer = self._opened(f"{joined}?{query}")
+        answer = self._opened(_below(path, parameters))
         return _read_lines(answer, self._url), answer.headers
 
-    def _ask(self, below: str, method: str = "GET", body: bytes | None = None) -> dict[str, Any]:
-        with self._opened(below, method, body) as answer:
-            try:
-                found = json.load(answer)
-            except (OSError, ValueError) as error:
-                raise AskingError(f"what answers at {self._url} is no collector: {error}") from None
+    def _object(self, answer: Any) -> dict[str, Any]:
+        try:
+            found = json.loads(self._read(answer))
+        except ValueError:
+            found = None
         if not isinstance(found, dict):
             raise AskingError(f"what answers at {self._url} is no collector")
         return found
 
-    def _opened(self, below: str, method: str = "GET", body: bytes | None = None) -> Any:
-        """Return the answer to a request, not yet read. Raises AskingError."""
-        request = urllib.request.Request(  # noqa: S310  http(s) only: checked above
-            f"{self._url}/api/v1/{below}", data=body, method=method
-        )
+    def _read(self, answer: Any) -> bytes:
+        try:
+            with answer:
+                body: bytes = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise AskingError(f"{self._url} broke off in its answer: {error}") from None
+        return body
+
+    def _opened(
+        self,
+        below: str,
+        *,
+        body: bytes | None = None,
+        accept: str = "application/json",
+        timeout_seconds: float = _TIMEOUT_SECONDS,
+    ) -> Any:
+        """Return the answer to a GET, or to a POST of `body`, not yet read. Raises AskingError."""
+        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body)  # noqa: S310  http(s) only: checked above
         if body is not None:
             request.add_header("content-type", "application/json")
-        request.add_header("accept", "application/json")
+        request.add_header("accept", accept)
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:
-            return self._opener.open(request, timeout=_TIMEOUT_SECONDS)
+            return self._opener.open(request, timeout=timeout_seconds)
         except urllib.error.HTTPError as error:
             raise AskingError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
 
-    def every(self, *path: str, **parameters: str | int | None) -> Iterator[dict[str, Any]]:
+    def every(self, *path: str, **parameters: Parameter) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""
         cursor: str | None = None
         while True:
@@ -113,6 +131,13 @@ class Collector:
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
+
+
+def _below(path: Sequence[str], parameters: Mapping[str, Parameter] | None = None) -> str:
+    """Return what follows /api/v1/: the path with its parts quoted, and the query."""
+    joined = "/".join(quote(part, safe="") for part in path)
+    given = {name: value for name, value in (parameters or {}).items() if value is not None}
+    return f"{joined}?{urlencode(given)}" if given else joined
 
 
 def _read_lines(answer: Any, url: str) -> Iterator[str]:

@@ -29,11 +29,51 @@ def incident_report(document: Document) -> str:
         _section("Actions", _actions(cause["hypotheses"])),
         _section("Next checks", [_check(row) for row in cause["next_checks"]]),
         _section("Impact", [_impact(document["impact"])]),
+        _section("How the answer developed", map(_change, document.get("cause_history") or ())),
         _section("Symptoms", [_symptom(row) for row in document["symptoms"]]),
         _section(
             "Timeline", [f"{_clock(row['at'])}  {row['text']}" for row in document["timeline"]]
         ),
         _section("Data", _quality(cause["data_quality"])),
+    ]
+    return "\n".join(line for part in parts for line in part).rstrip()
+
+
+def similar_report(rows: Sequence[Document]) -> str:
+    """Return past incidents like one, with what people said of them, without a newline."""
+    return "\n".join(_section("Similar past incidents", map(_alike, rows))).rstrip()
+
+
+def _alike(row: Document) -> str:
+    row = terminal.plain_document(row)
+    said = [
+        f"{one['by']}: the cause was {one['verdict']}" + (f", {one['note']}" if one["note"] else "")
+        for one in row["feedback"]
+    ]
+    if row["resolved"] and row["resolved"]["note"]:
+        said.append(f"{row['resolved']['by']} resolved it: {row['resolved']['note']}")
+    what = f"{row['id'][:12]}  {row['opened_at'][:10]}  {row['fault'] or 'unknown'}"
+    reasons = ", ".join(row["reasons"])
+    return f"{what} ({reasons}); {'; '.join(said) or 'nobody said whether the cause was right'}"
+
+
+def range_report(answer: Document) -> str:
+    """Return the report of what happened to a job in a time range, without a newline."""
+    answer = terminal.plain_document(answer)
+    if answer["incident"] is not None:
+        others = [f"{row['id'][:12]}  {row['summary']}" for row in answer["others"]]
+        more = "\n".join(_section("Other incidents in this time range", others)).rstrip()
+        return incident_report(answer["incident"]) + (f"\n\n{more}" if more else "")
+    if not answer["hypotheses"]:
+        time_range = answer["range"]
+        reasons = "; ".join(answer["unknown"]["reasons"])
+        return f"{time_range['from']} to {time_range['to']}: {reasons}"
+    parts = [
+        _causes(answer),
+        _evidence(answer["hypotheses"][0]),
+        _section("Actions", _actions(answer["hypotheses"])),
+        _section("Next checks", [_check(row) for row in answer["next_checks"]]),
+        _section("Data", _quality(answer["data_quality"])),
     ]
     return "\n".join(line for part in parts for line in part).rstrip()
 
@@ -115,7 +155,18 @@ def _impact(row: Document) -> str:
         slow = "steps at their usual pace"
     ranks = _count(row["ranks"], "rank")
     hosts = _count(row["nodes"], "host")
-    return f"{ranks} on {hosts}, {slow}, {row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
+    reach = ""
+    if (at_cause := row.get("ranks_at_cause")) and row.get("jobs"):
+        held = row["ranks"] - at_cause
+        reach = f"; {_count(at_cause, 'rank')} at the cause, {held} held up, in "
+        reach += _count(row["jobs"], "job")
+    lost = f"{row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
+    return f"{ranks} on {hosts}, {slow}, {lost}{reach}"
+
+
+def _change(row: Document) -> str:
+    where, sure = _where(row["entity"]), f"{row['confidence']} confidence"
+    return f"{_clock(row['at'])}  {row['status']}: {row['fault']}, {where}, {sure}: {row['why']}"
 
 
 def _symptom(row: Document) -> str:

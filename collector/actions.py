@@ -16,19 +16,20 @@ from ..formats.otlp.errors import UndecodableError
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """One action as it was entered."""
+    """One action as it was entered; `token` is the name of the token that it came with."""
 
     id: str
     action: Action
+    token: str = ""
 
     @classmethod
-    def new(cls, action: Action) -> "Entered":
+    def new(cls, action: Action, *, token: str = "") -> "Entered":
         """Return an action under a new id."""
-        return cls(secrets.token_hex(8), action)
+        return cls(secrets.token_hex(8), action, token)
 
     def pack(self) -> bytes:
         """Return the body of its entry."""
-        row = {"id": self.id, **self.action.document()}
+        row = {"id": self.id, "token": self.token, **self.action.document()}
         return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -36,7 +37,7 @@ def unpack(body: bytes) -> Entered:
     """Return what `pack` wrote. Raises UndecodableError."""
     try:
         row = json.loads(body)
-        return Entered(str(row["id"]), Action.parse(row))
+        return Entered(str(row["id"]), Action.parse(row), str(row.get("token", "")))
     except (ValueError, KeyError, TypeError) as error:
         raise UndecodableError(f"not an action: {error!r}") from None
 

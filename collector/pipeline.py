@@ -105,6 +105,8 @@ class Pipeline:
         """Gets every window that is evaluated, and what was found in it."""
         self.priors: Callable[[], Catalogue] | None = None
         """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
+        self.only_job: str | None = None
+        """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
             detectors = catalogue.detectors()
         self.selection = (
@@ -174,6 +176,8 @@ class Pipeline:
         due = math.inf
         defects: list[Exception] = []
         for attempt in self.windows.current():
+            if self.only_job is not None and attempt.job != self.only_job:
+                continue
             last = self._evaluated.get((attempt.job, attempt.number))
             if last is None:
                 last = self._evaluated[attempt.job, attempt.number] = _Evaluated(-math.inf, now)

@@ -19,6 +19,7 @@ from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
 from . import listening, logs
 from .api.app import create_app
+from .api.watched import Watched
 from .evaluation.rereading import Rereading
 from .evaluation.snapshots import Snapshots
 from .health import Health
@@ -27,6 +28,7 @@ from .journal.journal import Journal
 from .kubernetes.server import Server
 from .kubernetes.settings import KubernetesSettings
 from .kubernetes.writer import Writer
+from .metering import Metering
 from .pipeline import Pipeline
 from .priors import Priors
 from .services import Services
@@ -38,6 +40,7 @@ from .store.store import Store
 
 _LOG = structlog.get_logger(__name__)
 _TRIM_SECONDS = 60
+_METER_SECONDS = 60
 _GRACE_SECONDS = 2
 """How long requests in progress may take at the end; streams of events never end by themselves."""
 _KEEP_ALIVE_SECONDS = 75
@@ -116,6 +119,7 @@ class Service:
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
         )
+        self._metering = Metering(Watched(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self._kubernetes = self._write_back(settings.kubernetes)
         self.address = self._listening.address
@@ -164,6 +168,7 @@ class Service:
         finally:
             scheduler.shutdown(wait=True)
             self._stages.stop()
+            self._meter()
             unsubscribe()
             self._deliverer.stop()
             if self._kubernetes is not None:
@@ -193,8 +198,17 @@ class Service:
         )
         now = datetime.now(UTC)
         scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
+        scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
         scheduler.start()
         return scheduler
+
+    def _meter(self) -> None:
+        """Keep what jobs used by now."""
+        try:
+            self._metering.keep()
+        except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
+            self._health.pipeline_failures.labels("meter").inc()
+            _LOG.error("GPU time used could not be stored", error=str(error))
 
     def _trim(self) -> None:
         """Let go of what is too old or too much."""
@@ -207,6 +221,7 @@ class Service:
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
             self._priors.learn(self._store.confirmed())  # another collector may share the store
+            self._store.trim_history(before=now - keep.keep_history_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))

@@ -11,6 +11,7 @@ from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
+from .past.settings import PastSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -53,6 +54,13 @@ class HttpSettings(Section):
         return int(self.listen.rpartition(":")[2])
 
 
+class UserSettings(Section):
+    """The user label of jobs whose telemetry carries none."""
+
+    jobs: str = Field(description="Pattern of job ids (* ? [..])")
+    user: str = Field(min_length=1, max_length=200, description="A person or a team")
+
+
 class CollectorSettings(Section):
     """Everything that `rankscope collector` and `rankscope replay` can be set to."""
 
@@ -64,8 +72,13 @@ class CollectorSettings(Section):
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    past: PastSettings = PastSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
+    users: tuple[UserSettings, ...] = Field(
+        default=(),
+        description="User labels by job, where telemetry carries none; the first that fits",
+    )
     webhooks: tuple[WebhookSettings, ...] = Field(
         default=(), description="Endpoints that are notified about incidents"
     )

@@ -84,13 +84,7 @@ class Chromium:
             self._session = attached["sessionId"]
             for domain in ("Page", "Runtime", "Log"):
                 self._call(f"{domain}.enable")
-            self._call(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=height,
-                deviceScaleFactor=1,
-                mobile=False,
-            )
+            self.size(width, height)
         except BaseException:
             self.close()
             raise
@@ -116,6 +110,16 @@ class Chromium:
         """Prefer `light` or `dark`, as the system's setting would."""
         features = [{"name": "prefers-color-scheme", "value": name}]
         self._call("Emulation.setEmulatedMedia", features=features)
+
+    def size(self, width: int, height: int) -> None:
+        """Make the page so many pixels wide and high."""
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def run(self, script: str) -> Any:
         """Return the JSON value of an expression in the page; promises are waited for."""

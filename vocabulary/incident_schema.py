@@ -22,9 +22,14 @@ _RANKS = {
 }
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return an object schema in which every named property is required."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _object(properties: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return an object schema: `properties` are required, documents of before lack `optional`."""
+    more = optional or {}
+    return {
+        "type": "object",
+        "properties": {**properties, **more},
+        "required": list(properties),
+    }
 
 
 def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -107,6 +112,17 @@ def schema() -> dict[str, Any]:
             ),
         }
     )
+    cause_change = _object(
+        {
+            "at": _TIME,
+            "status": _choice(incidents.CauseStatus),
+            "fault": fault,
+            "entity": entity,
+            "confidence": _choice(incidents.Confidence),
+            "score": _NUMBER,
+            "why": _TEXT,
+        }
+    )
     document = _object(
         {
             "schema_version": {"const": incidents.SCHEMA_VERSION},
@@ -130,7 +146,12 @@ def schema() -> dict[str, Any]:
                     "nodes": {"type": "integer", "minimum": 0},
                     "slowdown": _MAYBE_NUMBER,
                     "gpu_seconds_lost": _NUMBER,
-                }
+                },
+                {
+                    "gpu_hours_lost": _NUMBER,
+                    "jobs": {"type": "integer", "minimum": 0},
+                    "ranks_at_cause": {"type": "integer", "minimum": 0},
+                },
             ),
             "timeline": _list(_object({"at": _TIME, "kind": _TEXT, "text": _TEXT})),
             "handling": _object(
@@ -141,7 +162,8 @@ def schema() -> dict[str, Any]:
                     "feedback": _list(feedback),
                 }
             ),
-        }
+        },
+        {"cause_history": _list(cause_change)},
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

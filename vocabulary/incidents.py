@@ -184,12 +184,18 @@ class RootCause:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped."""
+    """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped.
+
+    The blast radius is all ranks and nodes of `jobs` jobs; `ranks_at_cause` of the ranks are placed
+    on the entity of the first cause, the others are held up by it.
+    """
 
     ranks: int
     nodes: int
     slowdown: float | None
     gpu_seconds_lost: float
+    jobs: int = 1
+    ranks_at_cause: int = 0
 
     def document(self) -> dict[str, Any]:
         """Return the impact as the incident document shows it."""
@@ -198,6 +204,34 @@ class Impact:
             "nodes": self.nodes,
             "slowdown": number(self.slowdown),
             "gpu_seconds_lost": number(self.gpu_seconds_lost),
+            "gpu_hours_lost": number(self.gpu_seconds_lost / 3600),
+            "jobs": self.jobs,
+            "ranks_at_cause": self.ranks_at_cause,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CauseChange:
+    """A first cause that an incident had from `at` on, and why it was named then."""
+
+    at: float
+    status: CauseStatus
+    fault: Fault
+    entity: Entity
+    confidence: Confidence
+    score: float
+    why: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the change as the incident document shows it."""
+        return {
+            "at": rfc3339(self.at),
+            "status": self.status,
+            "fault": self.fault,
+            "entity": self.entity.document(),
+            "confidence": self.confidence,
+            "score": number(self.score),
+            "why": self.why,
         }
 
 
@@ -289,6 +323,7 @@ class Incident:
     impact: Impact
     timeline: tuple[Moment, ...] = field(default=())
     handling: Handling = field(default_factory=Handling)
+    cause_history: tuple[CauseChange, ...] = ()
 
     @property
     def job(self) -> str | None:
@@ -314,6 +349,7 @@ class Incident:
             "symptoms": [row.document() for row in self.symptoms],
             "root_cause": self.root_cause.document(),
             "impact": self.impact.document(),
+            "cause_history": [row.document() for row in self.cause_history],
             "timeline": [row.document() for row in self.timeline],
             "handling": self.handling.document(),
         }

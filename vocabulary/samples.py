@@ -13,6 +13,13 @@ def attributes(pairs: Mapping[str, Scalar | None]) -> Attributes:
     return tuple(sorted((name, value) for name, value in pairs.items() if value is not None))
 
 
+JOB_USER = "rankscope.job.user"
+"""Resource attribute: the user label of a job, a person or a team that its GPU time is charged to.
+
+Optional; without it the collector's settings may give one by pattern of job ids (`users`).
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """Who reports: one host, and the job attempt the telemetry belongs to (None: the node itself).

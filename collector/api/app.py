@@ -6,13 +6,14 @@ from fastapi import Depends, FastAPI
 
 from ..intake import routes as intake
 from ..services import Services
-from . import openapi, paths, problems
+from . import openapi, paths, problems, trail
 from .answers import Answers
 from .auth import Guard
 from .feed import Feed
 from .ledger import Ledger
 from .limits import BodyLimit
 from .routes import (
+    audit,
     causes,
     console,
     events,
@@ -22,10 +23,12 @@ from .routes import (
     jobs,
     maintenance,
     metrics,
+    offenders,
     priors,
     recordings,
     session,
     silences,
+    similar,
     stats,
     targets,
     topology,
@@ -56,10 +59,11 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     guard = Guard(
         services.settings.api,
         failures=TokenFailures(services.clock, registry=services.health.registry, sleep=sleep),
+        clock=services.clock,
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = Watched(services.stages)
-    feed = Feed()
+    feed = Feed(services.store)
     services.store.subscribe(feed.put)
 
     ingest = [Depends(guard.require("ingest"))]
@@ -71,16 +75,22 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         handling.router(services, guard),
         priors.router(services, guard),
         recordings.router(services, guard),
+        similar.router(services, guard, ledger),
         causes.router(services, guard),
         topology.router(services, guard),
         stats.router(services, guard, ledger, watched),
+        offenders.router(services, guard, ledger),
         targets.router(services, guard, watched),
-        events.router(feed, guard),
+        events.router(services, feed, guard),
         silences.router(services, guard),
         maintenance.router(services, guard),
-        webhooks.router(services, guard),
+        audit.router(services, guard),
     ):
         app.include_router(router, prefix="/api/v1")
+    # What people configure here is no entry of the journal: it is written down by itself.
+    recorded = [Depends(trail.recording(services))]
+    for router in (webhooks.router(services, guard),):
+        app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
     app.include_router(metrics.router(services, ledger, watched))
     app.include_router(console.router())

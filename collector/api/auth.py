@@ -6,6 +6,7 @@ Without any token configured everything is open, and the collector listens on lo
 import hashlib
 import hmac
 import ipaddress
+import math
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,6 +15,8 @@ from typing import Annotated
 from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from ...vocabulary.clock import Clock
+from . import asking
 from .problems import ProblemError
 from .settings import ApiSettings, Role
 from .token_failures import TokenFailures
@@ -29,6 +32,8 @@ class Principal:
     role: Role
     jobs: tuple[str, ...] = ()
     name: str = ""
+    expires_at: float = math.inf
+    """When its token is valid no longer, in seconds since the epoch."""
 
     @property
     def limited(self) -> bool:
@@ -64,11 +69,12 @@ Require = Callable[..., Awaitable[Principal]]
 class Guard:
     """Holds the tokens. `require(role)` is a FastAPI dependency that returns who asks."""
 
-    def __init__(self, settings: ApiSettings, *, failures: TokenFailures) -> None:
+    def __init__(self, settings: ApiSettings, *, failures: TokenFailures, clock: Clock) -> None:
         self._failures = failures
+        self._clock = clock
         # Digests have one length, so comparing them says nothing about the tokens' own.
         self._tokens = [
-            (_digest(row.token.get_secret_value()), Principal(row.role, row.jobs, row.name))
+            (row.digest, Principal(row.role, row.jobs, row.name, row.expires_at_seconds))
             for row in settings.tokens
         ]
 
@@ -95,6 +101,7 @@ class Guard:
                     headers={"www-authenticate": 'Bearer error="insufficient_scope"'},
                 )
             request.state.principal = principal
+            asking.token_name.set(principal.name)
             return principal
 
         return check
@@ -109,7 +116,7 @@ class Guard:
             raise ProblemError(
                 401, "send Authorization: Bearer TOKEN", headers={"www-authenticate": "Bearer"}
             )
-        digest = _digest(given.credentials)
+        digest = hashlib.sha256(given.credentials.encode()).digest()
         found: Principal | None = None
         for expected, principal in self._tokens:  # all of them, so that time says nothing
             if hmac.compare_digest(expected, digest):
@@ -120,6 +127,13 @@ class Guard:
             raise ProblemError(
                 401,
                 "this token is not configured",
+                headers={"www-authenticate": 'Bearer error="invalid_token"'},
+            )
+        if self._clock.now() >= found.expires_at:
+            self._failures.count("expired")
+            raise ProblemError(
+                401,
+                "this token has expired",
                 headers={"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return found
@@ -144,7 +158,3 @@ def _from_this_machine(request: Request) -> None:
             "without api.tokens the collector answers to localhost and to addresses only, "
             "not to names",
         ) from None
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()

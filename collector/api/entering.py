@@ -8,6 +8,7 @@ from ...vocabulary.ids import IncidentId
 from ..actions import Entered
 from ..intake.waiting import UnavailableError
 from ..services import Services
+from . import asking
 from .problems import ProblemError
 
 WAIT_SECONDS = 10.0
@@ -33,7 +34,8 @@ def enter(
             at=services.clock.now(),
             by=by,
             detail=dict(detail),
-        )
+        ),
+        token=asking.token_name.get(),
     )
     try:
         done = services.stages.act(entered, timeout_seconds=WAIT_SECONDS)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
-from ..store.costs import Costs
+from ..store.costs import Costs, Root
 from ..store.incidents import Recorded
 from ..store.store import Store
 
@@ -136,6 +136,8 @@ class Ledger:
 def _costs(document: Mapping[str, Any]) -> Costs:
     causes = document["root_cause"]["hypotheses"]
     acknowledged = document["handling"]["acknowledged"]
+    feedback = document["handling"]["feedback"]
+    entity = causes[0]["entity"] if causes else None
     return Costs(
         job=document["job"],
         jobs=tuple(document["jobs"]),
@@ -149,4 +151,6 @@ def _costs(document: Mapping[str, Any]) -> Costs:
         resolved_at=None if document["resolved_at"] is None else parse(document["resolved_at"]),
         gpu_seconds_lost=document["impact"]["gpu_seconds_lost"] or 0.0,
         id=document["id"],
+        root=None if entity is None else Root(entity["type"], entity["id"], entity["host"]),
+        verdict=feedback[-1]["verdict"] if feedback else None,
     )

@@ -1,6 +1,10 @@
 """/openapi.json as it really is: errors are problem documents, whatever the framework assumes."""
 
-from collections.abc import Callable
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI
@@ -26,10 +30,32 @@ def described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     return describe
 
 
+@cache
+def examples() -> Mapping[str, Mapping[str, str]]:
+    """Return JSON texts by operation ("GET /api/v1/jobs"): `request` and `answer`."""
+    text = resources.files(__package__ or "").joinpath("examples.toml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = tomllib.loads(text)
+    return found
+
+
+def _show(operation: dict[str, Any], example: Mapping[str, str]) -> None:
+    """Put the examples of an operation into its description."""
+    if "request" in example:
+        operation["requestBody"]["content"]["application/json"]["example"] = json.loads(
+            example["request"]
+        )
+    if "answer" in example:
+        done = min(status for status in operation["responses"] if status.startswith("2"))
+        operation["responses"][done]["content"]["application/json"]["example"] = json.loads(
+            example["answer"]
+        )
+
+
 def _describe(app: FastAPI) -> dict[str, Any]:
     schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    for operations in schema["paths"].values():
-        for operation in operations.values():
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            _show(operation, examples().get(f"{method.upper()} {path}", {}))
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = _PROBLEM
     known = schema.setdefault("components", {}).setdefault("schemas", {})

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from ...alerts.ports import Happening
 from ...vocabulary.faults import Severity
 from ...vocabulary.incidents import Confidence
+from .shapes_history import ReportRow
 
 
 class Problem(BaseModel):
@@ -24,7 +25,7 @@ class Job(BaseModel):
     """A job, its newest attempt. What is not known is null.
 
     `step_seconds` is the recent median. `goodput` is the share of GPU time that incidents left.
-    `incidents` are those not yet resolved.
+    `incidents` are those not yet resolved, `user` is the label that its telemetry carries.
     """
 
     job: str
@@ -39,13 +40,14 @@ class Job(BaseModel):
     step_seconds: float | None
     goodput: float | None
     incidents: int
+    user: str | None = None
 
 
 class Jobs(BaseModel):
     """Every job that is watched now or had an incident."""
 
     items: list[Job]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Rank(BaseModel):
@@ -65,7 +67,7 @@ class Ranks(BaseModel):
     """The ranks of a job, by number."""
 
     items: list[Rank]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class RankSeries(BaseModel):
@@ -116,10 +118,12 @@ class Stats(BaseModel):
     """Times are means in seconds, null where nothing has happened yet.
 
     `mttd_seconds` from onset to first report, `mtta_seconds` from report to acknowledgement,
-    `mttr_seconds` from onset to resolution.
+    `mttr_seconds` from onset to resolution. by_fault, by_job, by_user, by_week: the same of each
+    cause, job, user label and ISO week, with GPU hours used and lost.
     """
 
     since: str | None
+    until: str | None
     incidents: dict[Literal["open", "acknowledged", "resolved"], int]
     mttd_seconds: float | None
     mtta_seconds: float | None
@@ -127,6 +131,10 @@ class Stats(BaseModel):
     goodput: list[JobGoodput]
     gpu_hours_lost: float
     lost_by_fault: list[FaultCost]
+    by_fault: list[ReportRow]
+    by_job: list[ReportRow]
+    by_user: list[ReportRow]
+    by_week: list[ReportRow]
 
 
 class Target(BaseModel):
@@ -161,7 +169,7 @@ class Silences(BaseModel):
     """All silences, the newest first."""
 
     items: list[Silence]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Maintenance(BaseModel):
@@ -182,7 +190,7 @@ class Maintenances(BaseModel):
     """All maintenance windows, the newest first."""
 
     items: list[Maintenance]
-    next_cursor: None = None
+    next_cursor: str | None = None
 
 
 class Webhook(BaseModel):

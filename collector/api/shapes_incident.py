@@ -6,7 +6,7 @@ Consumers accept added fields, and so do these shapes.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...vocabulary.entities import EntityType
 from ...vocabulary.faults import Severity
@@ -116,12 +116,27 @@ class RootCause(Open):
 
 
 class Impact(Open):
-    """What the incident costs."""
+    """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause."""
 
     ranks: int
     nodes: int
     slowdown: float | None
     gpu_seconds_lost: float | None
+    gpu_hours_lost: float | None = None
+    jobs: int | None = None
+    ranks_at_cause: int | None = None
+
+
+class CauseChange(Open):
+    """A first cause that the incident had from `at` on, and why it was named then."""
+
+    at: str
+    status: CauseStatus
+    fault: str
+    entity: Entity
+    confidence: Confidence
+    score: float | None
+    why: str
 
 
 class Moment(Open):
@@ -179,6 +194,7 @@ class Incident(Open):
     symptoms: list[Symptom]
     root_cause: RootCause
     impact: Impact
+    cause_history: list[CauseChange] = Field(default_factory=list)
     timeline: list[Moment]
     handling: Handling
 
@@ -190,8 +206,49 @@ class Incidents(BaseModel):
     next_cursor: str | None
 
 
+class TimeRange(BaseModel):
+    """From when to when an answer holds: what was asked for, as far as it is held."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_: str = Field(alias="from")
+    to: str
+
+
+class BriefIncident(Open):
+    """An incident in a few fields."""
+
+    id: str
+    fault: str
+    entity: Entity | None
+    severity: str
+    opened_at: str
+    resolved_at: str | None
+    summary: str
+
+
+class PastIncident(Open):
+    """The document of an incident, as reading the journal again gave it."""
+
+    id: str
+    summary: str
+
+
+class RangeRootCause(RootCause):
+    """The ranked causes of a time range.
+
+    `source`: read from the windows of the last minutes, or from the journal, read again. `incident`
+    is then the document of the worst incident that overlaps the range, and `others` are the rest.
+    """
+
+    source: Literal["windows", "journal"]
+    range: TimeRange
+    incident: PastIncident | None
+    others: list[BriefIncident]
+
+
 class Timeline(BaseModel):
     """What happened in an incident, in order, by the machine and by people."""
 
     items: list[Moment]
-    next_cursor: None = None
+    next_cursor: str | None = None

@@ -1,15 +1,22 @@
 """Time ranges as silences and maintenance windows give them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .pages import Page
 from .parameters import Moment
 from .problems import ProblemError
 
 Line = Annotated[str, Field(max_length=1000)]
 Pattern = Annotated[str, Field(min_length=1, max_length=200)]
 """A shell pattern (`*`, `?`, `[..]`)."""
+
+
+class MutesQuery(Page):
+    """Which silences or maintenance windows."""
+
+    state: Literal["pending", "active", "expired"] | None = None
 
 
 class TimeRange(BaseModel):

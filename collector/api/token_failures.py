@@ -7,7 +7,7 @@ Only wrong answers are delayed: who has a right token is served at once, from th
 import ipaddress
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter
@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter
 from ...vocabulary.clock import Clock
 
 Sleep = Callable[[float], Awaitable[None]]
-Reason = Literal["missing", "unknown", "role"]
+Reason = Literal["missing", "unknown", "expired", "role"]
 
 FREE = 5
 """Failures of a source that are answered at once: a person who pastes the wrong token."""
@@ -43,11 +43,11 @@ class TokenFailures:
         self._minute: tuple[int, int] = (0, 0)
         self._count = Counter(
             "rankscope_collector_token_failures",
-            "Requests refused for their token: missing, unknown, or of too low a role.",
+            "Requests refused for their token: missing, unknown, expired, or of too low a role.",
             ["reason"],
             registry=registry,
         )
-        for reason in ("missing", "unknown", "role"):
+        for reason in get_args(Reason):
             self._count.labels(reason)
 
     def count(self, reason: Reason) -> None:

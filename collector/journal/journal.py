@@ -175,6 +175,35 @@ def read(place: Path) -> Iterator[Entry]:
     return (entry for entry, _ in _read(place, None))
 
 
+def between(folder: Path, start_ns: int, end_ns: int) -> Iterator[Entry]:
+    """Yield the entries with a receive time in [start_ns, end_ns], while another process writes.
+
+    Damage costs the rest of its segment and is logged.
+    """
+    files = segments.segments(folder)
+    first = 0
+    for number, file in enumerate(files):
+        if _begins_after(file, start_ns):
+            break
+        first = number
+    for file in files[first:]:
+        if _begins_after(file, end_ns):
+            return
+        for entry, _ in _undamaged(file):
+            if entry.at_ns > end_ns:
+                return
+            if entry.at_ns >= start_ns:
+                yield entry
+
+
+def _begins_after(file: Path, at_ns: int) -> bool:
+    try:
+        begun = segments.first_at_ns(file)
+    except FileNotFoundError:
+        return False  # trimmed meanwhile
+    return begun is not None and begun > at_ns
+
+
 def _read(place: Path, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
     templates: dict[int, columns.Template] = {}
     segment = ""

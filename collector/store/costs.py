@@ -1,10 +1,21 @@
 """What incidents took and cost: one slim row each, for statistics and metrics."""
 
+import json
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from .tables import incident_jobs, incidents
+from .tables import actions, incident_jobs, incidents
+from .tables_history import roots
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The entity that an incident's first cause names."""
+
+    type: str
+    id: str
+    host: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,9 @@ class Costs:
     resolved_at: float | None
     gpu_seconds_lost: float
     id: str = ""
+    root: Root | None = None
+    verdict: str | None = None
+    """What was last said of the first cause: correct, wrong or unsure; None: nothing."""
 
 
 def every(db: Connection) -> list[Costs]:
@@ -33,6 +47,15 @@ def every(db: Connection) -> list[Costs]:
     jobs: dict[str, list[str]] = {}
     for incident, job in db.execute(select(incident_jobs.c.incident, incident_jobs.c.job)):
         jobs.setdefault(incident, []).append(job)
+    named = {
+        row.incident: Root(row.entity_type, row.entity, row.host)
+        for row in db.execute(select(roots))
+    }
+    said = select(actions.c.incident, actions.c.details).where(actions.c.kind == "feedback")
+    verdicts = {
+        row.incident: json.loads(row.details)["verdict"]
+        for row in db.execute(said.order_by(actions.c.number))
+    }
     rows = db.execute(
         select(
             incidents.c.id,
@@ -49,7 +72,15 @@ def every(db: Connection) -> list[Costs]:
         ).order_by(incidents.c.opened_at, incidents.c.id)
     )
     return [
-        Costs(row.job, _ordered(row.job, jobs.get(row.id, ())), *row[2:], id=row.id) for row in rows
+        Costs(
+            row.job,
+            _ordered(row.job, jobs.get(row.id, ())),
+            *row[2:],
+            id=row.id,
+            root=named.get(row.id),
+            verdict=verdicts.get(row.id),
+        )
+        for row in rows
     ]
 
 

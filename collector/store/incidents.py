@@ -31,6 +31,7 @@ class Recorded:
     """A change that was new: the document with what people did, and whether receivers hear of it.
 
     `key` tells this change from every other of the incident, the same in every repetition.
+    `number` is its place among all changes, 0 before it has one.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Recorded:
     document: Mapping[str, Any]
     notify: bool
     key: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

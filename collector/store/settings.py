@@ -72,6 +72,11 @@ class StoreSettings(Section):
         gt=0,
         description="Days for which resolved incidents are kept after their last change",
     )
+    keep_history_days: float = Field(
+        default=730.0,
+        gt=0,
+        description="Days for which the audit trail and the GPU time used are kept",
+    )
 
 
 class WebhookSettings(Section):

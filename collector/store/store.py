@@ -13,7 +13,20 @@ from sqlalchemy import Connection
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
 from ...vocabulary.ids import Fault
 from ..actions import Entered
-from . import costs, endpoints, handling, incidents, learnt, mutes, outbox, schedule
+from . import (
+    audit,
+    costs,
+    endpoints,
+    handling,
+    history,
+    incidents,
+    learnt,
+    mutes,
+    outbox,
+    schedule,
+    usage,
+)
+from .audit import AuditFilter, Done
 from .costs import Costs
 from .database import Database
 from .endpoints import Registered
@@ -21,6 +34,7 @@ from .incidents import Filter, Page, Recorded
 from .mutes import Mute, MuteKind
 from .outbox import Entry, State
 from .settings import WebhookSettings
+from .usage import Usage
 
 Listener = Callable[[Sequence[Recorded]], None]
 
@@ -95,6 +109,7 @@ class Store:
             return
         with self._database.write() as db:
             news = [row for change in changes if (row := incidents.record(db, change))]
+            news = history.numbered(db, news, now)
             self._enqueue(db, news, now)
         self._publish(news)
 
@@ -135,6 +150,8 @@ class Store:
                 news = handling.enter(db, entered, changes)
             learnt.follow(db, action)
             confirmed = learnt.counts(db) if action.kind in _LEARNING else None
+            audit.add(db, _audited(entered))
+            news = history.numbered(db, news, now)
             self._enqueue(db, news, now)
         self._publish(news)
         if confirmed is not None:
@@ -260,6 +277,45 @@ class Store:
         with self._database.write() as db:
             return incidents.trim(db, before=before)
 
+    # What happened
+
+    def audit(self, done: Done) -> None:
+        """Keep what a person did that is no entry of the journal."""
+        with self._database.write() as db:
+            audit.add(db, done)
+
+    def audited(
+        self, wanted: AuditFilter, *, limit: int = 50, before: int | None = None
+    ) -> list[Done]:
+        """Return what people did, the newest first, numbered below `before`."""
+        with self._database.read() as db:
+            return audit.page(db, wanted, limit=limit, before=before)
+
+    def newest_change(self) -> int:
+        """Return the number of the newest change of an incident, 0 where there is none."""
+        with self._database.read() as db:
+            return history.newest(db)
+
+    def changes_after(self, number: int) -> list[Recorded] | None:
+        """Return the changes after one, None where that one is not kept any more."""
+        with self._database.read() as db:
+            return history.after(db, number)
+
+    def use(self, rows: Sequence[Usage]) -> None:
+        """Keep from when to when jobs ran."""
+        with self._database.write() as db:
+            usage.keep(db, rows)
+
+    def usage(self) -> list[Usage]:
+        """Return from when to when jobs ran, week by week."""
+        with self._database.read() as db:
+            return usage.every(db)
+
+    def trim_history(self, *, before: float) -> int:
+        """Delete what people did and jobs used before that; return how many rows."""
+        with self._database.write() as db:
+            return audit.trim(db, before=before) + usage.trim(db, before=before)
+
     # What it all adds up to
 
     def costs(self) -> list[Costs]:
@@ -288,3 +344,17 @@ class Store:
         if news:
             for listener in self._listeners:
                 listener(news)
+
+
+def _audited(entered: Entered) -> Done:
+    """Return an action of the journal as a row of the audit trail."""
+    action = entered.action
+    return Done(
+        id=entered.id,
+        at=action.at,
+        token=entered.token,
+        author=action.by,
+        action=action.kind,
+        subject=str(action.incident or action.detail.get("mute") or entered.id),
+        details=action.detail,
+    )

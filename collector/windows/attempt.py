@@ -138,6 +138,8 @@ class Attempt:
     layout: Layout | None = None
     held_events: HeldEvents | None = None
     joined: Joined | None = None
+    user: str | None = None
+    """The user label that its telemetry carries."""
 
     def rows(self, ranks: Ints) -> Ints:
         """Return the rows of ranks in every matrix, adding those that are new."""

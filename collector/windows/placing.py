@@ -14,7 +14,7 @@ from ...detectors.window import Ints
 from ...formats.otlp.columns import SeriesTable
 from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
-from ...vocabulary.samples import Attributes
+from ...vocabulary.samples import JOB_USER, Attributes
 from . import infos
 from .attempt import Attempt, GroupInfo, NodeRows
 from .attempts import Attempts
@@ -136,7 +136,10 @@ class Placing:
         attempt = NODE
         if resource.job is not None:
             job, cluster = Job(resource.job), resource.cluster
-            attempt = self._attempts.of(job, resource.attempt, cluster).number_in_windows
+            mine = self._attempts.of(job, resource.attempt, cluster)
+            attempt = mine.number_in_windows
+            users = (str(value) for name, value in resource.extra if name == JOB_USER)
+            mine.user = next(users, mine.user)
         for name, value in resource.extra:
             if name in _LABELS:
                 self._hosts.label(resource.host, name, value)

@@ -47,6 +47,7 @@ class JobSummary:
     ranks: int
     last_step: int | None
     step_seconds: float | None
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
         ranks=len(attempt.placements),
         last_step=int(steps.index[-1]) if len(steps.index) else None,
         step_seconds=seconds,
+        user=attempt.user,
     )
 
 

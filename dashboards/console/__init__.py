@@ -1,4 +1,4 @@
-"""The built-in pages: incidents, one incident and its evidence, jobs. No dependency, no build step.
+"""The built-in pages: incidents, one incident, jobs, the report. No dependency, no build step.
 
 `page(path)` answers for the paths of the console and for nothing else: the files are listed by
 name, so no path of a request ever reaches the file system. The pages speak to the collector's API
@@ -18,15 +18,18 @@ FILES: Mapping[str, str] = {
     "index.html": "text/html; charset=utf-8",
     "console.css": "text/css; charset=utf-8",
     "mark.svg": "image/svg+xml",
+    "answer.js": "text/javascript; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
     "dom.js": "text/javascript; charset=utf-8",
     "evidence.js": "text/javascript; charset=utf-8",
+    "history.js": "text/javascript; charset=utf-8",
     "incident.js": "text/javascript; charset=utf-8",
     "incidents.js": "text/javascript; charset=utf-8",
     "jobs.js": "text/javascript; charset=utf-8",
     "panel.js": "text/javascript; charset=utf-8",
     "plot.js": "text/javascript; charset=utf-8",
+    "report.js": "text/javascript; charset=utf-8",
     "series.js": "text/javascript; charset=utf-8",
     "units.js": "text/javascript; charset=utf-8",
 }

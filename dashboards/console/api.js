@@ -18,6 +18,12 @@ export async function get(path, parameters = {}, signal = undefined) {
   return answer.json();
 }
 
+/** Return the text at a path below /api/v1, such as a report as CSV; raises a Problem. */
+export async function text(path, parameters = {}) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
+  return (await ask(`api/v1/${path}?${query}`)).text();
+}
+
 let role = null; // {token, answer} of the last question for it
 
 /** Return whether the collector lets this reader acknowledge, resolve and give feedback. */

@@ -5,6 +5,7 @@ import { h, show } from "./dom.js";
 import { incidentPage } from "./incident.js";
 import { incidentsPage } from "./incidents.js";
 import { jobPage, jobsPage } from "./jobs.js";
+import { reportPage } from "./report.js";
 import { loadWords } from "./units.js";
 
 const content = document.getElementById("content");
@@ -14,6 +15,7 @@ const PAGES = [
   [/^#\/incidents\/([^/?]+)$/, (id) => incidentPage(id), "incidents"],
   [/^#\/jobs\/([^/?]+)$/, (job) => jobPage(job), "jobs"],
   [/^#\/jobs$/, () => jobsPage(), "jobs"],
+  [/^#\/report(?:\?(.*))?$/, (query) => reportPage(new URLSearchParams(query)), "report"],
   [/^#?\/?(?:incidents)?(?:\?(.*))?$/, (query) => incidentsPage(new URLSearchParams(query)), "incidents"],
 ];
 
@@ -27,7 +29,7 @@ function open() {
       if (entry.dataset.page === name) entry.setAttribute("aria-current", "page");
       else entry.removeAttribute("aria-current");
     }
-    current = page(name === "incidents" && hash.includes("?") ? match[1] : decoded(match[1]));
+    current = page(hash.includes("?") ? match[1] : decoded(match[1]));
     content.replaceChildren(current.root);
     content.scrollIntoView({ block: "nearest" });
     window.scrollTo(0, 0);

@@ -1,9 +1,14 @@
 // Evidence as a table: what was seen, what was expected, and what each line adds to the score.
 
 import { h, list } from "./dom.js";
-import { clock, place, quantity, unitOf, utc, weight } from "./units.js";
+import { clock, place, quantity, shortened, unitOf, utc, weight } from "./units.js";
 
 const SIGNS = { supports: "+", contradicts: "−", missing: "?" };
+const GROUPS = [
+  ["supports", "Speaks for it", "Nothing speaks for it."],
+  ["contradicts", "Speaks against it", "Nothing speaks against it."],
+  ["missing", "Expected, but not observed", "Nothing that was expected is missing."],
+];
 const WORDS = { supports: "supports it", contradicts: "contradicts it", missing: "expected, not reported" };
 
 /** Return the evidence of a hypothesis, strongest first: for, against, missing. */
@@ -17,7 +22,11 @@ export function evidenceTable(evidence) {
       h("th", { scope: "col", class: "number" }, "Observed"),
       h("th", { scope: "col", class: "number" }, "Expected"),
       h("th", { scope: "col", class: "weight" }, "Weight (log-odds)"))),
-    h("tbody", {}, lines.map((line) => row(line, most))));
+    h("tbody", {}, GROUPS.flatMap(([relation, name, nothing]) => {
+      const chosen = lines.filter((line) => line.relation === relation);
+      const head = h("tr", { class: chosen.length ? "group" : "group nothing-said" }, h("th", { colspan: 5, scope: "colgroup" }, chosen.length ? name : nothing));
+      return [head, ...chosen.map((line) => row(line, most))];
+    })));
 }
 
 function group(line) {
@@ -31,12 +40,23 @@ function row(line, most) {
   return h("tr", { "data-relation": line.relation },
     h("td", { class: "sign" }, h("span", { title: WORDS[line.relation], "aria-label": WORDS[line.relation] }, SIGNS[line.relation] ?? "·")),
     h("td", {},
-      h("div", {}, line.text ?? line.signal ?? "–"),
-      h("div", { class: "fine" }, [h("code", {}, line.signal ?? "–"), place(line.entity), line.family, from && h("span", { title: seen }, `${clock(from)} – ${clock(to)}`)]
+      h("div", { title: line.text }, worded(line)),
+      h("div", { class: "fine" }, [h("code", {}, line.signal ?? "–"), shortened(place(line.entity)), line.family, from && h("span", { title: seen }, `${clock(from)} – ${clock(to)}`)]
         .filter((part) => part && part !== "–").flatMap((part, index) => (index ? [" · ", part] : [part])))),
-    h("td", { class: "number" }, quantity(line.observed, unit)),
-    h("td", { class: "number" }, quantity(line.expected, unit)),
-    h("td", { class: "weight" }, bar(line.weight, most), h("span", { class: "number" }, weight(line.weight))));
+    figure("observed", quantity(line.observed, unit)),
+    figure("expected", quantity(line.expected, unit)),
+    h("td", { class: "weight", "data-label": "weight" }, bar(line.weight, most), h("span", { class: "number" }, weight(line.weight))));
+}
+
+function figure(label, text) {
+  return h("td", { class: text === "–" ? "number none" : "number", "data-label": label }, text);
+}
+
+/** Return the text of a line; how frequent a cause is needs more words than the engine gives it. */
+function worded(line) {
+  const text = line.text ?? line.signal ?? "–";
+  if (line.family !== "prior" || !text.startsWith("prior:")) return shortened(text);
+  return `How frequent this cause is before any evidence:${text.slice("prior:".length)}`;
 }
 
 /** Return a bar that grows from a middle axis: to the right for, to the left against. */

@@ -25,7 +25,9 @@ export function plotPanel(signal) {
     for (const name of chosen ? [chosen, ...names] : names) {
       const answer = await get(`jobs/${encodeURIComponent(job)}/series`, { metric: name, ...range }, signal).catch(quiet);
       const found = variants(read(answer, metric(name).kind));
-      const drawn = found.find(([, lines]) => lines.some((one) => !culprits.size || culprits.has(one.rank)));
+      const mine = ([, lines]) => lines.filter((one) => !culprits.size || culprits.has(one.rank));
+      // Of several variants (one a throttle reason) the one that says something.
+      const drawn = found.find((variant) => mine(variant).some((one) => one.points.some(([, value]) => value !== 0))) ?? found.find((variant) => mine(variant).length);
       if (!drawn) continue;
       const [label, series] = drawn;
       // Where everybody is accused nobody stands out.

@@ -17,6 +17,16 @@ export function title(fault) {
   return words.faults[fault]?.title ?? String(fault ?? "unknown");
 }
 
+/** Return {title, help} of a fault; empty for one that the vocabulary does not know. */
+export function fault(id) {
+  return words.faults[id] ?? {};
+}
+
+/** Return a text in which long device ids are cut: GPU-2759d52a… is enough to tell them apart. */
+export function shortened(text) {
+  return String(text).replace(/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "$1…");
+}
+
 /** Return {unit, kind, help} of a metric; empty for one that the vocabulary does not know. */
 export function metric(name) {
   return words.metrics[name] ?? {};

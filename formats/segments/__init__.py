@@ -6,7 +6,7 @@ that is expected, reported to the reader and never an error; damage anywhere els
 """
 
 from .format import LockedError, Record, SegmentError
-from .reading import Position, last_at_ns, read, segments, size
+from .reading import Position, first_at_ns, last_at_ns, read, segments, size
 from .retention import trim
 from .rewriting import rewrite
 from .writing import SegmentWriter
@@ -17,6 +17,7 @@ __all__ = [
     "Record",
     "SegmentError",
     "SegmentWriter",
+    "first_at_ns",
     "last_at_ns",
     "read",
     "rewrite",

@@ -82,3 +82,33 @@ def test_an_unknown_cause_gives_way_to_one_that_is_named_later_and_lasts(
     for now in range(112, 140):
         evaluated(now, stuck()[0], idle, stepped=40.0)
     assert "efficiency.idle_gpu" == first(tracker)[0]
+
+
+def test_the_history_says_when_and_why_each_cause_came_first(
+    evaluated, tracker, contended, slow, topology, found
+):
+    rank = found("rank.slow_compute", topology.rank_entity(2))
+    for now in range(60, 81):
+        evaluated(now, *contended())
+    for now in range(81, 125):
+        recent = replace(slow, window=(slow.window[0] + now - 50, slow.window[1] + now - 50))
+        evaluated(now, recent, rank, found("rank.waits_least", topology.rank_entity(2)))
+    (incident,) = tracker.incidents.values()
+    history = incident.cause_history
+    assert [("host.cpu_contention", "provisional"), ("host.cpu_contention", "stable")] == [
+        (row.fault, row.status) for row in history[:2]
+    ]
+    assert "the first ranking of the first evidence" == history[0].why
+    assert "it was ranked first for 10 s" == history[1].why
+    assert history[2].fault == incident.root_cause.hypotheses[0].fault
+    assert history[2].why.startswith(("it leads host.cpu", "nothing has supported host.cpu"))
+    assert sorted(row.at for row in history) == [row.at for row in history]
+
+
+def test_the_impact_says_how_far_the_cause_reaches(evaluated, tracker, contended):
+    for now in range(60, 81):
+        evaluated(now, *contended())
+    (incident,) = tracker.incidents.values()
+    ranks = incident.root_cause.hypotheses[0].entity.ranks
+    assert (1, len(ranks)) == (incident.impact.jobs, incident.impact.ranks_at_cause)
+    assert incident.impact.ranks_at_cause < incident.impact.ranks

@@ -20,6 +20,9 @@ CONTRACT = {
     "webhooks",
     "priors",
     "mcp",
+    "tokens",  # beyond the contract, as are the next
+    "offenders",
+    "report",
     "check-config",
     "doctor",
     "lab",

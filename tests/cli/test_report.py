@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.cli.report import WIDTH, incident_report
+from rankscope.cli.report import WIDTH, incident_report, similar_report
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,19 @@ def test_a_text_with_line_ends_stays_on_its_line(document):
     document["symptoms"][0]["text"] = "bad\n$ rm -rf /"
     lines = incident_report(document).splitlines()
     assert not [line for line in lines if line.strip().startswith(("$ rm", "now: rm"))]
+
+
+def test_past_incidents_are_shown_with_what_people_said_of_them():
+    said = {"by": "ann", "verdict": "correct", "note": "fan\x1b[2J replaced"}
+    row = {
+        "id": "a" * 20,
+        "opened_at": "2026-11-03T09:12:00.000Z",
+        "fault": "gpu.slow",
+        "reasons": ["same cause", "same gpu"],
+        "feedback": [said],
+        "resolved": None,
+    }
+    text = similar_report([row, {**row, "feedback": []}])
+    assert "aaaaaaaaaaaa  2026-11-03  gpu.slow (same cause, same gpu); ann: the cause was" in text
+    assert "nobody said whether the cause was right" in " ".join(text.split())
+    assert "\x1b" not in text

@@ -68,6 +68,9 @@ class Collector:
 
     def __init__(self, incidents: list[dict[str, Any]], *, ranks: int = 4, token: str = "") -> None:
         self.incidents = incidents
+        self.similar: list[dict[str, Any]] = []
+        self.report: list[dict[str, Any]] = []
+        self.offenders: list[dict[str, Any]] = []
         self.ranks = ranks
         self.culprits = {2, 3}
         self.token = token
@@ -108,6 +111,12 @@ class Collector:
             case ["incidents", name]:
                 found = [one for one in self.incidents if one["id"] == unquote(name)]
                 return (200, found[0]) if found else (404, {"title": "No such incident"})
+            case ["incidents", _, "similar"]:
+                return 200, {"items": self.similar, "next_cursor": None}
+            case ["report"]:
+                return 200, {"items": self.report, "next_cursor": None}
+            case ["offenders"]:
+                return 200, {"items": self.offenders, "next_cursor": None}
             case ["jobs"]:
                 return 200, {"items": [self._job()], "next_cursor": None}
             case ["jobs", _]:

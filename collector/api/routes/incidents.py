@@ -4,10 +4,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import field_validator
 from starlette.responses import JSONResponse, Response
 
-from ....vocabulary import faults
 from ....vocabulary.faults import Severity
 from ....vocabulary.incidents import Status
 from ...services import Services
@@ -16,7 +14,8 @@ from ...store.store import Store
 from .. import shapes_incident
 from ..answers import Answers
 from ..auth import Guard, Principal
-from ..parameters import Cursor, Limit, Moment, Parameters
+from ..pages import Page, cut
+from ..parameters import Cursor, FaultId, Limit, Moment, Parameters
 from ..problems import ProblemError
 
 Find = Callable[[str, Principal], dict[str, Any]]
@@ -28,17 +27,10 @@ class IncidentsQuery(Parameters):
     status: Status | None = None
     job: str | None = None
     severity: Severity | None = None
-    fault: str | None = None
+    fault: FaultId | None = None
     since: Moment | None = None
     limit: Limit = 50
     cursor: Cursor | None = None
-
-    @field_validator("fault")
-    @classmethod
-    def _known(cls, fault: str | None) -> str | None:
-        if fault is not None and fault not in faults.catalogue():
-            raise ValueError(f"there is no fault {fault!r}")
-        return fault
 
 
 def finding(store: Store) -> Find:
@@ -95,7 +87,9 @@ def router(services: Services, guard: Guard, answers: Answers) -> APIRouter:
         summary="Get what happened in an incident",
         response_model=shapes_incident.Timeline,
     )
-    def timeline(incident: str, principal: reader) -> JSONResponse:
-        return JSONResponse({"items": find(incident, principal)["timeline"], "next_cursor": None})
+    def timeline(incident: str, principal: reader, query: Annotated[Page, Query()]) -> JSONResponse:
+        moments = find(incident, principal)["timeline"]
+        items, after = cut(moments, limit=query.limit, cursor=query.cursor)
+        return JSONResponse({"items": items, "next_cursor": after})
 
     return routes

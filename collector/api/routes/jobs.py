@@ -1,5 +1,6 @@
 """/jobs: what is watched, its ranks, and their series."""
 
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -15,7 +16,8 @@ from .. import shapes
 from ..auth import Guard, Principal
 from ..goodput import goodput
 from ..ledger import Ledger
-from ..parameters import Moment, Parameters
+from ..pages import Page, cut
+from ..parameters import JobPattern, Moment, Parameters
 from ..problems import ProblemError
 from ..watched import Watched
 
@@ -31,6 +33,19 @@ class SeriesQuery(Parameters):
     rank: list[Annotated[int, Query(ge=0)]] | None = None
     from_: Annotated[Moment | None, Query(alias="from")] = None
     to: Moment | None = None
+
+
+class JobsQuery(Page):
+    """Which jobs: by a pattern of their ids, and by cluster."""
+
+    job: JobPattern | None = None
+    cluster: str | None = None
+
+
+class RanksQuery(Page):
+    """Which ranks: those on a host."""
+
+    host: str | None = None
 
 
 def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
@@ -55,17 +70,26 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
         return one
 
     @routes.get("/jobs", summary="List jobs")
-    def jobs(principal: reader) -> shapes.Jobs:
-        return shapes.Jobs(items=list(found(principal).values()))
+    def jobs(principal: reader, query: Annotated[JobsQuery, Query()]) -> shapes.Jobs:
+        rows = [
+            row
+            for row in found(principal).values()
+            if (query.job is None or fnmatchcase(row.job, query.job))
+            and (query.cluster is None or row.cluster == query.cluster)
+        ]
+        items, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes.Jobs(items=items, next_cursor=after)
 
     @routes.get("/jobs/{job:encoded}", summary="Get a job")
     def job(job: str, principal: reader) -> shapes.Job:
         return known(principal, job)
 
     @routes.get("/jobs/{job:encoded}/ranks", summary="List the ranks of a job")
-    def ranks(job: str, principal: reader) -> shapes.Ranks:
+    def ranks(job: str, principal: reader, query: Annotated[RanksQuery, Query()]) -> shapes.Ranks:
         known(principal, job)
-        rows = services.stages.read(lambda line: queries.ranks(line.windows, job))
+        every = services.stages.read(lambda line: queries.ranks(line.windows, job))
+        mine = [row for row in every if query.host is None or row.host == query.host]
+        rows, after = cut(mine, limit=query.limit, cursor=query.cursor)
         return shapes.Ranks(
             items=[
                 shapes.Rank(
@@ -79,7 +103,8 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
                     attempt=row.attempt,
                 )
                 for row in rows
-            ]
+            ],
+            next_cursor=after,
         )
 
     @routes.get(
@@ -155,4 +180,5 @@ def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int) -> shap
         step_seconds=row.step_seconds,
         goodput=goodput(row, ledger),
         incidents=active,
+        user=row.user,
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from pydantic import Field, model_validator
 
 from ....alerts.notify.routing import Matcher
@@ -13,7 +13,8 @@ from ...store import mutes
 from ...store.mutes import Mute
 from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..time_ranges import Line, Pattern, TimeRange
+from ..pages import cut
+from ..time_ranges import Line, MutesQuery, Pattern, TimeRange
 
 Patterns = Annotated[list[Pattern], Field(max_length=1000)]
 
@@ -43,11 +44,16 @@ def router(services: Services, guard: Guard) -> APIRouter:
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
     @routes.get("/maintenance", summary="List maintenance windows")
-    def windows(principal: reader) -> shapes.Maintenances:
+    def windows(principal: reader, query: Annotated[MutesQuery, Query()]) -> shapes.Maintenances:
         principal.check_unlimited()
         now = services.clock.now()
-        rows = services.store.mutes("maintenance")
-        return shapes.Maintenances(items=[_shape(row, now) for row in rows])
+        rows = [
+            row
+            for row in services.store.mutes("maintenance")
+            if query.state is None or row.state(now) == query.state
+        ]
+        rows, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes.Maintenances(items=[_shape(row, now) for row in rows], next_cursor=after)
 
     @routes.post("/maintenance", summary="Announce maintenance", status_code=201)
     def announce(principal: admin, body: NewMaintenance) -> shapes.Maintenance:

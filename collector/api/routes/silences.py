@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
 from ....alerts.notify import routing
 from ....vocabulary.times import rfc3339
@@ -13,7 +13,8 @@ from ...store import mutes
 from ...store.mutes import Mute
 from .. import entering, shapes
 from ..auth import Guard, Principal
-from ..time_ranges import Line, Pattern, TimeRange
+from ..pages import cut
+from ..time_ranges import Line, MutesQuery, Pattern, TimeRange
 
 
 class NewMatcher(BaseModel):
@@ -21,7 +22,7 @@ class NewMatcher(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str
+    name: Annotated[str, WithJsonSchema({"enum": list(routing.LABELS)})]
     patterns: Annotated[list[Pattern], Field(min_length=1, max_length=200)]
     negate: bool = False
 
@@ -48,10 +49,16 @@ def router(services: Services, guard: Guard) -> APIRouter:
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
     @routes.get("/silences", summary="List silences")
-    def silences(principal: reader) -> shapes.Silences:
+    def silences(principal: reader, query: Annotated[MutesQuery, Query()]) -> shapes.Silences:
         principal.check_unlimited()
         now = services.clock.now()
-        return shapes.Silences(items=[_shape(row, now) for row in services.store.mutes("silence")])
+        rows = [
+            row
+            for row in services.store.mutes("silence")
+            if query.state is None or row.state(now) == query.state
+        ]
+        rows, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes.Silences(items=[_shape(row, now) for row in rows], next_cursor=after)
 
     @routes.post("/silences", summary="Silence deliveries", status_code=201)
     def silence(principal: admin, body: NewSilence) -> shapes.Silence:

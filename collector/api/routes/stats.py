@@ -1,76 +1,188 @@
-"""/stats: how quickly things are found and put right, and what they cost."""
+"""/stats and /report: how quickly things are found and put right, and what they cost whom."""
 
-from collections.abc import Iterable
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import field_validator
+from starlette.responses import Response
 
 from ....vocabulary.times import rfc3339
+from ...metering import Metering
 from ...services import Services
-from ...store.costs import Costs
-from .. import shapes
+from .. import accounting, shapes, shapes_history
+from ..accounting import KEYS, Key, Total, Wanted
 from ..auth import Guard, Principal
 from ..goodput import goodput
 from ..ledger import Ledger
-from ..parameters import Moment, Parameters
+from ..pages import cut
+from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
 from ..watched import Watched
+
+_CSV = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
+_COLUMNS = tuple(name for name in shapes_history.ReportRow.model_fields if name not in KEYS)
 
 
 class StatsQuery(Parameters):
-    """`since`: only incidents with an onset at or after it."""
+    """`since`: only incidents with an onset at or after it; `until`: before it."""
 
     since: Moment | None = None
+    until: Moment | None = None
+    job: JobPattern | None = None
+    user: JobPattern | None = None
+    fault: FaultId | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """Return it as a filter."""
+        return Wanted(self.since, self.until, self.job, self.user, self.fault)
+
+
+class ReportQuery(StatsQuery):
+    """`by`: what a row stands for, one or more of week, user, job, fault, joined by commas."""
+
+    by: Annotated[
+        str, Query(max_length=40, pattern=r"^[a-z]+(,[a-z]+)*$", examples=["week,user"])
+    ] = "week,user,job"
+
+    @field_validator("by")
+    @classmethod
+    def _known(cls, text: str) -> str:
+        keys = text.split(",")
+        if not set(keys) <= set(KEYS) or len(set(keys)) != len(keys):
+            raise ValueError(f"write some of {', '.join(KEYS)}, each once")
+        return text
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """Return what a row stands for."""
+        given = self.by.split(",")
+        return sorted((key for key in KEYS if key in given), key=given.index)
+
+
+class PagedReportQuery(ReportQuery):
+    """A page of a report."""
+
+    limit: Limit = 200
+    cursor: Number | None = None
 
 
 def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
-    """Return the route."""
+    """Return the routes."""
     routes = APIRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
+    metering = Metering(watched, services.store, services.settings.users)
+
+    def totals(
+        principal: Principal, keys: Sequence[Key], wanted: Wanted
+    ) -> dict[tuple[str, ...], Total]:
+        rows = ledger.rows(services.clock.now())
+        return accounting.added_up(
+            keys,
+            [row for row in rows if principal.permits(row.jobs)],
+            [row for row in metering.usage() if principal.permits([row.job])],
+            wanted=wanted,
+            user_of=metering.user_of,
+        )
 
     @routes.get("/stats", summary="Get times and costs")
     def stats(principal: reader, query: Annotated[StatsQuery, Query()]) -> shapes.Stats:
-        jobs = watched.jobs()
-        seen = [row for row in ledger.rows(services.clock.now()) if principal.permits(row.jobs)]
-        costs = [row for row in seen if query.since is None or row.opened_at >= query.since]
+        by_fault = totals(principal, ("fault",), query.wanted)
+        every = [row for total in by_fault.values() for row in total.incidents]
+        whole = Total(incidents=every)
+        groups: dict[Key, list[shapes_history.ReportRow]] = {
+            key: _rows((key,), totals(principal, (key,), query.wanted)) for key in KEYS
+        }
         return shapes.Stats(
             since=None if query.since is None else rfc3339(query.since),
+            until=None if query.until is None else rfc3339(query.until),
             incidents={
-                "open": sum(row.status == "open" for row in costs),
-                "acknowledged": sum(row.status == "acknowledged" for row in costs),
-                "resolved": sum(row.status == "resolved" for row in costs),
+                "open": sum(row.status == "open" for row in every),
+                "acknowledged": sum(row.status == "acknowledged" for row in every),
+                "resolved": sum(row.status == "resolved" for row in every),
             },
-            mttd_seconds=_mean(row.detected_at - row.opened_at for row in costs),
-            mtta_seconds=_mean(
-                row.acknowledged_at - row.detected_at
-                for row in costs
-                if row.acknowledged_at is not None
-            ),
-            mttr_seconds=_mean(
-                row.resolved_at - row.opened_at for row in costs if row.resolved_at is not None
-            ),
+            mttd_seconds=whole.mttd,
+            mtta_seconds=whole.mtta,
+            mttr_seconds=whole.mttr,
             goodput=[
                 shapes.JobGoodput(job=row.job, ratio=goodput(row, ledger))
-                for row in jobs
+                for row in watched.jobs()
                 if principal.permits([row.job])
             ],
-            gpu_hours_lost=sum(row.gpu_seconds_lost for row in costs) / 3600,
-            lost_by_fault=_by_fault(costs),
+            gpu_hours_lost=sum(row.gpu_seconds_lost for row in every) / 3600,
+            lost_by_fault=_by_fault(by_fault),
+            by_fault=groups["fault"],
+            by_job=groups["job"],
+            by_user=groups["user"],
+            by_week=groups["week"],
+        )
+
+    @routes.get("/report", summary="Get a show-back report")
+    def report(
+        principal: reader, query: Annotated[PagedReportQuery, Query()]
+    ) -> shapes_history.Report:
+        rows = _rows(query.keys, totals(principal, query.keys, query.wanted))
+        items, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes_history.Report(items=items, next_cursor=after)
+
+    @routes.get(
+        "/report.csv",
+        summary="Get a show-back report as CSV",
+        response_class=Response,
+        responses=_CSV,  # type: ignore[arg-type]
+    )
+    def report_csv(principal: reader, query: Annotated[ReportQuery, Query()]) -> Response:
+        rows = _rows(query.keys, totals(principal, query.keys, query.wanted))
+        return Response(
+            _csv(query.keys, rows),
+            media_type="text/csv",
+            headers={"content-disposition": 'attachment; filename="rankscope-report.csv"'},
         )
 
     return routes
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return sum(found) / len(found) if found else None
+def _rows(
+    keys: Sequence[Key], totals: dict[tuple[str, ...], Total]
+) -> list[shapes_history.ReportRow]:
+    return [
+        shapes_history.ReportRow(
+            **dict(zip(keys, values, strict=True)),
+            gpu_hours_used=None if row.used is None else row.used / 3600,
+            gpu_hours_lost=row.lost / 3600,
+            goodput=row.goodput,
+            incidents=len(row.incidents),
+            mttd_seconds=row.mttd,
+            mtta_seconds=row.mtta,
+            mttr_seconds=row.mttr,
+            costliest_fault=row.costliest,
+        )
+        for values, row in totals.items()
+    ]
 
 
-def _by_fault(costs: Iterable[Costs]) -> list[shapes.FaultCost]:
-    found: dict[str, list[float]] = {}
-    for row in costs:
-        found.setdefault(row.fault, []).append(row.gpu_seconds_lost)
+def _by_fault(totals: dict[tuple[str, ...], Total]) -> list[shapes.FaultCost]:
     rows = [
-        shapes.FaultCost(fault=fault, gpu_hours=sum(lost) / 3600, incidents=len(lost))
-        for fault, lost in found.items()
+        shapes.FaultCost(fault=fault, gpu_hours=row.lost / 3600, incidents=len(row.incidents))
+        for (fault,), row in totals.items()
     ]
     return sorted(rows, key=lambda row: (-row.gpu_hours, row.fault))
+
+
+def _csv(keys: Sequence[str], rows: Iterable[shapes_history.ReportRow]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*keys, *_COLUMNS])
+    for row in rows:
+        writer.writerow([_cell(getattr(row, name)) for name in (*keys, *_COLUMNS)])
+    return text.getvalue()
+
+
+def _cell(value: str | float | None) -> str:
+    """Return a cell; a text that a spreadsheet would take for a formula gets a quote before it."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -15,7 +15,7 @@ from rankscope.collector.store.incidents import Recorded
 
 def _news(number, job="run-1"):
     document = {"id": f"{number}", "jobs": [job]}
-    return Recorded("incident.opened", 1_700_000_000.0, document, notify=True, key="")
+    return Recorded("incident.opened", 1_700_000_000.0, document, True, "", number=1000 + number)
 
 
 async def _take(stream, count):
@@ -24,6 +24,16 @@ async def _take(stream, count):
 
 def _ids(texts):
     return [json.loads(text.split("data: ")[1])["data"]["id"] for text in texts]
+
+
+class _Nothing:
+    """A store whose changes are all gone."""
+
+    def newest_change(self):
+        return 1000
+
+    def changes_after(self, number):
+        return None
 
 
 def _everybody(_jobs):
@@ -62,10 +72,10 @@ def test_a_stream_goes_on_where_the_last_one_ended():
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("last", ["0", "other-3", "x", "-", "\u00fc-1"])
+@pytest.mark.parametrize("last", ["0", "999", "1002", "1001-3", "x", "-", "\u00b2", "9" * 40])
 def test_who_comes_from_another_time_is_told_to_load_everything_anew(last):
     async def run():
-        feed = Feed()
+        feed = Feed(_Nothing())
         feed.put([_news(1)])
         stream = feed.follow(last, permits=_everybody)
         texts = await _take(stream, 2)
@@ -87,6 +97,41 @@ def test_who_falls_behind_the_memory_is_told_to_load_everything_anew():
         await stream.aclose()
         assert "event: reset\n" in texts[0]
         assert _ids(texts[1:]) == ["6"]
+
+    asyncio.run(run())
+
+
+def test_a_stream_resumes_after_a_restart_from_what_the_store_kept(store, opened):
+    """Ids are numbers of the store, so another process goes on after them."""
+    begun = Feed(store)
+    news: list[Recorded] = []
+    unsubscribe = store.subscribe(news.extend)
+    seen = [opened(identity=f"{number}", at=1_700_000_000.0 + number) for number in range(3)]
+    unsubscribe()
+    begun.put(news[:1])
+
+    async def run():
+        first = begun.follow(f"{news[0].number}", permits=_everybody)
+        await _take(first, 1)
+        await first.aclose()
+        stream = Feed(store).follow(f"{news[0].number}", permits=_everybody)
+        texts = await _take(stream, 3)
+        await stream.aclose()
+        assert _ids(texts[1:]) == seen[1:]
+        assert [f"id: {row.number}" for row in news[1:]] == [
+            text.partition("\n")[0] for text in texts[1:]
+        ]
+
+    asyncio.run(run())
+
+
+def test_a_stream_ends_when_its_token_expires():
+    async def run():
+        over = iter([False, True])
+        stream = Feed().follow(
+            None, permits=_everybody, expired=lambda: next(over), heartbeat_seconds=0.01
+        )
+        assert [text async for text in stream] == ["retry: 3000\n\n", ": keep-alive\n\n"]
 
     asyncio.run(run())
 

@@ -28,6 +28,7 @@ def test_a_job_that_reports_is_listed_with_what_is_known(client, send_steps):
         "step_seconds": 1.0,
         "goodput": 1.0,
         "incidents": 0,
+        "user": None,
     }
 
 

@@ -1,0 +1,75 @@
+"""`rankscope report`: GPU hours used and lost, by week, user, job or fault (show-back)."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from .. import asking, terminal
+from .incidents import table
+
+HELP = "report GPU hours used and lost, by week, user, job or fault"
+EXTRA: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verb's arguments."""
+    parser.add_argument(
+        "--by", default="week,user,job", help="some of week,user,job,fault; default: week,user,job"
+    )
+    parser.add_argument("--since", help="from then on (RFC 3339 or epoch seconds)")
+    parser.add_argument("--until", help="up to then (RFC 3339 or epoch seconds)")
+    parser.add_argument("--user", help="only users that fit this pattern (* ? [..])")
+    parser.add_argument("--job", help="only jobs that fit this pattern (* ? [..])")
+    parser.add_argument("--fault", help="only incidents with this fault as first cause")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="print CSV, as /api/v1/report.csv")
+    form.add_argument("--json", action="store_true", help="print one row a line")
+    asking.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the report."""
+    wanted = {
+        name: getattr(arguments, name) for name in ("by", "since", "until", "user", "job", "fault")
+    }
+    try:
+        collector = asking.Collector.of(arguments)
+        if arguments.csv:
+            print(collector.text("report.csv", **wanted).replace("\r\n", "\n"), end="")
+            return 0
+        rows = list(collector.every("report", **wanted, limit=200))
+    except asking.AskingError as error:
+        terminal.complain(f"rankscope report: {error}")
+        return 1
+    keys = arguments.by.split(",")
+    if arguments.json:
+        for row in rows:
+            print(terminal.json_line(row))
+    elif rows:
+        head = (*(key.upper() for key in keys), "USED", "LOST", "GOODPUT", "INCIDENTS", "MTTD",
+                "MTTA", "MTTR", "COSTLIEST")  # fmt: skip
+        print(table([head, *(_row(row, keys) for row in rows)]))
+        print("used, lost: GPU-hours; goodput: the share of use that was not lost; times: means")
+    else:
+        print("nothing was used, and nothing lost")
+    return 0
+
+
+def _row(row: Mapping[str, Any], keys: list[str]) -> tuple[str, ...]:
+    used, goodput = row["gpu_hours_used"], row["goodput"]
+    texts = (
+        *((row[key] or "-") for key in keys),
+        "-" if used is None else f"{used:.2f}",
+        f"{row['gpu_hours_lost']:.2f}",
+        "-" if goodput is None else f"{goodput:.1%}",
+        str(row["incidents"]),
+        *(_time(row[f"{name}_seconds"]) for name in ("mttd", "mtta", "mttr")),
+        row["costliest_fault"] or "-",
+    )
+    return tuple(terminal.plain(text) for text in texts)
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"

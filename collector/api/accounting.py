@@ -1,0 +1,153 @@
+"""Incidents and GPU time added up: by week, user, job and fault, in any combination.
+
+An incident counts in the week of its onset and for its first job; GPU time used counts where it was
+used. Losses of incidents that overlap in time count each for itself, so goodput errs to the low
+side.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from ..store.costs import Costs
+from ..store.usage import Usage, week_of
+
+Key = Literal["week", "user", "job", "fault"]
+KEYS: tuple[Key, ...] = ("week", "user", "job", "fault")
+NOBODY = ""
+"""The user of a job without a label, and the job of an incident without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is added up: None takes all. `since` up to `until`, in seconds since the epoch.
+
+    `job` and `user` are patterns (* ? [..]).
+    """
+
+    since: float | None = None
+    until: float | None = None
+    job: str | None = None
+    user: str | None = None
+    fault: str | None = None
+
+    def incident(self, row: Costs, user: str) -> bool:
+        """Return whether an incident counts."""
+        return (
+            (self.since is None or row.opened_at >= self.since)
+            and (self.until is None or row.opened_at < self.until)
+            and (self.job is None or any(fnmatchcase(job, self.job) for job in row.jobs))
+            and (self.user is None or fnmatchcase(user, self.user))
+            and (self.fault is None or row.fault == self.fault)
+        )
+
+    def used(self, row: Usage) -> Usage | None:
+        """Return the part of what was used that counts, None where nothing of it does."""
+        if self.job is not None and not fnmatchcase(row.job, self.job):
+            return None
+        if self.user is not None and not fnmatchcase(row.user, self.user):
+            return None
+        first_at = row.first_at if self.since is None else max(row.first_at, self.since)
+        last_at = row.last_at if self.until is None else min(row.last_at, self.until)
+        return replace(row, first_at=first_at, last_at=last_at) if first_at <= last_at else None
+
+
+@dataclass(slots=True)
+class Total:
+    """What one group adds up to; `used` is None where nothing was metered, and by fault."""
+
+    used: float | None = None
+    lost: float = 0.0
+    incidents: list[Costs] = field(default_factory=list)
+    by_fault: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def goodput(self) -> float | None:
+        """Return the share of GPU time used that incidents left, None where none was used."""
+        if not self.used:
+            return None
+        return min(max(1.0 - self.lost / self.used, 0.0), 1.0)
+
+    @property
+    def costliest(self) -> str | None:
+        """Return the fault that took most, None without any loss."""
+        if not self.by_fault:
+            return None
+        return min(self.by_fault, key=lambda fault: (-self.by_fault[fault], fault))
+
+    @property
+    def mttd(self) -> float | None:
+        """Return the mean time from onset to first report (s)."""
+        return mean(row.detected_at - row.opened_at for row in self.incidents)
+
+    @property
+    def mtta(self) -> float | None:
+        """Return the mean time from first report to acknowledgement (s)."""
+        return mean(
+            row.acknowledged_at - row.detected_at
+            for row in self.incidents
+            if row.acknowledged_at is not None
+        )
+
+    @property
+    def mttr(self) -> float | None:
+        """Return the mean time from onset to resolution (s)."""
+        return mean(
+            row.resolved_at - row.opened_at for row in self.incidents if row.resolved_at is not None
+        )
+
+
+def added_up(
+    keys: Sequence[Key],
+    incidents: Iterable[Costs],
+    used: Iterable[Usage],
+    *,
+    wanted: Wanted,
+    user_of: Callable[[str], str],
+) -> dict[tuple[str, ...], Total]:
+    """Return the totals by the values of `keys`, in their order.
+
+    `user_of` gives the user of a job of which nothing was metered.
+    """
+    totals: dict[tuple[str, ...], Total] = {}
+    faults = "fault" in keys
+    users: dict[str, str] = {}
+    for row in used:
+        users[row.job] = row.user or users.get(row.job, NOBODY)
+        counted = None if faults else wanted.used(row)
+        if counted is None:
+            continue
+        values = {"week": week(row.week), "user": row.user, "job": row.job}
+        total = totals.setdefault(tuple(values[key] for key in keys), Total())
+        total.used = (total.used or 0.0) + counted.gpu_seconds
+    for incident in incidents:
+        job = incident.job or NOBODY
+        user = users[job] if job in users else user_of(job)
+        if not wanted.incident(incident, user):
+            continue
+        values = {
+            "week": week(week_of(incident.opened_at)),
+            "user": user,
+            "job": job,
+            "fault": incident.fault,
+        }
+        total = totals.setdefault(tuple(values[key] for key in keys), Total())
+        total.lost += incident.gpu_seconds_lost
+        total.incidents.append(incident)
+        before = total.by_fault.get(incident.fault, 0.0)
+        total.by_fault[incident.fault] = before + incident.gpu_seconds_lost
+    return dict(sorted(totals.items()))
+
+
+def week(monday: int) -> str:
+    """Return a week as ISO 8601 writes it: 2026-W47."""
+    year, number, _ = datetime.fromtimestamp(monday, UTC).isocalendar()
+    return f"{year}-W{number:02}"
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """Return the mean, None of nothing."""
+    found = list(values)
+    return sum(found) / len(found) if found else None

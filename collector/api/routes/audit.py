@@ -1,0 +1,64 @@
+"""/audit: what people did, when, and with which token."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from ....vocabulary.times import rfc3339
+from ...services import Services
+from ...store.audit import AuditFilter, Done
+from .. import shapes_history
+from ..auth import Guard, Principal
+from ..parameters import Limit, Moment, Number, Parameters
+
+
+class AuditQuery(Parameters):
+    """Which actions: `subject` is the id of an incident, a silence, a webhook."""
+
+    action: Annotated[str | None, Query(max_length=64, examples=["acknowledge"])] = None
+    token: Annotated[str | None, Query(max_length=200)] = None
+    by: Annotated[str | None, Query(max_length=200)] = None
+    subject: Annotated[str | None, Query(max_length=200)] = None
+    since: Moment | None = None
+    until: Moment | None = None
+    limit: Limit = 50
+    cursor: Number | None = None
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the route: only for admins that are not limited to some jobs."""
+    routes = APIRouter(tags=["history"])
+    admin = Annotated[Principal, Depends(guard.require("admin"))]
+
+    @routes.get("/audit", summary="List what people did")
+    def audit(principal: admin, query: Annotated[AuditQuery, Query()]) -> shapes_history.Audit:
+        principal.check_unlimited()
+        wanted = AuditFilter(
+            action=query.action,
+            token=query.token,
+            author=query.by,
+            subject=query.subject,
+            since=query.since,
+            until=query.until,
+        )
+        before = None if query.cursor is None else int(query.cursor)
+        rows = services.store.audited(wanted, limit=query.limit + 1, before=before)
+        more, rows = len(rows) > query.limit, rows[: query.limit]
+        return shapes_history.Audit(
+            items=[_shape(row) for row in rows],
+            next_cursor=str(rows[-1].number) if more else None,
+        )
+
+    return routes
+
+
+def _shape(row: Done) -> shapes_history.AuditEntry:
+    return shapes_history.AuditEntry(
+        id=row.id,
+        at=rfc3339(row.at),
+        token=row.token,
+        by=row.author,
+        action=row.action,
+        subject=row.subject,
+        details=dict(row.details),
+    )

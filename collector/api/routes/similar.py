@@ -1,0 +1,69 @@
+"""/incidents/{id}/similar: past incidents like one, with what people said of them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+
+from ...services import Services
+from .. import shapes_history
+from ..auth import Guard, Principal
+from ..ledger import Ledger
+from ..pages import cut
+from ..parameters import Number, Parameters
+from ..similar import Likeness, similar
+from .incidents import finding
+
+
+class SimilarQuery(Parameters):
+    """A page of them."""
+
+    limit: Annotated[int, Query(ge=1, le=100)] = 5
+    cursor: Number | None = None
+
+
+def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
+    """Return the route."""
+    routes = APIRouter(tags=["incidents"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    find = finding(services.store)
+
+    @routes.get("/incidents/{incident:encoded}/similar", summary="List similar past incidents")
+    def similar_incidents(
+        incident: str, principal: reader, query: Annotated[SimilarQuery, Query()]
+    ) -> shapes_history.SimilarIncidents:
+        document = find(incident, principal)
+        rows = ledger.rows(services.clock.now())
+        found = similar(
+            document,
+            [row for row in rows if principal.permits(row.jobs)],
+            services.store.incident,
+        )
+        items, after = cut(found, limit=query.limit, cursor=query.cursor)
+        return shapes_history.SimilarIncidents(
+            items=[_shape(one) for one in items],
+            next_cursor=after,
+        )
+
+    return routes
+
+
+def _shape(one: Likeness) -> shapes_history.SimilarIncident:
+    document: dict[str, Any] = dict(one.document)
+    causes = document["root_cause"]["hypotheses"]
+    handling = document["handling"]
+    return shapes_history.SimilarIncident(
+        id=document["id"],
+        likeness=round(one.points, 2),
+        reasons=list(one.reasons),
+        jobs=document["jobs"],
+        fault=causes[0]["fault"] if causes else None,
+        entity=causes[0]["entity"] if causes else None,
+        status=document["status"],
+        severity=document["severity"],
+        opened_at=document["opened_at"],
+        resolved_at=document["resolved_at"],
+        summary=document["summary"],
+        gpu_hours_lost=(document["impact"]["gpu_seconds_lost"] or 0.0) / 3600,
+        feedback=handling["feedback"],
+        resolved=handling["resolved"],
+    )

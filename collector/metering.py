@@ -1,0 +1,96 @@
+"""GPU time that jobs use: what the windows say of each attempt, kept in the store week by week."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from .settings import UserSettings
+from .store.usage import Usage, by_week
+from .windows.queries import JobSummary
+
+
+class Books(Protocol):
+    """What is needed of the store."""
+
+    def use(self, rows: Sequence[Usage]) -> None:
+        """Keep from when to when jobs ran."""
+        ...
+
+    def usage(self) -> list[Usage]:
+        """Return from when to when jobs ran, week by week."""
+        ...
+
+
+class Watching(Protocol):
+    """What is needed of whoever sums jobs up."""
+
+    def jobs(self) -> list[JobSummary]:
+        """Return every job that is remembered."""
+        ...
+
+
+class Metering:
+    """Who uses what. Safe to ask from any thread."""
+
+    def __init__(self, watched: Watching, store: Books, users: Sequence[UserSettings]) -> None:
+        self._watched = watched
+        self._store = store
+        self._users = tuple(users)
+        self._kept: dict[tuple[str, int, int], Usage] = {}
+
+    def user_of(self, job: str, label: str | None = None) -> str:
+        """Return the user label of a job: its telemetry's, else the settings', else ""."""
+        if label:
+            return label
+        return next((row.user for row in self._users if fnmatchcase(job, row.jobs)), "")
+
+    def keep(self) -> None:
+        """Write what changed since the last time into the store."""
+        live = {_key(row): row for row in self._live()}
+        changed = [row for key, row in live.items() if self._kept.get(key) != row]
+        if changed:
+            self._store.use(changed)
+        self._kept = live
+
+    def usage(self) -> list[Usage]:
+        """Return what was used by now, the oldest week first."""
+        found = {_key(row): row for row in self._store.usage()}
+        for row in self._live():
+            held = found.get(_key(row))
+            found[_key(row)] = row if held is None else _joined(held, row)
+        rows = (replace(row, user=self.user_of(row.job, row.user)) for row in found.values())
+        return sorted(rows, key=lambda row: (row.week, row.job, row.attempt))
+
+    def _live(self) -> list[Usage]:
+        return [part for row in self._watched.jobs() for part in _parts(row)]
+
+
+def _parts(row: JobSummary) -> Iterable[Usage]:
+    if not row.first_at <= row.last_at < float("inf"):
+        return ()
+    return by_week(
+        Usage(
+            job=row.job,
+            attempt=row.attempt,
+            week=0,
+            user=row.user or "",
+            ranks=row.world_size,
+            first_at=row.first_at,
+            last_at=row.last_at,
+        )
+    )
+
+
+def _key(row: Usage) -> tuple[str, int, int]:
+    return row.job, row.attempt, row.week
+
+
+def _joined(held: Usage, row: Usage) -> Usage:
+    return replace(
+        row,
+        user=row.user or held.user,
+        ranks=max(row.ranks, held.ranks),
+        first_at=min(row.first_at, held.first_at),
+        last_at=max(row.last_at, held.last_at),
+    )

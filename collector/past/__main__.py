@@ -1,0 +1,43 @@
+"""The process that reads the past: a question on standard input, the answer on standard output."""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+NICE = 10
+
+
+def main() -> int:
+    """Answer one question; return the exit code, 3 where memory did not suffice."""
+    question = json.load(sys.stdin)
+    os.nice(NICE)
+    bound = question["memory_bytes"]
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    try:
+        # After the bound, so that it holds for them too.
+        from ..detector_settings import DetectorSettings  # noqa: PLC0415
+        from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
+        from ..pipeline import Pipeline  # noqa: PLC0415
+        from . import reading  # noqa: PLC0415
+
+        pipeline = Pipeline(
+            detectors=DetectorSettings.model_validate(question["detectors"]).selection(),
+            settings=EvaluationSettings.model_validate(question["evaluation"]),
+        )
+        stretch = reading.Stretch(
+            journal=Path(question["journal"]),
+            job=question["job"],
+            start=question["start"],
+            end=question["end"],
+        )
+        answer = reading.root_cause(stretch, pipeline)
+    except (MemoryError, ImportError):  # a library that could not be loaded into the bound
+        return 3
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""`explain` of a time range, `offenders` and `report`, against a running collector."""
+
+import csv
+import io
+import json
+import threading
+import time
+
+import pytest
+import structlog
+
+from rankscope.cli.main import main
+from rankscope.collector.service import Service
+from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.store import Store
+from rankscope.collector.store.usage import Usage, by_week
+from rankscope.vocabulary.clock import SystemClock
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory):
+    """Return the address of a collector that knows what two users used."""
+    settings = CollectorSettings.model_validate(
+        {"data_dir": tmp_path_factory.mktemp("data"), "http": {"listen": "127.0.0.1:0"}}
+    )
+    store = Store(settings.store_url)
+    at = time.time() - 86_400  # what is older than retention would be trimmed at once
+    for user, hours in (("ann", 3), ("bob", 1)):
+        row = Usage(f"run-{user}", 0, 0, user, 8, at, at + hours * 3600)
+        store.use(list(by_week(row)))
+    store.close()
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    service = Service(settings, clock=SystemClock())
+    thread = threading.Thread(target=service.serve, daemon=True)
+    thread.start()
+    assert service.ready.wait(20)
+    yield service.address
+    service.stop()
+    thread.join(20)
+    structlog.reset_defaults()
+
+
+def test_a_report_shows_each_users_hours(collector, capsys):
+    assert main(["report", "--by", "user", "--url", collector]) == 0
+    head, ann, bob, _ = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["USER", "USED", "LOST"]
+    assert (ann.split()[:2], bob.split()[:2]) == (["ann", "24.00"], ["bob", "8.00"])
+
+
+def test_a_report_is_the_csv_of_the_api(collector, capsys):
+    assert main(["report", "--csv", "--by", "user", "--user", "a*", "--url", collector]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["user"], row["gpu_hours_used"], row["goodput"]) == ("ann", "24", "1")
+
+
+def test_a_report_by_something_else_says_what_there_is(collector, capsys):
+    assert main(["report", "--by", "colour", "--url", collector]) == 1
+    assert "week, user, job, fault" in capsys.readouterr().err
+
+
+def test_without_offenders_it_says_so(collector, capsys):
+    assert main(["offenders", "--url", collector]) == 0
+    assert capsys.readouterr().out == "nothing was named so often\n"
+    assert main(["offenders", "--json", "--url", collector]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_time_range_of_an_unknown_job_is_an_error(collector, capsys):
+    words = ["explain", "--job", "x", "--from", str(time.time() - 60), "--to", str(time.time())]
+    assert main([*words, "--url", collector]) == 1
+    assert "no telemetry of job 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--job", "x"], ["id", "--job", "x", "--from", "1", "--to", "2"], ["id", "--to", "2"]],
+)
+def test_explaining_half_a_question_is_wrong_use(words, capsys):
+    assert main(["explain", *words]) == 2
+    assert "--job, --from and --to" in capsys.readouterr().err
+
+
+def test_a_digest_line_is_made_for_a_token_from_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-token-of-ours-0123\n"))
+    assert main(["tokens", "digest", "--role", "admin", "--days", "30", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert list(shown) == ["entry"]
+    assert shown["entry"]["expires_at"].endswith("Z")

@@ -1,0 +1,58 @@
+"""A token that is limited to some jobs is told of no other: every endpoint of the description."""
+
+import pytest
+
+from rankscope.collector.store.usage import Usage
+
+AT = 1_700_000_000.0
+
+
+@pytest.fixture
+def client(new_client, protected):
+    return new_client(**protected)
+
+
+@pytest.fixture
+def paths(client, bearer, opened, send_steps, store) -> list[str]:
+    """Return every path that is read, about a job that a limited token may not see."""
+    send_steps(client, "secret-job", headers=bearer("admin"))
+    theirs = opened(jobs=("secret-job",), summary="secret-job is slow")
+    store.use([Usage("secret-job", 0, 1_699_833_600, "secret-job-user", 8, AT, AT + 60)])
+    client.post(f"/api/v1/incidents/{theirs}/ack", headers=bearer("admin"), json={"note": "n"})
+    names = {"{incident}": theirs, "{job}": "secret-job", "{webhook}": "w"}
+    found = []
+    for path, operations in client.get("/openapi.json").json()["paths"].items():
+        if "get" not in operations or not path.startswith("/api/v1") or path == "/api/v1/events":
+            continue
+        for name, value in names.items():
+            path = path.replace(name, value)
+        found.append(path)
+    return found
+
+
+def _asked(client, path, headers):
+    params = {}
+    if path.endswith(("/topology", "/root-cause")) and "incidents" not in path:
+        params = {"job": "secret-job"}
+        if path.endswith("/root-cause"):
+            params |= {"from": f"{AT}", "to": f"{AT + 1}"}
+    if path.endswith("/series"):
+        params = {"metric": "training.step"}
+    return client.get(path, headers=headers, params=params)
+
+
+def test_nothing_is_said_of_a_job_that_the_token_is_not_for(client, bearer, paths):
+    assert len(paths) > 20
+    for path in paths:
+        answer = _asked(client, path, bearer("run-1"))
+        body = answer.text.replace("job 'secret-job'", "")  # it repeats what was asked for
+        assert "secret-job" not in body, path
+        if "secret-job" in path or "incidents/" in path:
+            assert answer.status_code in (403, 404), path
+
+
+def test_who_may_see_the_job_does_see_it(client, bearer, paths):
+    """So that the test above would fail, were nothing limited."""
+    shown = [path for path in paths if "secret-job" in _asked(client, path, bearer("admin")).text]
+    lists = {"jobs", "incidents", "stats", "report", "report.csv", "topology"}
+    assert {f"/api/v1/{name}" for name in lists} <= set(shown)

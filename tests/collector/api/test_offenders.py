@@ -1,0 +1,81 @@
+"""Repeat offenders, and past incidents like one: across jobs, with what people said."""
+
+import pytest
+
+from rankscope.collector.api.ledger import Ledger
+from rankscope.collector.api.offenders import offenders
+
+AT = 1_700_000_000.0
+
+
+@pytest.fixture
+def named(opened):
+    """Return a function that opens an incident naming a device on a host; its id."""
+
+    def make(number, job, **more):
+        return opened(identity=f"{number}", jobs=(job,), at=AT + number, **more)
+
+    return make
+
+
+def _items(client, path, **params):
+    answer = client.get(f"/api/v1/{path}", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+def test_what_is_named_again_in_another_job_is_listed_with_its_record(client, named):
+    first, second = named(1, "run-1"), named(2, "run-2")
+    rows = _items(client, "offenders")
+    assert rows
+    for row in rows:
+        assert (row["jobs"], row["incidents"]) == (["run-1", "run-2"], 2)
+        assert [one["incident"] for one in row["record"]] == [second, first]
+
+
+def test_what_is_named_once_is_no_repeat(client, named):
+    named(1, "run-1")
+    assert _items(client, "offenders") == []
+    assert _items(client, "offenders", at_least=1)
+
+
+def test_who_was_named_wrongly_is_not_charged(client, named):
+    named(1, "run-1")
+    wrong = named(2, "run-2")
+    client.post(f"/api/v1/incidents/{wrong}/feedback", json={"verdict": "wrong"})
+    assert _items(client, "offenders") == []
+
+
+def test_the_record_is_the_same_after_a_restart(client, named, store):
+    named(1, "run-1")
+    right = named(2, "run-2")
+    client.post(f"/api/v1/incidents/{right}/feedback", json={"verdict": "correct"})
+    (live,) = _items(client, "offenders", type="host")
+    (again,) = offenders(Ledger(store, keep_days=365).rows(AT + 100))
+    assert live["confirmed"] == 1
+    assert [one["incident"] for one in live["record"]] == [row.id for row in again.record]
+    assert [one["verdict"] for one in live["record"]] == [row.verdict for row in again.record]
+
+
+def test_a_past_incident_of_the_same_cause_comes_with_what_was_said_of_it(client, named):
+    past, now = named(1, "run-1"), named(2, "run-2")
+    body = {"verdict": "correct", "note": "it was the cable", "by": "ann"}
+    client.post(f"/api/v1/incidents/{past}/feedback", json=body)
+    (row,) = _items(client, f"incidents/{now}/similar")
+    assert row["id"] == past
+    assert "same cause" in row["reasons"]
+    assert row["feedback"][0]["note"] == "it was the cable"
+
+
+def test_what_came_later_is_no_past_incident(client, named):
+    past = named(1, "run-1")
+    named(2, "run-2")
+    assert _items(client, f"incidents/{past}/similar") == []
+
+
+def test_similar_incidents_of_other_peoples_jobs_are_left_out(new_client, protected, bearer, named):
+    client = new_client(**protected)
+    named(1, "other")
+    now = named(2, "run-2")
+    answer = client.get(f"/api/v1/incidents/{now}/similar", headers=bearer("run-1"))
+    assert answer.json()["items"] == []

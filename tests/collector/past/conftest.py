@@ -1,0 +1,48 @@
+"""A journal on disk with an hour of one job, in the middle of which a value goes bad."""
+
+import pytest
+
+from rankscope.collector.journal.entries import Entry
+from rankscope.collector.journal.journal import Journal
+from rankscope.collector.journal.kinds import Kind
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
+
+START = 1_700_000_000.0
+BAD_AT = START + 300.0
+SECONDS = 420
+
+
+def _step(job, at, step, bad):
+    groups = []
+    for rank, host in ((0, "gpu-1"), (1, "gpu-2")):
+        pairs = attributes({"rank": rank})
+        where: dict[str, Scalar | None] = {"rank": rank, "local_rank": 0, "world_size": 2,
+                 "pid": 100 + rank, "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
+        loss = float("nan") if bad and rank == 1 else 2.0
+        samples = [
+            Sample("training.rank.info", 1, at, attributes(where)),
+            Sample("training.step", step, at, pairs),
+            Sample("training.step.duration", 2.0, at, pairs),
+            Sample("training.loss", loss, at, attributes({"rank": rank, "scope": "local"})),
+        ]
+        groups.append((Resource(host=host, job=job, cluster="c1", service="rankscope"), samples))
+    return encode.metrics_request(groups)
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory):
+    """Return a collector's data folder with the journal of jobs run-1 (goes bad) and run-2."""
+    folder = tmp_path_factory.mktemp("data")
+    journal = Journal(folder / "journal", JournalSettings(segment_bytes=1 << 16))
+    entries = []
+    for second in range(0, SECONDS, 2):
+        at = START + second
+        for number, job in enumerate(("run-1", "run-2")):
+            body = _step(job, at, second // 2, bad=job == "run-1" and at >= BAD_AT)
+            at_ns = round((at + 0.1 * (number + 1)) * 1e9)
+            entries.append(Entry(Kind.METRICS_PROTOBUF, at_ns, body))
+    assert journal.write(entries).entries == len(entries)
+    journal.close()
+    return folder

@@ -1,0 +1,41 @@
+"""Questions about the past over HTTP: another process reads, within bounds."""
+
+import pytest
+
+from rankscope.collector.past.asking import Past, PastError
+from rankscope.collector.settings import CollectorSettings
+
+START = 1_700_000_000.0
+
+
+def _past(data_dir, **bounds):
+    return Past(CollectorSettings.model_validate({"data_dir": data_dir, "past": bounds}))
+
+
+def test_another_process_answers(data_dir):
+    found = _past(data_dir).root_cause("run-1", START + 250, START + 400)
+    assert found["incident"]["jobs"] == ["run-1"]
+
+
+def test_what_takes_too_long_is_ended_and_says_what_to_do(data_dir):
+    with pytest.raises(PastError, match="ask for a shorter range"):
+        _past(data_dir, seconds=0.01).root_cause("run-1", START + 250, START + 400)
+
+
+def test_what_takes_too_much_memory_says_so(data_dir):
+    past = _past(data_dir, memory_bytes=64 << 20)
+    with pytest.raises(PastError, match=r"past\.memory_bytes"):
+        past.root_cause("run-1", START + 250, START + 400)
+
+
+def test_a_second_question_at_a_time_is_put_off(data_dir):
+    past = _past(data_dir)
+    with past._one, pytest.raises(PastError, match="ask again") as refusal:
+        past.root_cause("run-1", START + 250, START + 400)
+    assert refusal.value.busy
+
+
+def test_the_process_reads_only(data_dir):
+    before = sorted((file.name, file.stat().st_size) for file in data_dir.rglob("*"))
+    _past(data_dir).root_cause("run-2", START + 250, START + 300)
+    assert before == sorted((file.name, file.stat().st_size) for file in data_dir.rglob("*"))
