@@ -17,7 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import listening, logs
+from . import identity, listening, logs
 from .api.app import create_app
 from .evaluation.rereading import Rereading
 from .evaluation.snapshots import Snapshots
@@ -83,7 +83,12 @@ class Service:
         self._decisions = Journal(settings.journal_folder / interface.EVALUATION, settings.journal)
         self._listening: listening.Listening | None = None
         try:
-            self._store = Store(settings.store_url, webhooks=settings.webhooks, now=clock.now())
+            self._store = Store(
+                settings.store_url,
+                webhooks=settings.webhooks,
+                now=clock.now(),
+                owner=identity.of(settings.data_dir),
+            )
             self._listening = listening.listen(
                 settings.http.host, settings.http.port, protected=settings.protected
             )

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
 from ..actions import Entered
-from . import costs, endpoints, handling, incidents, mutes, outbox
+from . import claims, costs, endpoints, handling, incidents, mutes, outbox
 from .costs import Costs
 from .database import Database
 from .endpoints import Registered
@@ -40,14 +40,25 @@ class Store:
     """
 
     def __init__(
-        self, url: str, *, webhooks: Sequence[WebhookSettings] = (), now: float = 0.0
+        self,
+        url: str,
+        *,
+        webhooks: Sequence[WebhookSettings] = (),
+        now: float = 0.0,
+        owner: str = "",
     ) -> None:
+        """`owner` names this collector among those that share the database."""
         self._database = Database(url)
+        self._owner = owner
         self._listeners: tuple[Listener, ...] = ()
         self._listening = threading.Lock()
-        with self._database.write() as db:
-            for identity in endpoints.synchronise(db, webhooks, now):
-                outbox.gone(db, identity, "the webhook left the settings", now)
+        try:
+            with self._database.write() as db:
+                for identity in endpoints.synchronise(db, webhooks, now):
+                    outbox.gone(db, identity, "the webhook left the settings", now)
+        except BaseException:
+            self._database.close()
+            raise
 
     def close(self) -> None:
         """Let go of the database."""
@@ -185,9 +196,20 @@ class Store:
             return outbox.waiting(db, now)
 
     def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the oldest due message whose incident has no older one pending there."""
-        with self._database.read() as db:
-            return outbox.next_delivery(db, endpoint, now)
+        """Return the oldest due message whose incident has no older one pending there.
+
+        None too while another collector delivers to this endpoint (see `claims`).
+        """
+        if not self._database.shared:
+            with self._database.read() as db:
+                return outbox.next_delivery(db, endpoint, now)
+        with self._database.claim() as db:
+            if not claims.take(db, endpoint, owner=self._owner, now=now):
+                return None
+            found = outbox.next_delivery(db, endpoint, now)
+            if found is None:
+                claims.give_back(db, endpoint, owner=self._owner)
+            return found
 
     def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
         """Mark a message as taken."""
