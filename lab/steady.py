@@ -1,8 +1,8 @@
 """Minutes of a healthy job: memory and CPU of agent and collector, and whether they grow.
 
 `python -m rankscope.lab.steady --minutes 10` runs the demo's parts without any fault and samples
-the proportional memory (PSS) and CPU time of each part with all its children. The figures go to a JSON
-file; nothing is asserted but that every part lives to the end.
+the proportional memory (PSS) and CPU time of each part with all its children. The figures go to a
+JSON file; nothing is asserted but that every part lives to the end.
 """
 
 import argparse

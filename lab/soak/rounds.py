@@ -21,7 +21,7 @@ from .load import STEPS, Acknowledged, Job
 from .receiver import Receiver
 from .victim import Victim
 
-KILLS_A_ROUND = 25
+KILLS_A_ROUND = 50
 KILLS_A_JOB = 3
 
 _AT_START = 0.3
