@@ -43,6 +43,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"interrupted after {state.kills} kills; the same command goes on", file=sys.stderr)
         return 130
+    except RuntimeError as error:
+        print(f"stopped after {state.kills} kills: {error}", file=sys.stderr)
+        return 1
     finally:
         receiver.stop()
     for line in state.wrong:
