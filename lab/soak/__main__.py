@@ -10,6 +10,7 @@ with a replay of the whole journal. Interrupted, it goes on where it stopped.
 import argparse
 import base64
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -28,12 +29,13 @@ def main() -> int:
     parser.add_argument("--store", default="", help="store.url of the collector; default: SQLite")
     parser.add_argument("--folder", type=Path, default=Path("bench-results") / "soak")
     wanted = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the collector ends with us
     wanted.folder.mkdir(parents=True, exist_ok=True)
     folder = wanted.folder.resolve()
     state = State.read(folder / "state.json", seed=wanted.seed)
     if state.kills:
         print(f"{folder}: goes on after {state.kills} kills", file=sys.stderr)
-    receiver = Receiver(folder / "messages.jsonl", _SECRET, seed=state.rounds)
+    receiver = Receiver(folder / "messages.jsonl", _SECRET, seed=f"{state.seed} {state.rounds}")
     victim = Victim(folder, url=receiver.url, secret=_SECRET, store=wanted.store)
     soak = Soak(folder, state, victim=victim, receiver=receiver, say=_say)
     try:

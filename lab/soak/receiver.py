@@ -11,7 +11,7 @@ from typing import Any
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-REFUSED, UNANSWERED = 0.15, 0.1
+REFUSED, UNANSWERED = 0.2, 0.15
 """Shares of first tries."""
 
 
@@ -29,10 +29,10 @@ class Message:
 class Receiver:
     """Notes every message that it takes in a file, so that a soak that goes on has them all."""
 
-    def __init__(self, path: Path, secret: str, *, port: int = 0, seed: int = 0) -> None:
+    def __init__(self, path: Path, secret: str, *, seed: str = "") -> None:
         self._path = path
         self._verify = Webhook(secret).verify
-        self._chance = random.Random(seed)
+        self._chance = random.Random(f"receiver {seed}")
         self._tried: set[str] = set()
         self._lock = threading.Lock()
         self.unsigned = 0
@@ -40,16 +40,11 @@ class Receiver:
             Message(**json.loads(line))
             for line in (path.read_text(encoding="utf-8").splitlines() if path.exists() else ())
         ]
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}/soak"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
-
-    @property
-    def port(self) -> int:
-        """Return where it listens."""
-        return self._server.server_port
 
     def stop(self) -> None:
         """Take nothing more."""
