@@ -116,6 +116,11 @@ class Store:
         with self._database.read() as db:
             return incidents.find(db, identity)
 
+    def newest_change(self) -> float | None:
+        """Return the newest time of a change that evaluation decided, None where there is none."""
+        with self._database.read() as db:
+            return incidents.newest_change(db)
+
     # What people do
 
     def enter(self, entered: Entered, changes: Sequence[IncidentChange], now: float) -> None:
