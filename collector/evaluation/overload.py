@@ -70,8 +70,8 @@ class Overload:
         """While the journal is read again after a start nothing new is skipped: an earlier process
         evaluated those seconds, and its incidents are in the store."""
         self.decided_until = -math.inf
-        """The newest second of which the store has a change. An earlier process evaluated it by time
-        alone, perhaps, after the last entry: skipped, it would be decided anew at a later one."""
+        """The newest second of which the store has a change. An earlier process evaluated it, by
+        time alone perhaps, after the last entry: skipped, it would be decided anew at a later one."""
 
     def until(self, second: int) -> int | None:
         """Return the last second of the range to skip, None where this one is to be evaluated."""

@@ -144,7 +144,8 @@ def _keep_jobs(db: Connection, incident: Incident) -> None:
 
 def newest_change(db: Connection) -> float | None:
     """Return the newest time of the machine's changes, None where there is no incident."""
-    return db.execute(select(func.max(incidents.c.machine_updated_at))).scalar_one()
+    newest: float | None = db.execute(select(func.max(incidents.c.machine_updated_at))).scalar_one()
+    return newest
 
 
 def find(db: Connection, incident: str) -> dict[str, Any] | None:
