@@ -71,7 +71,7 @@ class Overload:
         evaluated those seconds, and its incidents are in the store."""
         self.decided_until = -math.inf
         """The newest second of which the store has a change. An earlier process evaluated it, by
-        time alone perhaps, after the last entry: skipped, it would be decided anew at a later one."""
+        time alone perhaps, after the last entry: skipped, it would be decided anew, and later."""
 
     def until(self, second: int) -> int | None:
         """Return the last second of the range to skip, None where this one is to be evaluated."""
