@@ -58,7 +58,11 @@ class PastIncident:
     def covers(self, symptom: Finding) -> bool:
         """Return whether a symptom is of this incident, found again in the middle or at its end."""
         end = float("inf") if self.resolved_at is None else self.resolved_at
-        return symptom.kind in self.kinds and self.opened_at - 1 <= symptom.onset[0] <= end + 1
+        return (
+            symptom.kind in self.kinds
+            and self.opened_at - 1 <= symptom.onset[1]
+            and symptom.onset[0] <= end + 1
+        )
 
     def is_tail(self, symptom: Finding, now: float) -> bool:
         """Return whether a symptom found at `now` is of this incident, and that is over."""
@@ -120,7 +124,8 @@ class ClosedIncidents:
         return any(
             symptom.kind in row.held_kinds(job)
             and row.handling.resolved is None
-            and row.opened_at - 1 <= symptom.onset[0] <= (row.resolved_at or 0.0) + 1
+            and row.opened_at - 1 <= symptom.onset[1]
+            and symptom.onset[0] <= (row.resolved_at or 0.0) + 1
             and now <= row.closed_at + TAIL_SECONDS
             for row in self.of_job(job)
         )

@@ -6,7 +6,7 @@ says whether it is worth a notice.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,6 +21,7 @@ from .affected_job import AffectedJob, JobHealth
 from .causes.engine import Explanation
 from .first_cause import FirstCause
 from .notices import Notices
+from .outside import MOST_NOTED, Note
 from .ports import Happening
 from .severity import severity, worse
 
@@ -59,6 +60,8 @@ class TrackedIncident:
     resolved_at: float | None = None
     closed_at: float = 0.0
     document: Incident | None = None
+    noted: set[str] = field(default_factory=set)
+    """What of others' alerts stands in the timeline, by key."""
 
     @property
     def root(self) -> first_cause.RootKey:
@@ -121,6 +124,17 @@ class TrackedIncident:
         notify = self.notices.due(self.severity, first_cause.named(self.first.cause))
         return self.change("incident.opened" if opened else "incident.updated", now, notify=notify)
 
+    def note(self, notes: Iterable[Note], now: float) -> bool:
+        """Take what others reported into the timeline, each once; return whether it is new."""
+        if self.document is None:
+            return False
+        before = len(self.noted)
+        for note in notes:
+            if note.key not in self.noted and len(self.noted) < MOST_NOTED:
+                self.noted.add(note.key)
+                self._note(now, "alert", note.text)
+        return len(self.noted) > before
+
     def reopen(self, now: float, text: str) -> None:
         """Open the incident again; the next advance makes the document."""
         self.resolved_at = None
@@ -148,6 +162,9 @@ class TrackedIncident:
             kinds.catalogue()[s.kind].effect == "slows" and s.window[0] > self.first.supported_at
             for s in explanation.symptoms
         )
+        # A host that is silent no more was not lost: its reports were late.
+        lost = self.first.cause.hypotheses[0].fault == "host.lost"
+        ages |= lost and all(s.kind != "host.silent" for s in explanation.symptoms)
         text = self.first.update(explanation.cause, now, ages=ages)
         if text:
             self._note(now, "cause", text)

@@ -5,7 +5,7 @@ in one transaction by whoever implements them, so that no change is stored and n
 sent twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -57,11 +57,31 @@ class IncidentStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is reported: a happening, its time (seconds since the epoch) and what it is about."""
+    """What is reported: a happening, its time (seconds since the epoch) and what it is about.
+
+    `type` is a happening with an incident document as `data`, "webhook.test", or one of the two
+    that stand for several messages: "digest" and "state" (see `notify/traits.py` for their data).
+    `id` is the same at every attempt: receivers drop what they have seen. `console` is the address
+    of the console, empty where none is configured. `stands_for`: so many messages, the oldest of
+    them written at `since`.
+    """
 
     type: str
     at: float
     data: dict[str, Any]
+    id: str = ""
+    console: str = ""
+    stands_for: int = 1
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP POST."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +89,8 @@ class Endpoint:
     """Somebody who wants to be notified.
 
     `events` are the happenings wanted, `jobs` patterns of job ids (empty: all), `severities` the
-    severities wanted. `not_before`: the receiver asked for quiet until then (seconds since epoch).
+    severities wanted. `not_before`: nothing is sent until then (seconds since the epoch).
+    `per_minute`: the most messages in a minute, None for what the format says.
     """
 
     id: str
@@ -81,35 +102,73 @@ class Endpoint:
     severities: tuple[Severity, ...] = ("critical", "warning")
     enabled: bool = True
     not_before: float = 0.0
+    per_minute: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message of the outbox for one endpoint; `webhook_id` is the same over all attempts."""
+    """One message to one endpoint; its notice's id is the same over all attempts.
+
+    It may stand for several rows of the outbox: those up to `number` that carry `carrier`, or only
+    row `number` where `carrier` is None. `attempts` so far; `incident` is empty when it is about
+    several.
+    """
 
     number: int
-    webhook_id: str
+    notice: Notice
     incident: str
-    type: str
-    body: bytes
     attempts: int
+    carrier: str | None = None
+
+    @property
+    def webhook_id(self) -> str:
+        """Return the id under which receivers get it."""
+        return self.notice.id
+
+    @property
+    def type(self) -> str:
+        """Return what it reports."""
+        return self.notice.type
+
+
+UNAVAILABLE = (408, 429, 502, 503, 504)
+"""Answers that speak of the receiver's state and not of the message."""
+GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How one attempt ended: the HTTP status, or None and what went wrong before there was one.
 
-    `retry_after` is in seconds, as the receiver asked.
+    `error` is None where the receiver took the message. `retry_after` is in seconds, as the
+    receiver asked. `busy`: the receiver, not the message, is why it failed; `gone`: it wants no
+    more messages. A status that says so needs neither. `unwritten`: there was no attempt, for the
+    message could not be written.
     """
 
     status: int | None
     error: str | None = None
     retry_after: float | None = None
+    busy: bool = False
+    gone: bool = False
+    unwritten: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Return whether the receiver took it: any 2xx, and nothing else."""
-        return self.status is not None and 200 <= self.status < 300
+        """Return whether the receiver took it: a 2xx without an error in its body."""
+        return self.error is None and self.status is not None and 200 <= self.status < 300
+
+    @property
+    def unavailable(self) -> bool:
+        """Return whether any other message would have failed as well."""
+        if self.status is None:
+            return not self.unwritten
+        return self.busy or self.status in UNAVAILABLE
+
+    @property
+    def disabled(self) -> bool:
+        """Return whether the receiver wants no more messages."""
+        return self.gone or self.status == GONE
 
 
 class Outbox(Protocol):
@@ -120,11 +179,14 @@ class Outbox(Protocol):
         ...
 
     def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the oldest due message whose incident has no older one pending there."""
+        """Return the next message, None when nothing is due.
+
+        An incident's messages keep their order; a format that folds gets one for all that wait.
+        """
         ...
 
     def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
-        """Mark a message as taken."""
+        """Mark a message as taken, and what waits for an endpoint that is back as due."""
         ...
 
     def failed(
@@ -136,7 +198,10 @@ class Outbox(Protocol):
         due_at: float | None,
         now: float,
     ) -> None:
-        """Mark a failed attempt: due again at `due_at`, or given up (None)."""
+        """Mark a failed attempt: due again at `due_at`, or given up (None).
+
+        Where the receiver is unavailable the attempt stands for every message that was due.
+        """
         ...
 
     def gone(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:

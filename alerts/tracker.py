@@ -18,9 +18,15 @@ from .affected_job import JobHealth, is_history
 from .causes.engine import Explanation
 from .closed import REOPEN_SECONDS, ClosedIncidents, PastIncident
 from .lifecycle import Change, TrackedIncident, incident_id
+from .outside import Note
 from .severity import severity, worse
 
 Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
+Notes = Callable[[float], Iterable[Note]]
+
+
+def _nothing(_opened_at: float) -> Iterable[Note]:
+    return ()
 
 
 class IncidentTracker:
@@ -67,8 +73,13 @@ class IncidentTracker:
         explain: Explain,
         health: JobHealth,
         now: float,
+        *,
+        notes: Notes = _nothing,
     ) -> list[Change]:
-        """Take what was found about one job at `now`; return what changed."""
+        """Take what was found about one job at `now`; return what changed.
+
+        `notes` gives what others reported around a time of onset, for timelines.
+        """
         incidents = [incident for incident in self._open.get(job, ()) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
         found = () if health.over or not live else explain(live)
@@ -83,7 +94,7 @@ class IncidentTracker:
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
-        return self._advance(job, incidents, pairs, health, now)
+        return self._advance(job, incidents, pairs, health, now, notes)
 
     def act(self, action: Action, now: float) -> list[Change]:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
@@ -111,6 +122,7 @@ class IncidentTracker:
         pairs: Mapping[int, Explanation],
         health: JobHealth,
         now: float,
+        notes: Notes,
     ) -> list[Change]:
         changes: list[Change] = []
         self._open[job] = list(incidents)
@@ -122,6 +134,10 @@ class IncidentTracker:
             if change is None:
                 sharers = 1 if explanation is None else _sharers(explanation, pairs)
                 change = incident.advance(job, explanation, health, now, sharers=sharers)
+            if incident.open and incident.note(notes(incident.opened_at), now):
+                kind = "incident.updated" if change is None else change.kind
+                notify = change is not None and change.notify
+                change = incident.change(kind, now, notify=notify)
             if change is not None:
                 self._note(change, incident)
                 changes.append(change)
@@ -232,7 +248,7 @@ class IncidentTracker:
         past = self._closed.open_past(job, first)
         if past is not None:
             return TrackedIncident(past.id, health.attempt, past.opened_at, past.detected_at)
-        begun = first.onset[0]
+        begun = (first.onset[0] + first.onset[1]) / 2
         name = incident_id(job, first.kind, begun)
         if name in self._incidents or any(name == incident.id for incident in incidents):
             # Another root of the same symptom.

@@ -5,7 +5,7 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -56,11 +56,26 @@ class Collector:
 
     def get(self, *path: str, **parameters: str | int | None) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
+        return self._ask(path, parameters)
+
+    def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
+        return self._ask(path, {}, json.dumps(body or {}).encode())
+
+    def _ask(
+        self,
+        path: Sequence[str],
+        parameters: Mapping[str, str | int | None],
+        body: bytes | None = None,
+    ) -> dict[str, Any]:
         joined = "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in parameters.items() if value is not None}
         query = f"?{urlencode(given)}" if given else ""
-        request = urllib.request.Request(f"{self._url}/api/v1/{joined}{query}")  # noqa: S310  http(s) only: checked above
+        url = f"{self._url}/api/v1/{joined}{query}"
+        request = urllib.request.Request(url, data=body)  # noqa: S310  http(s) only: checked above
         request.add_header("accept", "application/json")
+        if body is not None:
+            request.add_header("content-type", "application/json")
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:

@@ -8,7 +8,7 @@ is due: any other second costs nothing.
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from zlib import crc32
@@ -19,6 +19,7 @@ from ..alerts.actions import Action
 from ..alerts.causes.engine import explain, explanations
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, JobHealth, is_symptom
+from ..alerts.outside import EVENT, Note, OutsideAlerts
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
@@ -97,6 +98,7 @@ class Pipeline:
         self.windows = Windows(self.table)
         self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
+        self.outside = OutsideAlerts()
         self.detector_failures: dict[str, int] = {}
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
@@ -139,6 +141,12 @@ class Pipeline:
 
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
+        outside = [event for event in events if event.name == EVENT]
+        for event in outside:
+            self.outside.take(event if 0 < event.at <= now else replace(event, at=now))
+        if outside:
+            # An alert about a host or job is no report of it: a silent one stays silent.
+            events = [event for event in events if event.name != EVENT]
         self.windows.events(events, now)
 
     def act(self, action: Action, now: float) -> list[Change]:
@@ -230,9 +238,16 @@ class Pipeline:
             explained,
             _job_health(window, attempt),
             now,
+            notes=partial(self._outside_notes, window),
         )
         last.due = self._due_after(window, attempt, last, now)
         return changes
+
+    def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[Note]:
+        """Return what others reported about a job or its hosts around a time of onset."""
+        if not self.outside.held:
+            return ()  # as nearly always: nobody asks for the hosts then
+        return self.outside.notes(window.job, window.hosts, opened_at)
 
     def _due_after(
         self, window: JobWindow, attempt: Attempt, last: _Evaluated, now: float

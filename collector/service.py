@@ -86,6 +86,7 @@ class Service:
             self._store = Store(
                 settings.store_url,
                 webhooks=settings.webhooks,
+                console=settings.http.external_url,
                 now=clock.now(),
                 owner=identity.of(settings.data_dir),
             )
@@ -181,6 +182,7 @@ class Service:
             self._health.journal_size.set(self._journal.trim(now))
             self._decisions.trim(now)
             keep = self._settings.store
+            self._store.expire(now=now)
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on

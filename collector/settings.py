@@ -10,7 +10,7 @@ from .detector_settings import DetectorSettings
 from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
-from .store.settings import StoreSettings, WebhookSettings
+from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
 class HttpSettings(Section):
@@ -20,6 +20,18 @@ class HttpSettings(Section):
         default="127.0.0.1:8470",
         description="HOST:PORT of everything over HTTP; port 0 takes any free one",
     )
+
+    external_url: str = Field(
+        default="",
+        description="Address at which people reach the console; notifications link there",
+    )
+
+    @field_validator("external_url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        if url:
+            check_url(url)
+        return url
 
     @field_validator("listen")
     @classmethod

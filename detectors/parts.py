@@ -152,7 +152,10 @@ def excess(
         return None
     if not _waited_for(recent, rows, step):
         return None
-    first = min(_first(part[row], float(peers[row] + effect[row] / 2), count) for row in rows)
+    first = min(
+        _first(part[row], float(peers[row] + effect[row] / 2), float(effect[row]), count)
+        for row in rows
+    )
     return Excess(rows, spent, peers, effect, first, step, recent, steps)
 
 
@@ -253,13 +256,21 @@ def _waited_for(recent: Steps, rows: Ints, step: float) -> bool:
     return bool(np.median(wait[others]) - mine.min() >= 0.03 * step)
 
 
-def _first(values: Floats, limit: float, count: int) -> int:
-    """Return the first column of the newest run above a limit; bursts are joined."""
+def _first(values: Floats, limit: float, effect: float, count: int) -> int:
+    """Return the first column of the newest run above a limit; bursts are joined.
+
+    An excess in nearly all steps began where these together stand farthest above the limit: single
+    values of before are noise.
+    """
     with np.errstate(invalid="ignore"):
         odd: Flags = values > limit
     if not odd.any():
         return len(values) - count
-    return onsets.newest_run(odd, ends_after=max(onsets.ENDS_AFTER, count))
+    first = onsets.newest_run(odd, ends_after=max(onsets.ENDS_AFTER, count))
+    if odd[-count:].mean() < onsets.ODD_SHARE:
+        return first
+    run = np.where(np.isfinite(values[first:]), values[first:], limit)
+    return first + onsets.change_point(run, limit, effect)
 
 
 def slowed(

@@ -164,3 +164,45 @@ def prometheus(program, tmp_path):
         process.terminate()
         process.wait(30)
         log.close()
+
+
+@pytest.fixture
+def alertmanager(program, tmp_path):
+    """Return a function that starts a real Alertmanager with a configuration; it gives its URL."""
+    running = []
+
+    def start(config: dict[str, Any]) -> str:
+        path = tmp_path / "alertmanager.yml"
+        path.write_text(json.dumps(config))
+        address = f"127.0.0.1:{free_port()}"
+        log = (tmp_path / "alertmanager.log").open("w")
+        running.append(
+            (
+                subprocess.Popen(
+                    [
+                        program("prometheus-alertmanager"),
+                        f"--config.file={path}",
+                        f"--storage.path={tmp_path / 'alertmanager'}",
+                        f"--web.listen-address={address}",
+                        "--cluster.listen-address=",
+                    ],
+                    stdout=log,
+                    stderr=log,
+                ),
+                log,
+            )
+        )
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://{address}/-/ready", timeout=5):
+                    return f"http://{address}"
+            except (urllib.error.URLError, ConnectionError):
+                assert time.monotonic() < deadline, "Alertmanager does not answer"
+                time.sleep(0.1)
+
+    yield start
+    for process, log in running:
+        process.terminate()
+        process.wait(30)
+        log.close()

@@ -1,7 +1,7 @@
 """The `standard` format: Standard Webhooks, the signed JSON message of section 7 of the contract.
 
-The body is written once and kept, so that every attempt carries the same bytes; headers carry the
-time of the attempt and are signed anew.
+The same notice gives the same bytes, so every attempt carries the same body; headers carry the time
+of the attempt and are signed anew.
 """
 
 import json
@@ -9,27 +9,51 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
-from ...vocabulary.times import rfc3339
-from ..ports import Notice
+from ...vocabulary.times import parse, rfc3339
+from ..ports import Endpoint, Notice, Outcome, Request
+from . import answers
+from .traits import Traits
 
 NAME = "standard"
+TRAITS = Traits(
+    credential="signing",
+    credential_help="write whsec_ followed by the base64 of 24 to 64 random bytes",
+)
 
 
-def body(notice: Notice) -> bytes:
-    """Return the message: UTF-8 JSON with `type`, `timestamp` and `data`."""
-    message = {"type": notice.type, "timestamp": rfc3339(notice.at), "data": notice.data}
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def headers(*, webhook_id: str, body: bytes, secret: str, at: float) -> dict[str, str]:
-    """Return the headers of one attempt at `at` (seconds since the epoch).
+def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
+    """Return the request of one attempt at `at` (seconds since the epoch).
 
     Raises ValueError when the secret is not base64 after its `whsec_`.
     """
+    body = message(notice)
+    headers = {"content-type": "application/json", **signed(endpoint.secret, notice.id, body, at)}
+    return Request(endpoint.url, headers, body)
+
+
+def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
+    """Return how an attempt ended: any 2xx is success."""
+    return answers.by_status(status)
+
+
+def message(notice: Notice) -> bytes:
+    """Return the message: UTF-8 JSON with `type`, `timestamp` and `data`."""
+    content = {"type": notice.type, "timestamp": rfc3339(notice.at), "data": notice.data}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def notice(body: bytes, *, identity: str = "", console: str = "") -> Notice:
+    """Return the notice of a message."""
+    content = json.loads(body)
+    at = parse(content["timestamp"])
+    return Notice(content["type"], at, content["data"], id=identity, console=console)
+
+
+def signed(secret: str, identity: str, body: bytes, at: float) -> dict[str, str]:
+    """Return the three headers of Standard Webhooks. Raises ValueError as `request` does."""
     moment = datetime.fromtimestamp(int(at), UTC)
     return {
-        "content-type": "application/json",
-        "webhook-id": webhook_id,
+        "webhook-id": identity,
         "webhook-timestamp": str(int(at)),
-        "webhook-signature": Webhook(secret).sign(webhook_id, moment, body.decode()),
+        "webhook-signature": Webhook(secret).sign(identity, moment, body.decode()),
     }

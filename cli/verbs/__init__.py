@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "diagnose": "diagnose",
     "incidents": "incidents",
     "explain": "explain",
+    "webhooks": "webhooks",
     "check-config": "check_config",
     "doctor": "doctor",
     "lab": "lab",

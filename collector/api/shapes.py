@@ -185,11 +185,15 @@ class Maintenances(BaseModel):
 
 
 class Webhook(BaseModel):
-    """An endpoint that is notified. What in its address may be secret is shown as ***."""
+    """An endpoint that is notified. What in its address may be secret is shown as ***.
+
+    `per_minute`: the most messages in a minute, more are folded; null: every change is a message.
+    """
 
     id: str
     url: str
     format: str
+    per_minute: int | None
     events: list[Happening]
     jobs: list[str]
     severities: list[Severity]

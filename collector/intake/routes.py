@@ -1,4 +1,4 @@
-"""The doors that telemetry comes in by: OTLP/HTTP and Prometheus remote write.
+"""How telemetry comes in: OTLP/HTTP, Prometheus remote write, and alerts of an Alertmanager.
 
 A request is answered once its payload is safe in the journal. Senders are never slowed with 429:
 a full queue is 503 with Retry-After, which every OTLP and remote-write sender tries again.
@@ -9,12 +9,15 @@ import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import anyio.to_thread
 from fastapi import APIRouter, Request
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from ...formats import alertmanager
+from ...formats.otlp import encode
 from ...formats.otlp.errors import UndecodableError
 from ..journal.kinds import Kind
 from ..services import Services
@@ -46,6 +49,16 @@ _WRITE_BODY = {
         "required": True,
         "content": {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}},
     }
+}
+_ALERTS_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+}
+_ALERTS_ANSWER = {
+    "type": "object",
+    "properties": {"accepted": {"type": "integer"}, "left_out": {"type": "integer"}},
 }
 _REMOTE_WRITE_V1 = "prometheus.writerequest"
 _REFUSALS = (
@@ -79,6 +92,12 @@ def router(services: Services) -> APIRouter:
         status_code=204,
         openapi_extra=_WRITE_BODY,
     )(intake.remote_write)
+    routes.post(
+        "/api/v1/alerts",
+        summary="Take webhooks of an Alertmanager",
+        openapi_extra=_ALERTS_BODY,
+        responses={200: {"content": {"application/json": {"schema": _ALERTS_ANSWER}}}},
+    )(intake.alerts)
     return routes
 
 
@@ -136,6 +155,32 @@ class Intake:
             return Response(text, status_code=400, media_type="text/plain")
         return Response(status_code=204)
 
+    async def alerts(self, request: Request) -> Response:
+        """Take the webhook of an Alertmanager (payload version 4).
+
+        Its alerts become events, kept as OTLP logs by the journal, so that a replay has them too.
+        """
+        try:
+            body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
+            found = alertmanager.read(body)
+            if found.groups:
+                await self._submit(Kind.LOGS_PROTOBUF, encode.logs_request(found.groups), request)
+        except _REFUSALS as error:
+            refusal = self._refused(error)
+            problem = {
+                "type": "about:blank",
+                "title": HTTPStatus(refusal.status).phrase,
+                "status": refusal.status,
+                "detail": refusal.text,
+            }
+            return JSONResponse(
+                problem,
+                status_code=refusal.status,
+                headers=refusal.headers,
+                media_type="application/problem+json",
+            )
+        return JSONResponse({"accepted": len(found.groups), "left_out": found.left_out})
+
     async def _otlp(self, request: Request, signal: Signal) -> Response:
         encoding = _encoding(request)
         try:
@@ -164,6 +209,9 @@ class Intake:
             body = await self._unpack(body, bodies.unsnap)
         elif encoding := request.headers.get("content-encoding", "").strip().lower():
             body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))
+        return await self._submit(kind, body, request)
+
+    async def _submit(self, kind: Kind, body: bytes, request: Request) -> Outcome:
         # Authentication says here who sends, and for which jobs.
         principal = getattr(request.state, "principal", None)
         payload = Payload(kind, body, () if principal is None else principal.jobs)

@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter
 
 from ...alerts import notify
-from ...alerts.ports import Delivery, Endpoint, Outbox, Outcome
+from ...alerts.ports import Delivery, Endpoint, Outbox, Outcome, Request
 from ...vocabulary.clock import Clock
 from . import endpoints, schedule, sending
 
@@ -23,16 +23,15 @@ _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 1.0
 """How often to look for what has become due; what is new is announced by `wake`."""
 _HOLD_SECONDS = 30.0
-_GONE = 410
 
 
 class Send(Protocol):
     """One attempt, as `sending.send` makes it."""
 
     def __call__(
-        self, url: str, *, headers: dict[str, str], body: bytes, now: Callable[[], float]
+        self, request: Request, *, outcome: sending.Read, now: Callable[[], float]
     ) -> Outcome:
-        """POST a body and return how it ended."""
+        """POST a request and return how it ended."""
         ...
 
 
@@ -139,18 +138,21 @@ class Deliverer:
             _LOG.error("a delivery was cut short", endpoint=endpoint, error=type(error).__name__)
 
     def _attempt(self, endpoint: Endpoint, delivery: Delivery) -> None:
-        headers = notify.FORMATS[endpoint.format].headers(
-            webhook_id=delivery.webhook_id,
-            body=delivery.body,
-            secret=endpoint.secret,
-            at=self._clock.now(),
-        )
-        outcome = self._send(endpoint.url, headers=headers, body=delivery.body, now=self._clock.now)
+        format_ = notify.FORMATS[endpoint.format]
+        try:
+            request = format_.request(endpoint, delivery.notice, self._clock.now())
+        except Exception as error:  # noqa: BLE001  one message must not hold the others back
+            self._failures.inc()
+            _LOG.error("a message cannot be written", id=delivery.webhook_id, error=repr(error))
+            text = f"the message cannot be written: {type(error).__name__}"
+            outcome = Outcome(None, text, unwritten=True)
+        else:
+            outcome = self._send(request, outcome=format_.outcome, now=self._clock.now)
         now = self._clock.now()
         if outcome.accepted:
             self._outbox.delivered(endpoint.id, delivery, outcome, now)
             self._attempts.labels("accepted").inc()
-        elif outcome.status == _GONE:
+        elif outcome.disabled:
             self._outbox.gone(endpoint.id, delivery, outcome, now)
             self._attempts.labels("gone").inc()
             _LOG.warning("a webhook is disabled: its receiver is gone", endpoint=endpoint.id)

@@ -1,4 +1,4 @@
-"""Rows of webhooks: who is reported. Those of the settings are written at every start."""
+"""Rows of webhooks: who is notified. Those of the settings are written at every start."""
 
 import base64
 import hashlib
@@ -11,8 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
+from ...alerts import notify
 from ...alerts.ports import HAPPENINGS, Endpoint
 from ...vocabulary.faults import Severity
+from . import pacing
 from .errors import RefusedError, UnknownIdError
 from .settings import SECRET_PREFIX, WebhookSettings
 from .tables import webhooks
@@ -36,9 +38,13 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-def redacted(url: str) -> str:
-    """Return an address fit for an answer: user part and the values of the query are hidden."""
+def redacted(url: str, *, whole: bool = False) -> str:
+    """Return an address fit for an answer: user part and the values of the query are hidden.
+
+    `whole`: the path is a token too.
+    """
     parts = urlsplit(url)
+    path = "/***" if whole else parts.path
     place = parts.netloc.rpartition("@")[2]
     if "@" in parts.netloc:
         place = f"***@{place}"
@@ -47,7 +53,7 @@ def redacted(url: str) -> str:
         for pair in parts.query.split("&")
         if pair
     )
-    return urlunsplit((parts.scheme, place, parts.path, query, ""))
+    return urlunsplit((parts.scheme, place, path, query, ""))
 
 
 def synchronise(db: Connection, configured: Sequence[WebhookSettings], now: float) -> list[str]:
@@ -68,6 +74,7 @@ def synchronise(db: Connection, configured: Sequence[WebhookSettings], now: floa
             "events": json.dumps(row.events),
             "jobs": json.dumps(row.jobs),
             "severities": json.dumps(row.severities),
+            "per_minute": row.per_minute,
             "origin": "settings",
             "enabled": True,
             "disabled_reason": None,
@@ -116,6 +123,7 @@ def add(db: Connection, endpoint: Endpoint, now: float) -> None:
             origin="api",
             enabled=endpoint.enabled,
             not_before=0.0,
+            per_minute=endpoint.per_minute,
             created_at=now,
         )
     )
@@ -141,6 +149,14 @@ def find(db: Connection, identity: str) -> Registered:
     return _registered(row)
 
 
+def find_any(db: Connection, identity: str) -> Endpoint:
+    """Return an endpoint, a deleted one too. Raises UnknownIdError."""
+    row = db.execute(select(webhooks).where(webhooks.c.id == identity)).one_or_none()
+    if row is None:
+        raise UnknownIdError(f"there is no webhook {identity}")
+    return _registered(row).endpoint
+
+
 def remove(db: Connection, identity: str, now: float) -> None:
     """Delete an endpoint. Raises UnknownIdError, and RefusedError for a configured one."""
     if find(db, identity).origin == "settings":
@@ -154,7 +170,7 @@ def remove(db: Connection, identity: str, now: float) -> None:
 
 
 def disable(db: Connection, identity: str, reason: str) -> None:
-    """Stop telling an endpoint."""
+    """Send an endpoint nothing any more."""
     db.execute(
         update(webhooks)
         .where(webhooks.c.id == identity)
@@ -163,12 +179,30 @@ def disable(db: Connection, identity: str, reason: str) -> None:
 
 
 def hold(db: Connection, identity: str, until: float) -> None:
-    """Leave an endpoint alone until then (seconds since the epoch)."""
+    """Send an endpoint nothing until then (seconds since the epoch)."""
     db.execute(
         update(webhooks)
         .where(webhooks.c.id == identity, webhooks.c.not_before < until)
         .values(not_before=until)
     )
+
+
+def accepted(db: Connection, endpoint: Endpoint, now: float) -> None:
+    """Note that a message to people was taken, and send no more than their rate allows."""
+    traits = notify.FORMATS[endpoint.format].TRAITS
+    per_minute = endpoint.per_minute or traits.per_minute
+    if per_minute is None:
+        return
+    mine = webhooks.c.id == endpoint.id
+    before = json.loads(db.execute(select(webhooks.c.sent).where(mine)).scalar_one())
+    sent = [*before, now][-per_minute:]
+    db.execute(update(webhooks).where(mine).values(sent=json.dumps(sent)))
+    hold(db, endpoint.id, pacing.next_at(sent, per_minute))
+
+
+def repeat(db: Connection, identity: str, at: float | None) -> None:
+    """Send an endpoint the present state again then; None: not before something changes."""
+    db.execute(update(webhooks).where(webhooks.c.id == identity).values(repeat_at=at))
 
 
 def _registered(row: Row[Any]) -> Registered:
@@ -184,6 +218,7 @@ def _registered(row: Row[Any]) -> Registered:
             severities=cast("tuple[Severity, ...]", tuple(json.loads(row.severities))),
             enabled=row.enabled,
             not_before=row.not_before,
+            per_minute=row.per_minute,
         ),
         origin=row.origin,
         disabled_reason=row.disabled_reason,

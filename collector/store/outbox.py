@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, delete, func, insert, or_, select, update
 
 from ...alerts import notify
-from ...alerts.notify import routing
-from ...alerts.ports import Delivery, Endpoint, Notice, Outcome
-from . import endpoints, mutes
+from ...alerts.notify import routing, webhook
+from ...alerts.notify.traits import Traits
+from ...alerts.ports import UNAVAILABLE, Delivery, Endpoint, Notice, Outcome
+from . import bodies, endpoints, gathering, mutes
 from .incidents import Recorded
 from .mutes import Mute
 from .tables import outbox, webhooks
@@ -19,8 +20,9 @@ from .tables import outbox, webhooks
 State = Literal["pending", "delivered", "dead", "suppressed"]
 STATES: tuple[State, ...] = ("pending", "delivered", "dead", "suppressed")
 
-UNAVAILABLE = (429, 502, 503, 504)
-"""Answers that speak of the receiver's state and not of the message."""
+_CALM_SECONDS = 4.0
+"""After a failed attempt, nothing more is sent to people's channels for so long."""
+_REPEAT_AGAIN_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,15 @@ def enqueue(
     """Write one message for every endpoint that wants this; what a mute holds back is recorded."""
     document = dict(news.document)
     mute = mutes.holding(held_by, document)
+    written: dict[str, bytes] = {}
     for endpoint in to:
-        states = _states(db, endpoint.id, document["id"])
+        identity = _identity(endpoint.id, document["id"], news)
+        states, written_before = _states(db, endpoint.id, document["id"], identity)
+        if written_before:
+            continue
         valid = bool(states - {"suppressed"})
         type_ = routing.wanted(endpoint, news.kind, document, valid=valid)
         if type_ is None:
-            continue
-        identity = _identity(endpoint.id, document["id"], news)
-        if db.execute(select(outbox.c.number).where(outbox.c.webhook_id == identity)).first():
             continue
         held = f"{mute.kind} {mute.id}" if mute else None
         if held is None and states == {"suppressed"} and type_ in routing.ENDINGS:
@@ -64,7 +67,7 @@ def enqueue(
                 endpoint=endpoint.id,
                 incident=document["id"],
                 type=type_,
-                body=notify.FORMATS[endpoint.format].body(Notice(type_, news.at, document)),
+                body=_body(endpoint, Notice(type_, news.at, document), written),
                 created_at=now,
                 due_at=now,
                 attempts=0,
@@ -75,9 +78,28 @@ def enqueue(
         )
 
 
-def _states(db: Connection, endpoint: str, incident: str) -> set[str]:
-    mine = and_(outbox.c.endpoint == endpoint, outbox.c.incident == incident)
-    return set(db.execute(select(outbox.c.state).where(mine).distinct()).scalars())
+def _body(endpoint: Endpoint, notice: Notice, written: dict[str, bytes]) -> bytes:
+    """Return the notice as it is kept: nothing for people, who get the present state anyway."""
+    if _traits(endpoint).delivery == "digest":
+        return b""
+    if notice.type not in written:
+        written[notice.type] = bodies.packed(webhook.message(notice))
+    return written[notice.type]
+
+
+def _traits(endpoint: Endpoint) -> Traits:
+    return notify.FORMATS[endpoint.format].TRAITS
+
+
+def _states(db: Connection, endpoint: str, incident: str, identity: str) -> tuple[set[str], bool]:
+    """Return the states of an endpoint's messages about an incident; whether this one is there."""
+    this = func.max(case((outbox.c.webhook_id == identity, 1), else_=0))
+    rows = db.execute(
+        select(outbox.c.state, this)
+        .where(outbox.c.endpoint == endpoint, outbox.c.incident == incident)
+        .group_by(outbox.c.state)
+    ).all()
+    return {state for state, _ in rows}, any(found for _, found in rows)
 
 
 def _identity(endpoint: str, incident: str, news: Recorded) -> str:
@@ -98,36 +120,47 @@ def waiting(db: Connection, now: float) -> list[str]:
         .group_by(outbox.c.endpoint)
         .order_by(func.min(outbox.c.due_at), outbox.c.endpoint)
     )
-    return list(rows.scalars())
+    repeats = db.execute(select(webhooks.c.id).where(gathering.repeating(now)))
+    return list(dict.fromkeys([*rows.scalars(), *repeats.scalars()]))
 
 
-def next_delivery(db: Connection, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-    """Return the oldest due message whose incident has no older one pending at this endpoint."""
-    older = outbox.alias("older")
-    first = ~exists().where(
-        older.c.endpoint == outbox.c.endpoint,
-        older.c.incident == outbox.c.incident,
-        older.c.state == "pending",
-        older.c.number < outbox.c.number,
-    )
-    row = db.execute(
-        select(outbox)
-        .join(webhooks, webhooks.c.id == outbox.c.endpoint)
-        .where(
-            outbox.c.endpoint == endpoint,
-            outbox.c.state == "pending",
-            outbox.c.due_at <= now,
-            webhooks.c.enabled,
-            webhooks.c.not_before <= now,
-            first,
-        )
-        .order_by(outbox.c.number)
+def next_delivery(
+    db: Connection, endpoint: str, now: float, *, console: str = ""
+) -> tuple[Endpoint, Delivery] | None:
+    """Return the next message, None when nothing is due: what was tried least goes first.
+
+    An incident's messages keep their order: when a newer one is due, the oldest of them goes.
+    """
+    found = endpoints.find_any(db, endpoint)
+    if not found.enabled or found.not_before > now:
+        return None
+    if _traits(found).delivery != "history":
+        delivery = gathering.next_message(db, found, now, console)
+        return None if delivery is None else (found, delivery)
+    mine = and_(outbox.c.endpoint == endpoint, outbox.c.state == "pending")
+    due = db.execute(
+        select(outbox.c.incident, outbox.c.attempts)
+        .where(mine, outbox.c.due_at <= now)
+        .order_by(outbox.c.attempts, outbox.c.number)
         .limit(1)
     ).one_or_none()
-    if row is None:
+    if due is None:
         return None
-    delivery = Delivery(row.number, row.webhook_id, row.incident, row.type, row.body, row.attempts)
-    return endpoints.find(db, endpoint).endpoint, delivery
+    row = db.execute(
+        select(outbox)
+        .where(mine, outbox.c.incident == due.incident)
+        .order_by(outbox.c.number)
+        .limit(1)
+    ).one()
+    return found, Delivery(row.number, _notice(db, row, console), row.incident, due.attempts)
+
+
+def _notice(db: Connection, row: Row[Any], console: str) -> Notice:
+    """Return what a row holds; the present state where it was written for people, and moved."""
+    if row.body:
+        return webhook.notice(bodies.unpacked(row.body), identity=row.webhook_id, console=console)
+    document = gathering.present(db, row.incident) or {"id": row.incident}
+    return Notice(row.type, row.created_at, document, id=row.webhook_id, console=console)
 
 
 def delivered(
@@ -147,6 +180,11 @@ def delivered(
         )
         .values(due_at=now)
     )
+    found = endpoints.find_any(db, endpoint)
+    endpoints.accepted(db, found, now)
+    if (seconds := _traits(found).repeat_seconds) is not None:
+        lasting = gathering.anything_open(db, endpoint)
+        endpoints.repeat(db, endpoint, now + seconds if lasting else None)
 
 
 def failed(
@@ -158,20 +196,43 @@ def failed(
     due_at: float | None,
     now: float,
 ) -> None:
-    """Mark a failed attempt: due again at `due_at`, or given up (None)."""
+    """Mark a failed attempt: due again at `due_at`, or given up (None).
+
+    It counts for every message that was due and had been tried as often: all that wait there when
+    the receiver was unavailable, else those of the same incident, or in the same message. Those
+    tried more often only wait as long.
+    """
+    about = gathering.cohort(endpoint, delivery, everything=outcome.unavailable)
+    due = and_(about, outbox.c.due_at <= now)
+    alike = and_(due, outbox.c.attempts == delivery.attempts)
+    values = {
+        "attempts": delivery.attempts + 1,
+        "last_status": outcome.status,
+        "last_error": outcome.error,
+    }
     if due_at is None:
         _finish(db, delivery, "dead", outcome, now)
+        if outcome.unavailable:
+            db.execute(update(outbox).where(alike).values(**values, state="dead", finished_at=now))
+        else:  # the next one is another message, never tried itself
+            db.execute(update(outbox).where(alike).values(attempts=0))
     else:
-        db.execute(
-            _mine(delivery).values(
-                attempts=delivery.attempts + 1,
-                due_at=due_at,
-                last_status=outcome.status,
-                last_error=outcome.error,
-            )
-        )
-    if outcome.retry_after is not None:
-        endpoints.hold(db, endpoint, now + outcome.retry_after)
+        later = and_(due, outbox.c.attempts > delivery.attempts)
+        db.execute(update(outbox).where(later).values(due_at=due_at))
+        db.execute(update(outbox).where(alike).values(**values, due_at=due_at))
+    found = endpoints.find_any(db, endpoint)
+    calm = _CALM_SECONDS if _traits(found).delivery == "digest" else 0.0
+    if calm or outcome.retry_after is not None:
+        endpoints.hold(db, endpoint, now + max(calm, outcome.retry_after or 0.0))
+    if _traits(found).repeat_seconds is not None:
+        endpoints.repeat(db, endpoint, now + _REPEAT_AGAIN_SECONDS)
+
+
+def expire(db: Connection, *, before: float, now: float) -> int:
+    """Give up what was written before then and never taken; return how many."""
+    old = and_(outbox.c.state == "pending", outbox.c.created_at < before, outbox.c.attempts > 0)
+    values = {"state": "dead", "finished_at": now}
+    return db.execute(update(outbox).where(old).values(**values)).rowcount
 
 
 def gone(db: Connection, endpoint: str, reason: str, now: float) -> None:
@@ -183,16 +244,17 @@ def gone(db: Connection, endpoint: str, reason: str, now: float) -> None:
     )
 
 
-def _mine(delivery: Delivery) -> Any:
-    # Only while pending: the endpoint may have been deleted while the message was under way.
-    return update(outbox).where(outbox.c.number == delivery.number, outbox.c.state == "pending")
-
-
 def _finish(db: Connection, delivery: Delivery, state: State, outcome: Outcome, now: float) -> None:
+    rows = outbox.c.number == delivery.number
+    if delivery.carrier is not None:
+        rows = and_(outbox.c.carrier == delivery.carrier, outbox.c.number <= delivery.number)
     db.execute(
-        _mine(delivery).values(
+        update(outbox)
+        # Only while pending: the endpoint may have been deleted while the message was under way.
+        .where(rows, outbox.c.state == "pending")
+        .values(
             state=state,
-            attempts=delivery.attempts + 1,
+            attempts=outbox.c.attempts + 1,
             finished_at=now,
             last_status=outcome.status,
             last_error=outcome.error,

@@ -1,13 +1,14 @@
 """One attempt at one delivery over HTTP, with an end: whatever the receiver does, it is an Outcome.
 
-No redirects, no proxies of the environment, nothing read of the answer but its head. Neither the
-address nor a header of ours is ever part of an error text: both can hold secrets.
+No redirects, no proxies of the environment, and of the answer its head and a few kilobytes. Neither
+the address nor a header of ours is ever part of an error text: both can hold secrets.
 """
 
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -15,13 +16,18 @@ from functools import cache
 import certifi
 import httpx
 
-from ...alerts.ports import Outcome
+from ...alerts.ports import Outcome, Request
 from . import addresses
 from .addresses import ForbiddenAddressError, Resolve
 
 TIMEOUT_SECONDS = 15.0
 """For the whole attempt, name resolution aside; Standard Webhooks says 15 to 30 s."""
 LONGEST_RETRY_AFTER = 24 * 3600.0
+MOST_READ_BYTES = 4096
+"""Of the answer's body: some receivers put their error codes there."""
+
+Read = Callable[[int, bytes], Outcome]
+"""What a format makes of a status and the beginning of a body."""
 
 _USER_AGENT = "rankscope-webhook/1"
 
@@ -31,17 +37,19 @@ for _name in ("httpx", "httpcore"):
 
 
 def send(
-    url: str,
+    request: Request,
     *,
-    headers: Mapping[str, str],
-    body: bytes,
+    outcome: Read,
     resolve: Resolve = addresses.resolve,
     now: Callable[[], float],
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
-    """POST a body and return how it ended; it never raises for anything the receiver does."""
+    """POST a request and return how it ended; it never raises for anything the receiver does.
+
+    `outcome` says what the answer means, Retry-After aside.
+    """
     try:
-        target = httpx.URL(url)
+        target = httpx.URL(request.url)
         port = target.port or (443 if target.scheme == "https" else 80)
         hosts = addresses.checked(target.host, port, resolve=resolve)
     except ForbiddenAddressError as error:
@@ -55,8 +63,8 @@ def send(
             _post(
                 target,
                 hosts,
-                headers=headers,
-                body=body,
+                request=request,
+                outcome=outcome,
                 now=now,
                 timeout_seconds=timeout_seconds,
             )
@@ -71,8 +79,8 @@ async def _post(
     target: httpx.URL,
     hosts: list[str],
     *,
-    headers: Mapping[str, str],
-    body: bytes,
+    request: Request,
+    outcome: Read,
     now: Callable[[], float],
     timeout_seconds: float,
 ) -> Outcome:
@@ -81,39 +89,46 @@ async def _post(
     )
     async with asyncio.timeout(timeout_seconds), client:
         for last, host in ((host == hosts[-1], host) for host in hosts):
-            request = client.build_request(
+            built = client.build_request(
                 "POST",
                 target.copy_with(host=host),
-                content=body,
+                content=request.body,
                 headers={
                     "user-agent": _USER_AGENT,
-                    **headers,
+                    **request.headers,
                     "host": target.netloc.decode("ascii"),
                 },
                 # The certificate must be the name's, though the connection goes to an address.
                 extensions={"sni_hostname": target.raw_host.decode("ascii")},
             )
             try:
-                response = await client.send(request, stream=True)
+                response = await client.send(built, stream=True)
             except httpx.ConnectError:
                 if last:
                     raise
                 continue
             try:
-                return _outcome(response, now())
+                found = outcome(response.status_code, await _beginning(response))
+                asked = _retry_after(response.headers.get("retry-after"), now())
+                if found.accepted or asked is None:
+                    return found
+                return replace(found, retry_after=max(asked, found.retry_after or 0.0))
             finally:
                 await response.aclose()
     return Outcome(None, "the receiver's name has no address")
 
 
-def _outcome(response: httpx.Response, now: float) -> Outcome:
-    status = response.status_code
-    if 200 <= status < 300:
-        return Outcome(status)
-    error = f"the receiver answered {status}"
-    if 300 <= status < 400:
-        error += ", and redirects are not followed"
-    return Outcome(status, error, _retry_after(response.headers.get("retry-after"), now))
+async def _beginning(response: httpx.Response) -> bytes:
+    """Return the first bytes of the body, empty where it cannot be read: the status counts."""
+    found = b""
+    try:
+        async for chunk in response.aiter_raw(MOST_READ_BYTES):
+            found += chunk
+            if len(found) >= MOST_READ_BYTES:
+                break
+    except httpx.HTTPError:
+        pass
+    return found[:MOST_READ_BYTES]
 
 
 def _retry_after(text: str | None, now: float) -> float | None:

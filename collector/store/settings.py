@@ -4,7 +4,7 @@ import base64
 import binascii
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from ...alerts import notify
 from ...alerts.ports import HAPPENINGS, Happening
@@ -22,6 +22,14 @@ def check_secret(text: str) -> None:
         key = b""
     if not text.startswith(SECRET_PREFIX) or not 24 <= len(key) <= 64:
         raise ValueError("write whsec_ followed by the base64 of 24 to 64 random bytes")
+
+
+def check_credential(format_: str, secret: str) -> None:
+    """Raise ValueError unless this secret is what the format needs."""
+    if why := notify.bad_secret(format_, secret):
+        raise ValueError(why)
+    if secret.startswith(SECRET_PREFIX):
+        check_secret(secret)
 
 
 def check_url(text: str) -> None:
@@ -59,17 +67,23 @@ class StoreSettings(Section):
 class WebhookSettings(Section):
     """One endpoint that is notified about incidents."""
 
-    url: SecretStr = Field(description="Address; a secret where its query or user part is one")
-    # Required: one made up at start would have to be shown in a log for anybody to use it.
-    secret: SecretStr = Field(description="Signing secret: whsec_ and base64 of 24 to 64 bytes")
+    url: SecretStr = Field(description="Address; a secret where a part of it is one")
+    format: str = Field(
+        default="standard", description=f"Form of the message: {', '.join(notify.FORMATS)}"
+    )
+    # Never made up at start: it would have to be shown in a log for anybody to use it.
+    secret: SecretStr = Field(
+        default=SecretStr(""),
+        validate_default=True,
+        description="What the format signs or authenticates with; see the page on notifications",
+    )
     name: str = Field(
         default="",
         pattern=r"^[A-Za-z0-9_-]{0,64}$",
         description="Id in the API; default: made from the address",
     )
-    format: str = Field(default="standard", description="Form of the message")
     events: tuple[Happening, ...] = Field(
-        default=HAPPENINGS, min_length=1, description="What it wants to hear of"
+        default=HAPPENINGS, min_length=1, description="What it is notified of"
     )
     jobs: tuple[str, ...] = Field(
         default=(), description="Patterns of job ids (* ? [..]); empty: every job"
@@ -78,6 +92,11 @@ class WebhookSettings(Section):
         default=("critical", "warning"),
         min_length=1,
         description="Severities it wants; info never pages unless it is named here",
+    )
+    per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        description="Most messages a minute to people; more are folded into one (default: 2)",
     )
 
     @field_validator("url")
@@ -95,6 +114,14 @@ class WebhookSettings(Section):
 
     @field_validator("secret")
     @classmethod
-    def _signing(cls, secret: SecretStr) -> SecretStr:
-        check_secret(secret.get_secret_value())
+    def _credential(cls, secret: SecretStr, info: ValidationInfo) -> SecretStr:
+        if "format" in info.data:  # else the format is what is wrong
+            check_credential(info.data["format"], secret.get_secret_value())
         return secret
+
+    @field_validator("per_minute")
+    @classmethod
+    def _rate(cls, per_minute: int | None, info: ValidationInfo) -> int | None:
+        if "format" in info.data and (why := notify.bad_rate(info.data["format"], per_minute)):
+            raise ValueError(why)
+        return per_minute

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
 from ..actions import Entered
-from . import claims, costs, endpoints, handling, incidents, mutes, outbox
+from . import claims, costs, endpoints, handling, incidents, mutes, outbox, schedule
 from .costs import Costs
 from .database import Database
 from .endpoints import Registered
@@ -36,7 +36,8 @@ class Store:
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
-    RefusedError when two of the configured endpoints have the same name.
+    RefusedError when two of the configured endpoints have the same name. `console` is the address
+    of the console as receivers reach it, empty where none is configured.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class Store:
         url: str,
         *,
         webhooks: Sequence[WebhookSettings] = (),
+        console: str = "",
         now: float = 0.0,
         owner: str = "",
     ) -> None:
         """`owner` names this collector among those that share the database."""
         self._database = Database(url)
+        self._console = console
         self._owner = owner
         self._listeners: tuple[Listener, ...] = ()
         self._listening = threading.Lock()
@@ -201,18 +204,17 @@ class Store:
             return outbox.waiting(db, now)
 
     def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the oldest due message whose incident has no older one pending there.
+        """Return the next message, None when nothing is due there.
 
         None too while another collector delivers to this endpoint (see `claims`).
         """
-        if not self._database.shared:
-            with self._database.read() as db:
-                return outbox.next_delivery(db, endpoint, now)
-        with self._database.claim() as db:
-            if not claims.take(db, endpoint, owner=self._owner, now=now):
-                return None
-            found = outbox.next_delivery(db, endpoint, now)
-            if found is None:
+        if self._database.shared:
+            with self._database.claim() as db:
+                if not claims.take(db, endpoint, owner=self._owner, now=now):
+                    return None
+        with self._database.write() as db:  # which rows a message carries is kept
+            found = outbox.next_delivery(db, endpoint, now, console=self._console)
+            if found is None and self._database.shared:
                 claims.give_back(db, endpoint, owner=self._owner)
             return found
 
@@ -238,8 +240,16 @@ class Store:
         """Disable an endpoint that said it is gone, and give up what waits for it."""
         with self._database.write() as db:
             outbox.failed(db, endpoint, delivery, outcome, due_at=None, now=now)
-            endpoints.disable(db, endpoint, "the receiver answered 410 Gone")
-            outbox.gone(db, endpoint, "the receiver answered 410 Gone", now)
+            reason = outcome.error if outcome.gone else None
+            reason = reason or "the receiver answered 410 Gone"
+            endpoints.disable(db, endpoint, reason)
+            outbox.gone(db, endpoint, reason, now)
+
+    def expire(self, *, now: float) -> int:
+        """Give up messages that nobody took for days; return how many."""
+        before = now - schedule.LONGEST_PENDING_SECONDS
+        with self._database.write() as db:
+            return outbox.expire(db, before=before, now=now)
 
     def trim(self, *, before: float) -> int:
         """Delete finished messages older than that; return how many."""

@@ -103,6 +103,9 @@ webhooks = Table(
     Column("enabled", Boolean, nullable=False),
     Column("disabled_reason", Text),
     Column("not_before", Double, nullable=False),
+    Column("per_minute", Integer),
+    Column("sent", Text, nullable=False, server_default="[]"),  # JSON list: times, the newest last
+    Column("repeat_at", Double),
     Column("created_at", Double, nullable=False),
     Column("deleted_at", Double),
 )
@@ -124,7 +127,9 @@ outbox = Table(
     Column("finished_at", Double),
     Column("last_status", Integer),
     Column("last_error", Text),
+    Column("carrier", String(64)),  # the message that carries it, where one carries several
     Index(None, "state", "endpoint", "due_at"),
+    Index(None, "endpoint", "carrier"),
     Index(None, "endpoint", "incident", "number"),
     Index(None, "state", "finished_at"),
 )

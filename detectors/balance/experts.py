@@ -6,7 +6,7 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import CommunicationGroup
-from .. import own_time, parts
+from .. import onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
@@ -24,7 +24,8 @@ class Experts(Detector):
     slowest member costs the group what it has beyond the median. A slow device looks alike at
     first; popular experts show in one of three ways that no device does: the same position is slow
     in several groups (each holds the same experts there); the slowest member changes from minute
-    to minute; or the others have become faster than they were, because tokens went to one.
+    to minute; or the others have become faster than they were, because tokens went to one. The
+    last is so certain a sign that half of the excess is enough for it.
 
     Parameters
     ----------
@@ -79,12 +80,13 @@ class Experts(Detector):
             middle = own_time.median(ratio, axis=1)
             excess = self._excess(ratio)
             profiles.append(np.nan_to_num(middle))
-            if excess >= self.least:
+            if excess >= self.least / 2:
                 uneven.append((excess, group, rows))
         uneven = [
             found for found in uneven
-            if _same_position(profiles, self.least) or _changes(own[found[2], -count:], self.least)
-            or _others_faster(own[found[2]], count, found[0])
+            if _others_faster(own[found[2]], count, found[0])
+            or (found[0] >= self.least and (_same_position(profiles, self.least)
+                                            or _changes(own[found[2], -count:], self.least)))
         ]  # fmt: skip
         uneven.sort(key=lambda found: (-found[0], found[1].name))
         return [self._finding(window, steps, count, own, *found) for found in uneven[:MOST]]
@@ -112,8 +114,6 @@ class Experts(Detector):
         group: CommunicationGroup,
         rows: Ints,
     ) -> Finding:
-        ends = own_time.step_ends(steps)[-count:]
-        ends = ends[np.isfinite(ends)]
         seconds = own_time.median(own[rows, -count:], axis=1)
         slowest = int(rows[int(np.nanargmax(seconds))])
         return report(
@@ -121,7 +121,7 @@ class Experts(Detector):
             self.name,
             "group.expert_imbalance",
             group.entity,
-            onset=(float(ends[0]), window.now),
+            onset=_began(steps, own[rows], count),
             magnitude=1 + excess,
             score=excess / self.least,
             signal=own_time.COMPUTE,
@@ -130,6 +130,21 @@ class Experts(Detector):
             text=f"in expert group {group.name} the slowest member works {excess:.0%} longer than "
             f"the median, now rank {int(window.ranks[slowest])}",
         )
+
+
+def _began(steps: Steps, own: Floats, count: int) -> tuple[float, float]:
+    """Return when the slowest member of a group left the level of the first steps."""
+    ends = own_time.step_ends(steps)
+    highest = own_time.highest(_ratio(own), axis=0)
+    known = np.flatnonzero(np.isfinite(highest) & np.isfinite(ends))[parts.WARM_UP :]
+    highest, ends = highest[known], ends[known]
+    before = float(np.median(highest[:_FEWEST])) - 1
+    now = float(np.median(highest[-count:])) - 1
+    if not now > 1.5 * before:
+        return float(ends[0]), float(ends[0])
+    effect = (now - before) / 2
+    first = onsets.change_point(highest - 1, before + effect, effect)
+    return float(ends[max(first - 1, 0)]), float(ends[first])
 
 
 def _ratio(own: Floats) -> Floats:

@@ -19,22 +19,34 @@ _LONG, _VALUES = 8, 100
 """Steps that suffice at least where they take long, and values of all ranks in them."""
 
 
+CERTAIN = 3.0
+"""Standard errors by which it must have become worse: lengths are drawn anew for each batch."""
+
+FOLLOWS = 0.7
+"""Correlation of the durations of steps with the tokens of the longest rank, at least."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean."""
+    """What uneven tokens cost: share of a step, tokens of the longest rank over the mean.
+
+    error: the standard error of the share.
+    """
 
     lost: float
     longest: float
+    error: float
 
 
 class SequenceLength(Detector):
     """Say how much of each step is lost because the ranks' tokens are uneven.
 
     A parabola in tokens must predict a rank's own time, and the slowest rank of a step must be one
-    with the most tokens, not always the same one. Lost is what the longest rank is predicted to
-    need beyond the mean of all, in the median step, over the step. How long documents are belongs
-    to a job: what was so from the first step is info. Where it has become worse (another data
-    source, bucketing switched off) it is a warning.
+    with the most tokens, not always the same one. Where ranks report no times of their own, the
+    duration of steps must follow the tokens of the longest rank. Lost is what the longest rank is
+    predicted to need beyond the mean of all, in the median step, over the step. How long documents
+    are belongs to a job: what was so from the first step is info. Where it has become worse
+    (another data source, bucketing switched off) it is a warning.
 
     Parameters
     ----------
@@ -80,20 +92,24 @@ class SequenceLength(Detector):
         if not _differ(steps.last(fewest), 0.6 * self.least):
             return []
         own = window.features.own
+        alone = own_time.own_plane(steps) == own_time.STEP
         count = min(own_time.recent_count(window, seconds=_NEWEST, fewest=fewest), _MOST)
         if own is None or len(steps.index) < parts.WARM_UP + fewest:
             return []
         recent, newest = steps.last(count), own[:, -count:]
-        now = _spread(recent, newest)
-        if now is None or now.lost < self.least or not _follows(recent, newest):
+        spread = _by_steps if alone else _spread
+        now = spread(recent, newest)
+        if now is None or now.lost < self.least or not (alone or _follows(recent, newest)):
             return []
         early = steps.cut(parts.WARM_UP, min(parts.WARM_UP + _MOST, len(steps.index) - count))
         habit = None
         if len(early.index) >= fewest:
-            habit = _spread(early, own[:, parts.WARM_UP : parts.WARM_UP + len(early.index)])
+            habit = spread(early, own[:, parts.WARM_UP : parts.WARM_UP + len(early.index)])
         worse = now.lost - (habit.lost if habit is not None else now.lost)
         if habit is None and len(steps.index) >= parts.WARM_UP + count + fewest:
             worse = now.lost  # tokens explained nothing before
+        if habit is not None and worse < CERTAIN * float(np.hypot(now.error, habit.error)):
+            worse = 0.0  # so few steps differ by as much
         if worse < self.more and now.lost < self.from_start:
             return []
         begun = own_time.step_ends(_since(steps, recent) if worse >= self.more else steps)
@@ -160,8 +176,38 @@ def _spread(steps: Steps, own: Floats) -> _Spread | None:
         return None
     mean = _mean(predicted, known)[columns]
     longest = own_time.highest(np.where(known, predicted, np.nan), axis=0)[columns]
-    lost = float(np.median(longest - mean)) / step
-    return _Spread(lost, float(np.median(_uneven(steps)[columns])))
+    beyond = (longest - mean) / step
+    longest_rank = float(np.median(_uneven(steps)[columns]))
+    return _Spread(float(np.median(beyond)), longest_rank, _error(beyond))
+
+
+def _by_steps(steps: Steps, own: Floats) -> _Spread | None:
+    """Return the same by the durations of steps; None where the longest rank does not explain them.
+
+    All ranks end a step together, so each step is one point: its duration, its longest rank.
+    """
+    tokens = _tokens(steps)
+    longest, mean = own_time.highest(tokens, axis=0), _mean(tokens, np.isfinite(tokens))
+    duration = own_time.highest(own, axis=0)
+    known = np.isfinite(longest) & np.isfinite(duration) & (mean > 0)
+    if known.sum() < max(_fewest(steps) // 2, 3):
+        return None
+    longest, mean, duration = longest[known], mean[known], duration[known]
+    # A pause in one step says nothing about tokens.
+    usual = duration <= 2 * float(np.median(duration))
+    x, y = longest[usual] - longest[usual].mean(), duration[usual] - duration[usual].mean()
+    width, height = float(x @ x), float(y @ y)
+    if not width > 0 or not height > 0 or float(x @ y) < FOLLOWS * (width * height) ** 0.5:
+        return None
+    step = float(np.median(duration))
+    beyond = float(x @ y) / width * (longest - mean) / step
+    return _Spread(float(np.median(beyond)), float(np.median(longest / mean)), _error(beyond))
+
+
+def _error(values: Floats) -> float:
+    """Return the standard error of the median of some values."""
+    away = float(np.median(np.abs(values - np.median(values))))
+    return 1.2533 * 1.4826 * away / math.sqrt(len(values))
 
 
 def _uneven(steps: Steps) -> Floats:

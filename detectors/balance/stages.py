@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
-from .. import own_time, parts
+from .. import onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -24,8 +24,10 @@ class Stages(Detector):
 
     Own time of each stage (median over its ranks, by tokens) over the median of the other stages.
     It is the partition, and not a bad node, when most ranks of the stage are slow alike, when it
-    was so in the first steps already, and when the stage's ranks wait least inside collectives,
-    where waits are reported. The job loses what the slowest stage has beyond the mean of all.
+    was so in the first steps already or came to all ranks of the stage on two hosts or more at one
+    time (layers that are frozen or grow as training goes on), and when the stage's ranks wait least
+    inside collectives, where waits are reported. The job loses what the slowest stage has beyond
+    the mean of all.
 
     Parameters
     ----------
@@ -93,11 +95,14 @@ class Stages(Detector):
         rows = np.flatnonzero(stage_of == names[slowest])
         mine = now[rows][np.isfinite(now[rows])]
         alike = float(np.quantile(mine, 0.25)) / others - 1 >= 0.6 * excess
-        if not (excess >= self.least and started >= 0.6 * excess and alike):
+        always = started >= 0.6 * excess
+        if not (excess >= self.least and alike and (always or _by_hosts(window, chosen[rows]))):
             return []
         if not _waits_least(steps.plane(own_time.COMM)[chosen, -recent.shape[1] :], stage_of, rows):
             return []
         ends = own_time.step_ends(steps)
+        first = 0 if always else _began(own, rows, 1 + (started + excess) / 2)
+        since = "the first step" if always else f"step {int(steps.index[first])}"
         rows = np.flatnonzero(everywhere == names[slowest])
         magnitude = float(seconds[slowest] / seconds.mean())
         return [
@@ -106,14 +111,14 @@ class Stages(Detector):
                 self.name,
                 "group.stage_slow",
                 _entity(window, rows, int(names[slowest])),
-                onset=float(ends[0]),
+                onset=(float(ends[max(first - 1, 0)]), float(ends[first])),
                 magnitude=magnitude,
                 score=excess / self.least if excess >= self.severe else 0.5,
                 signal=own_time.COMPUTE,
                 observed=float(seconds[slowest]),
                 expected=others,
                 text=f"pipeline stage {int(names[slowest])} works {seconds[slowest]:.3g} s in a "
-                f"step, the other stages {others:.3g} s, since the first step",
+                f"step, the other stages {others:.3g} s, since {since}",
                 ranks=window.ranks[rows].tolist(),
             )
         ]
@@ -146,6 +151,21 @@ def _sample(window: JobWindow, stage_of: Ints) -> Ints:
 def _middle(values: Floats) -> float:
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else np.nan
+
+
+def _by_hosts(window: JobWindow, rows: Ints) -> bool:
+    """Tell whether ranks run on several hosts, so that no single one of these can be the reason."""
+    hosts = window.host_of[rows]
+    return len(np.unique(hosts[hosts >= 0])) > 1
+
+
+def _began(own: Floats, rows: Ints, limit: float) -> int:
+    """Return the column since which a stage's own time over that of the others is above a limit."""
+    others = np.setdiff1d(np.arange(len(own)), rows)
+    mine, theirs = own_time.median(own[rows], axis=0), own_time.median(own[others], axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        valid = np.flatnonzero(np.isfinite(mine / theirs))
+        return int(valid[onsets.newest_run((mine / theirs)[valid] > limit)])
 
 
 def _waits_least(comm: Floats, stage_of: Ints, rows: Ints) -> bool:

@@ -12,11 +12,16 @@ from . import devices
 
 OFFSET = "system.clock.offset"
 
+FIRST = 8
+"""So many of the oldest readings tell where a clock was."""
+
 
 class ClockOffsets(Detector):
     """Name hosts whose clock is further from the median of the job's hosts than logs bear.
 
-    The newest reading and the one `seconds` before must both be beyond `least`, on the same side.
+    The newest reading and the one `seconds` before must both be beyond `least`, on the same side. A
+    clock that has moved by as much from where it was, and away from its peers, is off as well:
+    clocks that stray by a tenth of a second each hide what one of them does.
     It costs the job nothing, so it is worth knowing and no more: telemetry is freed of offsets
     before anything is compared, while logs of two hosts can no longer be put in order.
 
@@ -58,14 +63,23 @@ class ClockOffsets(Detector):
             return []
         middle = float(np.median(value[valid])) if valid.sum() >= 3 else 0.0
         findings = []
-        for host in np.flatnonzero(valid & (np.abs(value - middle) >= self.least)).tolist():
+        for host in np.flatnonzero(valid & (np.abs(value - middle) >= self.least / 2)).tolist():
             one = held.of(np.array([host]))
-            earlier = one.value[0][one.at[0] <= at[host] - self.seconds]
+            order = np.argsort(one.at[0], kind="stable")
+            past = one.value[0, order][one.at[0, order] <= at[host] - self.seconds]
+            past = past[np.isfinite(past)]
             off = float(value[host]) - middle
-            if not len(earlier) or not (earlier[-1] - middle) * np.sign(off) >= self.least:
+            if not len(past):
+                continue
+            zero = middle
+            if abs(off) < self.least:
+                zero = float(np.median(past[:FIRST]))
+                if abs(zero - middle) >= abs(off):
+                    continue  # it came back
+            if not (past[-1] - zero) * np.sign(off) >= self.least:
                 continue
             entity = window.host_entity(host)
-            far = middle + np.sign(off) * self.least
+            far = zero + np.sign(off) * self.least
             first = devices.since(held, host, far, below=off < 0)
             word = "ahead of" if off > 0 else "behind"
             findings.append(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..window import Floats, Ints, Readings
+from . import devices
 
 MOST = 1e15
 """A larger value is a sender's way to say that there is none (blank sentinels of vendors)."""
@@ -87,8 +88,8 @@ def growth(readings: Readings, seconds: float) -> Growth:
 class Fast:
     """A counter that grows faster than it should, and than those of its peers.
 
-    rate: by how much, in the unit of time that was asked for; usual: the median of all rows. onset:
-    the readings between which it first grew.
+    rate: by how much, in the unit of time that was asked for; usual: the median of all other rows.
+    onset: the readings between which it first grew.
     """
 
     row: int
@@ -98,15 +99,16 @@ class Fast:
 
 
 def fast(found: Growth, rows: int, *, per: float, shortest: float, least: float) -> Iterator[Fast]:
-    """Yield what grew by `least` in `per` seconds and ten times as fast as the median of `rows`.
+    """Yield what grew by `least` in `per` seconds and ten times as fast as the other `rows` do.
 
     shortest: the time, in seconds, that growth is spread over at least: that of one reading is no
     rate.
     """
     rate = np.zeros(rows)
     rate[found.rows] = found.total * per / np.maximum(found.seconds, shortest)
-    usual = float(np.median(rate)) if rows > 1 else 0.0
+    others = np.nan_to_num(devices.median_of_others(rate))
     for number, row in enumerate(found.rows.tolist()):
+        usual = float(others[row])
         if rate[row] >= max(least, PEERS * usual):
             first, last = found.first[number].tolist()
             yield Fast(row, float(rate[row]), usual, (first, last))

@@ -29,7 +29,9 @@ class FullDisks(Detector):
     """Name hosts with a filesystem that ran full while somebody was looking, or turned read-only.
 
     Bytes or inodes in use at `full` or more, and more than the least of the past by `rise`: an
-    image that was full all along is no news. A filesystem that could be written and no longer can
+    image that was full all along is no news. From `high` on it counts where the newest `seconds`
+    have brought more than twice what is left, and it was never as full before: as much again will
+    not fit. A filesystem that could be written and no longer can
     counts too, and so does the error of a write that found no room: it is logged before the next
     reading. Symptoms without an effect yet: the next write of a checkpoint or a log fails, and
     with it the job.
@@ -38,6 +40,8 @@ class FullDisks(Detector):
     ----------
     full : share in use from which on the next write is at risk.
     rise : by how much it must have grown within what is held of the past.
+    high : share in use from which on the next write is at risk where it fills fast.
+    seconds : how far back it fills fast.
 
     Examples
     --------
@@ -60,9 +64,18 @@ class FullDisks(Detector):
     kinds = ("host.disk_full", "host.filesystem_read_only")
     cadence_seconds = 5.0
 
-    def __init__(self, *, full: float = 0.985, rise: float = 0.005) -> None:
+    def __init__(
+        self,
+        *,
+        full: float = 0.985,
+        rise: float = 0.005,
+        high: float = 0.95,
+        seconds: float = 900.0,
+    ) -> None:
         self.full = full
         self.rise = rise
+        self.high = high
+        self.seconds = seconds
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host: its fullest filesystem, and one that turned read-only."""
@@ -79,14 +92,18 @@ class FullDisks(Detector):
     def _full(self, window: JobWindow, name: str, words: str, worst: dict[int, Finding]) -> None:
         held = window.host_readings[name]
         used, _ = held.latest()
-        for host in np.flatnonzero((used >= self.full) & (used <= 1.01)).tolist():
-            low = _least(held, host)
+        for host in np.flatnonzero((used >= self.high) & (used <= 1.01)).tolist():
+            low, limit = _least(held, host), self.full
             if float(used[host]) - low < self.rise:
                 continue
+            if used[host] < self.full:
+                limit = self._fast(held, host)
+                if not used[host] >= limit:
+                    continue
             known = worst.get(host)
             if known is not None and known.magnitude >= used[host]:
                 continue
-            first = devices.since(held, host, self.full)
+            first = devices.since(held, host, limit)
             entity = window.host_entity(host)
             worst[host] = report(
                 window,
@@ -101,6 +118,18 @@ class FullDisks(Detector):
                 expected=low,
                 text=f"{entity}: {words}{used[host]:.0%} full",
             )
+
+    def _fast(self, held: Readings, host: int) -> float:
+        """Return the share in use from which on as much as came lately does not fit; inf: never."""
+        one = held.of(np.array([host]))
+        known = np.isfinite(one.value[0])
+        at, value = one.at[0, known], one.value[0, known]
+        lately = at >= at.max() - self.seconds
+        past = one.history().value[0]
+        before = np.concatenate((past[np.isfinite(past)], value[~lately]))
+        least = float(value[lately].min())
+        limit = max(self.high, (2 + least) / 3)
+        return limit if not len(before) or before.max() < limit else np.inf
 
     def _logged(self, window: JobWindow, worst: dict[int, Finding]) -> None:
         for event in own_logs(window):

@@ -66,7 +66,8 @@ class SlowStorage(Detector):
     ['storage host-1:/ on host-1: tasks wait for I/O 70% of the time (before: 1%)']
 
     Fails where a client of a network file system waits without being blocked or counted, and cannot
-    see which mount a disk belongs to: it names the one whose usage changes, else the root.
+    see which mount a disk belongs to: it names the one whose usage changes, else the only one that
+    is the host's own, else the root.
 
     References: Linux Documentation/accounting/psi, iostats; facts on node telemetry 4.1.
     """
@@ -220,14 +221,24 @@ def _in_a_driver(window: JobWindow) -> Flags:
 
 
 def _storage(window: JobWindow, host: int) -> Entity:
-    """Return the mount of a host that is in use: whose usage changes most, else the root."""
-    best, most = "/", 0.0
+    """Return the mount of a host that is in use: whose usage changes most.
+
+    Where none does it is the only one that is the host's own beside the root, else the root.
+    """
+    best, most, own = "/", 0.0, list[str]()
+    shared = _shared_mount(window)
     for mount, name in _mounts(window).items():
         held = window.host_readings[name]
         value = held.of(np.array([host])).value[0]
         value = value[np.isfinite(value)]
-        moved = float(np.ptp(value)) if len(value) else 0.0
-        if moved > most and mount != "/":
+        if mount == "/" or not len(value):
+            continue
+        moved = float(np.ptp(value))
+        if moved > most:
             best, most = mount, moved
+        if mount != shared:
+            own.append(mount)
+    if most == 0 and len(own) == 1:
+        best = own[0]
     name = window.hosts[host]
     return Entity("storage", f"{name}:{best}", name, window.host_entity(host).ranks)

@@ -69,6 +69,8 @@ class NeverStarted(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the symptom, or that a job ended without a step."""
         start = window.attempt_started_at
+        if not np.isfinite(start):
+            start = _init_since(window)
         if not np.isfinite(start) or _stepped(window):
             return []
         ended = [event for event in stops.exits_of(window) if stops.code_of(event) != 0]
@@ -130,6 +132,21 @@ class NeverStarted(Detector):
                 text=f"{lacking} of {window.world_size} ranks never reported",
             )
         ]
+
+
+def _init_since(window: JobWindow) -> float:
+    """Return when the first rank began its start, inf where it is unknown or one went beyond it.
+
+    A start that fails within seconds ends before anything but its events is reported.
+    """
+    phases = [
+        (event.at, event.attributes.get("phase"))
+        for event in window.events
+        if event.name == "training.phase"
+    ]
+    if any(phase != "init" for _, phase in phases):
+        return np.inf
+    return min((at for at, _ in phases), default=np.inf)
 
 
 def _asleep(window: JobWindow, since: float) -> bool:

@@ -10,6 +10,7 @@ from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import pauses, stops
+from .stall_signs import AGE
 
 STOPPED_SECONDS = 10.0
 """A host that reports on for so long after the last step is not why there was no other."""
@@ -37,8 +38,10 @@ class SilentHosts(Detector):
     ----------
     least : seconds of silence that count at the earliest.
     periods : how many of the host's usual reporting intervals must pass.
-    unknown : seconds of silence that count where the interval is not known, or where no step has
-        ended yet: nothing then says that the job waits for this host, and agents restart.
+    unknown : seconds of silence that count where the interval is not known, or where nothing from
+        elsewhere says that the job waits for this host: no step has ended yet, only this host
+        reports steps, or the job may evaluate or save as long as it has done before and no rank is
+        seen to wait. Agents restart, and are back by then.
     overdue : how many usual steps may pass since the last step ended before the job stands still.
 
     Examples
@@ -103,6 +106,8 @@ class SilentHosts(Detector):
                 continue
             if not self._missed_by_others(window, int(host), limit):
                 continue
+            if silence[host] < self.unknown and not _waited_for(window, int(host)):
+                continue
             entity = window.host_entity(int(host))
             last_received = float(window.host_last_received[host])
             findings.append(
@@ -133,8 +138,8 @@ class SilentHosts(Detector):
         if (due <= window.now).any() and np.isfinite(last):
             overdue = last + self.overdue * usual
             later = np.append(later, overdue if overdue > window.now else np.inf)
-            ends = _pause_ends(window)
-            later = np.append(later, ends if ends > window.now else np.inf)
+            more = np.append(window.host_last_received + self.unknown, _pause_ends(window))
+            later = np.append(later, more[np.isfinite(more) & (more > window.now)])
         return float(later.min(initial=np.inf))
 
     def _limit(self, window: JobWindow) -> Floats:
@@ -189,6 +194,23 @@ def _others_work(window: JobWindow, host: int) -> bool:
     done = activity.since(window, last)
     elsewhere = window.host_of != host
     return bool(((done.works | done.busy) & elsewhere).any())
+
+
+def _waited_for(window: JobWindow, host: int) -> bool:
+    """Tell whether others show that the job stands still; else its agent alone may be away.
+
+    Silence of the only host that reports steps is silence about steps. And as long as a pause may
+    last that nobody announces, only ranks that are seen to wait tell it from a stop.
+    """
+    elsewhere = window.host_of != host
+    last, _ = window.features.pace
+    steps = np.isfinite(window.steps.at[elsewhere]).any()
+    ages = np.isfinite(window.of_ranks(AGE).latest()[0][elsewhere]).any()
+    pausing = window.now - last < 1.5 * pauses.longest(window)
+    if (steps or ages) and not pausing:
+        return True
+    done = activity.since(window, last)
+    return bool((((done.device == 0) | (done.cpu < activity.BUSY[0])) & elsewhere).any())
 
 
 def _pause_ends(window: JobWindow) -> float:

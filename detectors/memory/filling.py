@@ -77,7 +77,7 @@ class Filling(Detector):
         self,
         *,
         full: float = 0.97,
-        urgent: float = 1800.0,
+        urgent: float = 600.0,
         horizon: float = growth.HORIZON_SECONDS,
     ) -> None:
         self.full = full

@@ -21,6 +21,10 @@ WARM_UP_STEPS, WARM_UP_SECONDS = 5, 60.0
 LARGEST = 512 * 2.0**30
 """No device has more memory (bytes): where nobody reports a limit, it is reached before this."""
 
+STEADY = 10
+"""Parts of a range, of growth.BINS, in which memory in use must have risen: a cache grows by a few
+records, a leak with every step."""
+
 MOST = 8
 """So many ranks are named, the first to run out."""
 
@@ -40,6 +44,8 @@ class GpuLeak(Detector):
     ----------
     least : smallest growth over a range, as a share of the device's memory.
     cached : the same where only what is in use is reported: an allocator's cache grows by records.
+    beyond : how many times faster than the median rank's a rank's memory in use must grow, where
+        most do not grow so.
     horizon : seconds to exhaustion up to which somebody must act now.
 
     Examples
@@ -73,10 +79,12 @@ class GpuLeak(Detector):
         *,
         least: float = 0.004,
         cached: float = 0.02,
+        beyond: float = 2.0,
         horizon: float = growth.HORIZON_SECONDS,
     ) -> None:
         self.least = least
         self.cached = cached
+        self.beyond = beyond
         self.horizon = horizon
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
@@ -112,6 +120,7 @@ class GpuLeak(Detector):
             least=np.where(known, least * np.where(known, limit, 0.0), 0.02 * newest),
             limit=np.where(known, limit, np.inf),
             since=warm_up_end(window),
+            risen=growth.BINS // 4 if signal == ALLOCATED else STEADY,
         )
         if found is None:
             return
@@ -121,8 +130,11 @@ class GpuLeak(Detector):
         if not kept.any():
             return
         order = np.lexsort((window.ranks[rows[found.rows]], left))
+        whole = found.candidates * found.share * kept.mean() >= max(0.5 * found.reported, 2)
+        if not whole and signal == USAGE:
+            # What others hold grows as well, by records, and levels off there.
+            kept &= found.slope >= self.beyond * found.usual
         order = order[kept[order]]
-        whole = found.candidates * kept.mean() >= max(0.5 * found.reported, 2)
         for place in order[: 1 if whole else MOST]:
             row, slope = int(rows[found.rows[place]]), float(found.slope[place])
             seconds = float(left[place])
@@ -137,7 +149,10 @@ class GpuLeak(Detector):
             what = "allocated device memory" if signal == ALLOCATED else "device memory in use"
             begun = float(found.begun[place])
             rank = int(window.ranks[row])
-            owner = f"every rank, first on rank {rank}" if whole else f"rank {rank}"
+            many = "every rank" if found.candidates == found.reported else (
+                f"{found.candidates} of {found.reported} ranks"
+            )  # fmt: skip
+            owner = f"{many}, first on rank {rank}" if whole else f"rank {rank}"
             yield report(
                 window,
                 self.name,

@@ -51,8 +51,9 @@ class Growth:
     rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
     level: newest value (bytes). begun: when growth began as judged (s since the epoch), not
     before the range. levels: it slows down so that it ends below the limit. end: up to when.
-    candidates: how many rows grew before MOST_ROWS were chosen; reported: how many rows have
-    readings at both ends of the range.
+    usual: bytes a second that the median row grew by over the same range. candidates: how many
+    rows grew before MOST_ROWS were chosen; reported: how many rows have readings at both ends of
+    the range.
     """
 
     rows: Ints
@@ -62,16 +63,22 @@ class Growth:
     level: Floats
     begun: Floats
     levels: Flags
+    usual: Floats
     end: float
     candidates: int
     reported: int
+
+    @property
+    def share(self) -> float:
+        """Return the share of the rows looked at that is in here."""
+        return len(self.rows) / max(min(self.candidates, MOST_ROWS), 1)
 
     def of(self, chosen: Flags) -> "Growth":
         """Return a part of what was found."""
         return Growth(
             self.rows[chosen], self.slope[chosen], self.low[chosen], self.high[chosen],
-            self.level[chosen], self.begun[chosen], self.levels[chosen], self.end,
-            self.candidates, self.reported,
+            self.level[chosen], self.begun[chosen], self.levels[chosen], self.usual[chosen],
+            self.end, self.candidates, self.reported,
         )  # fmt: skip
 
     def left(self, remaining: Floats) -> tuple[Floats, Floats, Floats]:
@@ -104,12 +111,14 @@ def growing(
     limit: Floats,
     since: float = -np.inf,
     levelling: bool = False,
+    risen: int = BINS // 4,
 ) -> Growth | None:
     """Return the rows that grow and do not level off below their limit; None where none does.
 
     least, limit: [rows], the smallest growth over a range that counts, and where memory ends
     (bytes; inf where unknown). since: what is from before is warm-up. levelling: rows that level
-    off are returned as well. A row counts on the longest scale on which it grows.
+    off are returned as well. risen: in how many of the BINS parts memory must have risen. A row
+    counts on the longest scale on which it grows.
     """
     rows: Ints = np.zeros(0, np.int64)
     parts: list[tuple[Growth, Flags]] = []
@@ -119,7 +128,7 @@ def growing(
         if scale > FINE_SECONDS:
             past = readings.history()
             source = past if past.at.shape[1] else readings
-        found = _on_scale(source, now, max(now - scale, since), scale, least, limit)
+        found = _on_scale(source, now, max(now - scale, since), scale, least, limit, risen)
         if found is not None and not levelling:
             found = found.of(~found.levels)
         if found is None:
@@ -139,12 +148,19 @@ def growing(
 
     return Growth(
         rows[order], joined("slope"), joined("low"), joined("high"), joined("level"),
-        joined("begun"), joined("levels").astype(np.bool_), now, candidates, reported,
+        joined("begun"), joined("levels").astype(np.bool_), joined("usual"), now, candidates,
+        reported,
     )  # fmt: skip
 
 
 def _on_scale(
-    readings: Readings, now: float, start: float, scale: float, least: Floats, limit: Floats
+    readings: Readings,
+    now: float,
+    start: float,
+    scale: float,
+    least: Floats,
+    limit: Floats,
+    risen: int,
 ) -> Growth | None:
     if now - start < scale / 2:
         return None
@@ -153,7 +169,8 @@ def _on_scale(
     late = readings.mean(now - eighth, now)
     with np.errstate(invalid="ignore"):
         rows = np.flatnonzero(late - early >= least)
-    reported = int((np.isfinite(early) & np.isfinite(late)).sum())
+    both = np.isfinite(early) & np.isfinite(late)
+    reported = int(both.sum())
     candidates = len(rows)
     if not candidates:
         return None
@@ -161,12 +178,13 @@ def _on_scale(
         rows = rows[np.linspace(0, candidates - 1, MOST_ROWS).astype(np.int64)]
     mine = readings.of(rows)
     binned = _binned(mine, np.full(len(rows), start), now)
-    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows])
+    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows], risen)
     filled = _filled(binned)
     coarse &= filled[:, -1] - _before(mine, start) >= 0.3 * (filled[:, -1] - filled[:, 0])
     rows, binned = rows[coarse], binned[coarse]
     if not len(rows):
         return None
+    base = _level_before(binned)
     # Twice more from where growth began: how fast it is, known to within a half, and whether it
     # slows down.
     begins = start + (_last_low(binned) + 0.5) * (now - start) / BINS
@@ -175,17 +193,20 @@ def _on_scale(
     binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
     width = (now - begins) / BINS
     slope, low, high = (values / width for values in _theil_sen(binned))
-    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows])
+    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows], risen)
     grows &= now - begins >= SHORTEST_SECONDS
     rows, binned = rows[grows], binned[grows]
     if not len(rows):
         return None
-    slope, begins = slope[grows], begins[grows]
+    slope, begins, base = slope[grows], begins[grows], base[grows]
     # The last part's mean is of its middle.
     level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
     levels = _levels_off(binned, limit[rows])
+    usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
+    # It began where the line through the growth meets the level of before.
+    begun = np.clip(now - (level - base) / slope, start, now)
     return Growth(
-        rows, slope, low[grows], high[grows], level, begins, levels, now, candidates, reported
+        rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
     )
 
 
@@ -210,6 +231,13 @@ def _last_low(binned: Floats) -> Ints:
     low = filled <= (filled[:, 0] + 0.06 * total)[:, None]
     places: Ints = BINS - 1 - low[:, ::-1].argmax(axis=1)
     return places
+
+
+def _level_before(binned: Floats) -> Floats:
+    """Return [rows], the mean of the parts up to the last one in which memory was as at first."""
+    flat = np.arange(BINS) <= _last_low(binned)[:, None]
+    level: Floats = np.where(flat, _filled(binned), 0.0).sum(axis=1) / flat.sum(axis=1)
+    return level
 
 
 def _binned(readings: Readings, start: Floats, end: float) -> Floats:
@@ -253,7 +281,7 @@ def _theil_sen(binned: Floats) -> tuple[Floats, Floats, Floats]:
     return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
 
 
-def _goes_on(binned: Floats, least: Floats) -> Flags:
+def _goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
     """Return [rows], whether growth is spread over the range and reaches into its newest quarter.
 
     A resize is one jump or two; memory that came back down or stays does not grow.
@@ -261,7 +289,7 @@ def _goes_on(binned: Floats, least: Floats) -> Flags:
     filled = _filled(binned)
     rises = np.diff(filled, axis=1)
     total = filled[:, -1] - filled[:, 0]
-    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= BINS // 4
+    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= risen
     single = rises.max(axis=1) <= 0.5 * total
     quarter = filled[:, -1] - filled[:, -1 - BINS // 4]
     goes_on: Flags = (

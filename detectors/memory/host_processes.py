@@ -9,7 +9,7 @@ from ...vocabulary.entities import process as process_entity
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, Ints, JobWindow
+from ..window import Flags, Floats, Ints, JobWindow
 from . import growth
 
 PRIVATE = "process.memory.private"
@@ -20,6 +20,9 @@ LIMIT = "system.memory.limit"
 
 LEAST_BYTES, LEAST_SHARE = 64 * 2.0**20, 0.03
 """Growth over a range below which a process is left alone: in bytes, and of its own memory."""
+
+FORESEEN = 200.0
+"""What would last longer than so many times that it was seen to grow for is not foreseen yet."""
 
 MOST = 8
 """So many processes are named, the fastest first."""
@@ -34,6 +37,17 @@ def room(window: JobWindow) -> Floats:
     """Return [hosts], bytes that are left; NaN where nobody reports them."""
     usage, limit = window.of_hosts(USAGE).latest()[0], window.of_hosts(LIMIT).latest()[0]
     return np.where(limit > 0, np.maximum(limit - usage, 0.0), np.nan)
+
+
+def foreseen(window: JobWindow, found: growth.Growth, host: Ints) -> Flags:
+    """Return [found], whether growth was seen for long enough to say when it ends.
+
+    What a process still gathers in its first minutes would fill its host in days. Where nobody
+    reports what is left of the host's memory, all of it is kept.
+    """
+    with np.errstate(invalid="ignore"):
+        late: Flags = left(window, found, host)[0] > FORESEEN * (found.end - found.begun)
+    return ~late
 
 
 def entity(window: JobWindow, host: int, pid: int, row: int) -> Entity:
@@ -59,7 +73,7 @@ def reports(
     host, pid, row: [found], index into hosts, process id, and row of the rank that it is or works
     for. name: what a process is called, by its place in what was found.
     """
-    times = _left(window, found, host)
+    times = left(window, found, host)
     return [
         report(
             window,
@@ -79,7 +93,7 @@ def reports(
     ]  # fmt: skip
 
 
-def _left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
+def left(window: JobWindow, found: growth.Growth, host: Ints) -> tuple[Floats, Floats, Floats]:
     """Return [found] seconds until the host's memory is used up: expected, shortest, longest.
 
     All processes that grow on a host use it up together. host: [found], index into hosts.

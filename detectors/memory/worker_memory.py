@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import onsets
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow, Readings
@@ -112,8 +113,6 @@ class WorkerMemory(Detector):
         findings = []
         for place in np.lexsort((workers.pid[rows], names, -lost[rows]))[: host_processes.MOST]:
             row, share = int(rows[place]), float(lost[rows[place]] / highest[rows[place]])
-            at, value = shared.at[row], shared.value[row]
-            since = at[value < highest[row] - 0.1 * lost[row]]
             findings.append(
                 report(
                     window,
@@ -122,7 +121,7 @@ class WorkerMemory(Detector):
                     host_processes.entity(
                         window, int(host[place]), int(workers.pid[row]), int(workers.row[row])
                     ),
-                    onset=float(since.min()),
+                    onset=_fall(shared, row),
                     magnitude=share,
                     score=2.0 if needed[host[place]] >= room[host[place]] else growth.INFO,
                     signal=host_processes.SHARED,
@@ -174,6 +173,23 @@ class WorkerMemory(Detector):
         private = np.maximum(_change(window, host_processes.PRIVATE, found), 1.0)
         lost = np.where(np.isfinite(shared), -shared / private, 1.0 - resident / private)
         return np.nan_to_num(lost)
+
+
+def _fall(shared: Readings, row: int) -> tuple[float, float]:
+    """Return when the newest fall of what a worker shares began.
+
+    Each worker copies a part in its first minutes, ever more slowly: that is not where it began.
+    """
+    known = np.flatnonzero(np.isfinite(shared.at[row]) & np.isfinite(shared.value[row]))
+    known = known[np.argsort(shared.at[row, known], kind="stable")]
+    at, value = shared.at[row, known], shared.value[row, known]
+    # What follows the end of the fall says nothing about its begin.
+    last = int(np.argmax(value <= value[-1] + 0.05 * (value.max() - value[-1])))
+    rate = -np.diff(value[: last + 1]) / np.maximum(np.diff(at[: last + 1]), 1e-3)
+    if not len(rate):
+        return float(at[0]), float(at[0])
+    first = onsets.newest_run(rate >= rate.max() / 4)
+    return float(at[first]), float(at[first + 1])
 
 
 def _change(window: JobWindow, metric: str, found: growth.Growth) -> Floats:

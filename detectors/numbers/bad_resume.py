@@ -14,7 +14,8 @@ from ..window import JobWindow
 BEFORE = 32
 """Points before the resumed step that say where the loss stood."""
 
-FEWEST_BEFORE = 8
+FEWEST_BEFORE, LINE = 8, 16
+"""Points before it without which nothing is said, and the newest of them that make a line."""
 
 LATE, PAUSE = 16, 5.0
 """Among so many first points some may still be of the processes before: a pause of so many usual
@@ -26,13 +27,16 @@ class BadResume(Detector):
 
     The curve of the attempt before this one (or of the steps that this one went back behind) is
     held in `window.baselines.loss.earlier`; its points before the first step that is reported now
-    say where the checkpoint stood. Every one of the first points has to be above their median by
-    `least` of it and by eight standard deviations, and the plane has to be the same: a loss of
-    another scope has another noise, and perhaps another unit.
+    say where the checkpoint stood: their median, or where the line through the newest of them ends,
+    as a loss that falls steeply is lower there. Each of the first points has to be above it, less
+    what the line falls by meanwhile, by `least` of it and by eight standard deviations. The plane
+    has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
+    `severe` nobody is paged.
 
     Parameters
     ----------
     least : smallest rise, as a share of the level.
+    severe : rise from which on it is certain.
     points : points after the resume that are compared; two are enough to speak.
     keep : points for which a resume that has recovered is reported.
 
@@ -52,7 +56,7 @@ class BadResume(Detector):
     >>> held.follow(before)
     >>> (bad,) = BadResume().evaluate(attempt(100, rng.normal(5.0, 0.02, 6)))
     >>> bad.text
-    'training resumed at step 100 with a loss of 4.99; there it had been 2'
+    'training resumed at step 100 with a loss of 4.99; there it had been 1.99'
 
     Fails where step indices begin at zero after a restart, and where the collector has not seen the
     attempt before. Cannot see whether weights, optimizer or data position were lost.
@@ -63,8 +67,11 @@ class BadResume(Detector):
     name = "bad_resume"
     kinds = ("job.loss_high_after_resume",)
 
-    def __init__(self, *, least: float = 0.1, points: int = 5, keep: int = 100) -> None:
+    def __init__(
+        self, *, least: float = 0.04, severe: float = 0.1, points: int = 5, keep: int = 100
+    ) -> None:
         self.least = least
+        self.severe = severe
         self.points = points
         self.keep = keep
 
@@ -84,14 +91,15 @@ class BadResume(Detector):
         before = earlier.until(int(now.index[0])).last(BEFORE)
         if len(before) < FEWEST_BEFORE:
             return []
-        level, first = float(np.median(before.value)), now.value[: self.points]
+        (level, slope), first = _stood(before), now.value[: self.points]
+        seen = float(np.median(first))
+        first = first - slope * np.arange(len(first))
         limit = max(self.least * abs(level), 8 * curves.noise(before.value))
         newest = float(np.median(now.value[-self.points :]))
         if not first.min() > level + limit:
             return []
         if len(now) > self.keep and newest < level + limit:
             return []
-        seen = float(np.median(first))
         return [
             report(
                 window,
@@ -101,7 +109,7 @@ class BadResume(Detector):
                 onset=float(now.at[0]),
                 seen=(float(now.at[0]), float(now.at[-1])),
                 magnitude=seen - level,
-                score=min(1.0 + (seen - level) / limit, 4.0),
+                score=min(1.0 + (seen - level) / max(limit, self.severe * abs(level)), 4.0),
                 signal=curves.LOSS,
                 observed=seen,
                 expected=level,
@@ -109,6 +117,17 @@ class BadResume(Detector):
                 f"there it had been {level:.3g}",
             )
         ]
+
+
+def _stood(before: Curve) -> tuple[float, float]:
+    """Return where the loss stood at the end of these points, and its fall from point to point."""
+    newest = before.last(LINE).value
+    places = np.arange(len(newest)) - len(newest)
+    half = len(newest) // 2
+    slope = float(np.median(newest[-half:] - newest[-2 * half : -half])) / half
+    end = float(np.median(newest - slope * places))
+    middle = float(np.median(before.value))
+    return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)
 
 
 def _resumed(now: Curve) -> int:

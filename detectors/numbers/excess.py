@@ -40,6 +40,18 @@ SIGMAS, FOLLOWING_SIGMAS = 6.0, 4.0
 ENDS_AFTER = 3
 """So many points below half of the limit are the end."""
 
+NEAR = 64
+"""So many of the newest excesses say how far points stray now: a loss that fell steeply at first
+lay ever less below the level of its past, which is no noise."""
+
+EARLY_LINE, FEWEST_EARLY, FEWEST_FOLLOWING = 16, 10, 2
+"""Points of the line that an early point is compared with, at most and at least; points after it
+that have to be as high."""
+
+EARLY_LEAST, EARLY_SIGMAS = 2.0, 10.0
+"""An early excess is larger by this factor than a late one has to be; and beyond so many standard
+deviations of so few points."""
+
 
 @dataclass(frozen=True, slots=True)
 class Excess:
@@ -66,7 +78,7 @@ def found(
     """
     value = curve.value
     if len(value) < LEVEL + FEWEST:
-        return []
+        return _early(value, least)
     level = curves.trailing_median(value, LEVEL, memory)
     beyond = value - level
     odd = _odd(value, level, beyond, least, noise)
@@ -100,6 +112,8 @@ def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
     if len(past) < FEWEST:
         return np.inf
     middle, sigma = float(np.median(past)), spread(past)
+    if curve.reduced:
+        sigma = min(sigma, spread(past[-NEAR:]))
     high, higher = (float(one) for one in np.quantile(past, (0.9, 0.99)))
     bulk = max(middle + SIGMAS * sigma, least)
     tail = max(high + TAIL_LENGTHS * (higher - high), bulk)
@@ -109,6 +123,23 @@ def _limit(beyond: Floats, first: int, least: float, curve: Curve) -> float:
     if following > bulk:
         return bulk  # two in a row so far out are no batches, however long the tail
     return tail if following > middle + FOLLOWING_SIGMAS * sigma else np.inf
+
+
+def _early(value: Floats, least: float) -> list[Excess]:
+    """Return the first large excess over the line through the points before it.
+
+    With fewer points than a tail can be taken of, only what stands far above and stays for points.
+    """
+    for first in range(FEWEST_EARLY, len(value) - FEWEST_FOLLOWING):
+        before = value[max(first - EARLY_LINE, 0) : first]
+        places = np.arange(len(before)) - len(before)
+        slope, level = np.polyfit(places, before, 1)
+        strays = max(spread(before - slope * places), curves.noise(before))
+        high = value[first : first + FEWEST_FOLLOWING + 1]
+        limit = max(EARLY_LEAST * least * abs(float(level)), EARLY_SIGMAS * strays)
+        if high[0] > level + limit and high.min() > level + limit / 2:
+            return [_until_over(value, first, float(level), limit)]
+    return []
 
 
 def _past(beyond: Floats, first: int) -> Floats:

@@ -10,10 +10,10 @@ from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
-from .divergence import lasting
+from .divergence import POINTS, lasting
 
-FEWEST = 48
-"""Points without which no norm is usual."""
+FEWEST, FEWEST_TO_FALL = 48, 32
+"""Points without which no norm is usual: a large one is sooner an odd batch than a small one."""
 
 USUAL = 256
 """Points whose median is the usual norm."""
@@ -25,6 +25,9 @@ SIGMAS = 8.0
 
 FALL = float(np.log(1.5))
 """A norm that has fallen by this factor since it rose is on its way back."""
+
+LONG_SECONDS = 120.0
+"""Where steps are long, points that take so long together are no run of odd batches."""
 
 _LEAST = 1e-30
 
@@ -96,7 +99,8 @@ class GradientVanishing(Detector):
 
     The median of the newest eight points against that of all points since the attempt began
     (thinned, so that a slow decay does not take its own measure along), in logarithms and beyond
-    eight standard deviations, for as long as a divergence has to last. Where the loss has fallen
+    eight standard deviations, for as long as a divergence has to last, or for eight points that
+    take two minutes. Where the loss has fallen
     by as much as it could (to a fifth), small gradients are what success looks like.
 
     Parameters
@@ -131,7 +135,7 @@ class GradientVanishing(Detector):
         """Return one finding while the norm is that small."""
         memory = window.baselines.gradient.curve
         norm = window.features.whole_gradient
-        if len(norm) < FEWEST:
+        if len(norm) < FEWEST_TO_FALL:
             return []
         size = _size(norm.value)
         usual = float(np.median(_size(memory.value))) if len(memory) else float(np.median(size))
@@ -139,7 +143,9 @@ class GradientVanishing(Detector):
         now = float(np.median(size[-8:]))
         odd: Flags = size < usual - limit / 2
         first = onsets.newest_run(odd)
-        if not now < usual - limit or not lasting(norm.cut(first, len(norm))):
+        low = norm.cut(first, len(norm))
+        long = len(low) >= POINTS and float(low.at[-1] - low.at[0]) >= LONG_SECONDS
+        if not now < usual - limit or not (long or lasting(low)):
             return []
         if self._solved(window, int(norm.index[first])):
             return []

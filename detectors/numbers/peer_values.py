@@ -50,10 +50,11 @@ class PeerValues(Detector):
     """Name the ranks whose local loss or gradient norm persistently differs from their peers'.
 
     Distance of each rank from the median of the peers of its role at the same step, in units of
-    the spread between peers in a step (the noise of a micro batch). A rank is off when the median
-    of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas` standard
-    errors, beyond six times what other ranks' medians differ by (shards of data differ) and twice
-    what any of them has been off by for eight points (data that comes in runs); where
+    the spread between peers in a step (the noise of a micro batch). Ranks of roles with too few
+    are compared with each other: what their roles differ by is their habit. A rank is off when the
+    median of its newest 16 distances, less that of its own earlier ones, is beyond `sigmas`
+    standard errors, beyond six times what other ranks' medians differ by (shards of data differ)
+    and twice what any of them has been off by for eight points (data that comes in runs); where
     no earlier ones are known, three times the noise of a single point. An offset that grew little
     by little is a replica that drifts away; one that came at once is a device that computes wrong;
     what few points cannot tell apart (shapes.py) is either. A rank whose gradient norm is twice
@@ -104,11 +105,7 @@ class PeerValues(Detector):
             plane = steps.planes.get(f"{metric}|local")
             if plane is None:
                 continue
-            off = [
-                one
-                for role in np.unique(window.role_of)
-                for one in self._off(plane, np.flatnonzero(window.role_of == role), metric)
-            ]
+            off = [one for rows in _peers(window) for one in self._off(plane, rows, metric)]
             if off and len(off) <= max(1, MOST_SHARE * len(window.ranks)):
                 return self._findings(window, steps.index, metric, off)
         return self._now_and_then(window, steps)
@@ -231,6 +228,14 @@ class PeerValues(Detector):
         onset = min((f.onset for f in found), key=lambda pair: pair[1])
         score = max(f.score for f in found)
         return [symptom(window, self.name, metric, named, ranks, onset, score), *found]
+
+
+def _peers(window: JobWindow) -> list[Ints]:
+    """Return the rows of each role, and those of roles with too few ranks as one."""
+    _, role, size = np.unique(window.role_of, return_inverse=True, return_counts=True)
+    enough = [np.flatnonzero(role == number) for number in np.flatnonzero(size >= peers.FEWEST)]
+    few = np.flatnonzero(size[role] < peers.FEWEST)
+    return [*enough, few] if len(few) >= peers.FEWEST else enough
 
 
 def symptom(

@@ -100,12 +100,13 @@ class Plateau(Detector):
         last = _stopped(loss.cut(place - len(before), len(loss)))
         stopped = loss.cut(place - len(before) + last, len(loss))
         since, first = float(stopped.at[0]), int(stopped.index[0])
+        still = float(loss.at[max(place - len(before) + last - 1, 0)])
         return report(
             window,
             self.name,
             "job.loss_plateau",
             window.entity,
-            onset=(min(float(before.at[-1]), since), since),
+            onset=(still, since),
             seen=(float(before.at[0]), float(newest.at[-1])),
             magnitude=float(newest.at[-1]) - since,
             score=1.0,

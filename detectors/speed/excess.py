@@ -34,7 +34,7 @@ class Scale:
 
 
 SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
-LONG = Scale(8, 45.0, 0.04, 0.05, 0.6, 0.005)
+LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
@@ -169,6 +169,8 @@ def _by_scale(
     alone = np.zeros(len(ratio), np.bool_)
     if isolated:
         alone = always & _isolated(plain, error, role_of, scale)
+        # What a rank always was is not what its newest few steps are.
+        alone &= _isolated(np.where(usual.known, base - 1, plain), error, role_of, scale)
     rows = np.flatnonzero(slower | ((skewed | alone) & same))
     if not len(rows):
         return None

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from ..suites.tables import Suite
-from . import figures
+from . import figures, limits
 from .baselines import METHODS
 from .figures import BREAKDOWNS, Scored
 from .results import PIPELINE, Result
@@ -47,6 +47,8 @@ def document(suite: Suite, results: Sequence[Result], *, command: str, seed: int
         },
         "confusion": {true: dict(row) for true, row in figures.confusion(own).items()},
         "delays": _delays(own),
+        "limits": limits.delays(own),
+        "exhaustion": limits.exhaustion(own),
         "missed": [
             {**_where(row), "fault": row.result.case["fault"], "strength": _strength(row)}
             for row in own

@@ -40,6 +40,10 @@ port or process, as a share of all incidents above info.
 
 *False per job-day* and *false pages* (severity critical) are counted over the healthy cases.
 
+*Delays against their limits*: first report of any severity, counted from the onset; the limits are
+in `lab/scoring/limits.toml`, and one reporting interval is granted on top. What was not found is
+not within its limit. *Time to exhaustion*: relative error when a leak is first reported.
+
 *Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
 """
 
@@ -88,7 +92,12 @@ def text(document: Document) -> str:
         "![Delay from onset to incident by fault](images/accuracy-delays.svg)\n",
         *(
             f"### {title}\n\n{_markdown((title, columns, lines))}"
-            for title, columns, lines in (rows.breakdown(document, name) for name in rows.TITLES)
+            for title, columns, lines in (
+                rows.delay_limits(document),
+                rows.exhaustion(document),
+                *(rows.breakdown(document, name) for name in rows.TITLES),
+            )
+            if lines
         ),
         "## Every mistake\n",
         *(

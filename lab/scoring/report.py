@@ -20,6 +20,8 @@ def show(document: Document, out: TextIO) -> None:
     for table in (
         rows.methods(document),
         *(rows.breakdown(document, name) for name in rows.TITLES),
+        rows.delay_limits(document),
+        rows.exhaustion(document),
         *rows.problems(document),
     ):
         print_table(table, out)

@@ -17,10 +17,11 @@ PIPELINE = "rankscope"
 class Result:
     """What came of running one case.
 
-    `case` is what was drawn, `seconds` the length of the recording, `step_seconds` the healthy
-    step, `devices` how many accelerators the cluster has. `found` are the incidents by method:
-    "rankscope" and each baseline. `cpu` are CPU seconds by part. `error` is the traceback of what
-    was raised ("": nothing), `detector_failures` counts exceptions inside detectors by name.
+    `case` is what was drawn, and how often it is reported (s); `seconds` the length of the
+    recording, `step_seconds` the healthy step, `devices` how many accelerators the cluster has.
+    `found` are the incidents by method: "rankscope" and each baseline. `cpu` are CPU seconds by
+    part. `error` is the traceback of what was raised ("": nothing), `detector_failures` counts
+    exceptions inside detectors by name.
     """
 
     key: str
@@ -65,7 +66,7 @@ def empty(case: Case, key: str, *, error: str = "") -> Result:
     ranks = cluster.hosts * cluster.slots
     return Result(
         key=key,
-        case=case.document(),
+        case={**case.document(), "report_seconds": case.scenario.reporting.push},
         seconds=case.scenario.seconds,
         step_seconds=case.scenario.jobs[0].step_seconds,
         ranks=ranks,

@@ -66,6 +66,33 @@ def breakdown(document: Document, name: str) -> Table:
     return TITLES[name], (name, *GROUP_COLUMNS), rows
 
 
+def delay_limits(document: Document) -> Table:
+    """Return the table of how soon faults are found against how soon they have to be."""
+    rows = [
+        (
+            row["limit"],
+            row["fault"],
+            f"{row['found']} of {row['cases']}",
+            f"{number(row['median'])} / {number(row['worst'])} s",
+            share(row["within"]),
+        )
+        for row in document["limits"]
+    ]
+    columns = ("limit", "fault", "found", "delay p50 / worst", "within the limit")
+    return "Delays against their limits", columns, rows
+
+
+def exhaustion(document: Document) -> Table:
+    """Return the table of how far the time to exhaustion is off when a leak is first reported."""
+    rows = [
+        (row["fault"], str(row["measured"]), f"{row['median']:.1%} / {row['worst']:.1%}",
+         share(row["within"]))
+        for row in document["exhaustion"]
+    ]  # fmt: skip
+    columns = ("fault", "measured", "error p50 / worst", "within 25 %")
+    return "Time to exhaustion of leaks", columns, rows
+
+
 def problems(document: Document) -> Sequence[Table]:
     """Return the tables of what was missed, misplaced and wrongly reported; empty ones left out."""
     where = ("name", "shape", "habit", "missing", "benign")

@@ -12,15 +12,20 @@ from typing import Any
 from ...collector.evaluation.schedule import Hooks, Schedule
 from ...collector.intake.payloads import Decoded
 from ...collector.pipeline import Pipeline
+from ...detectors.window import JobWindow
 from ...formats.otlp.columns import Columns, MetricsBatch
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Incident
 from ...vocabulary.samples import Event
 from ..simulator import recording
+from ..simulator.devices import MODELS
+from ..simulator.memory import HOST_MEMORY
 from ..simulator.shape import EPOCH, Scenario
 from ..suites.cases import Case
 from . import baselines, results
 from .results import PIPELINE, Result
-from .seen import Seen, Truth, of_incident
+from .seen import GROWTH, Seen, Truth, of_incident
 
 RUN_ON_SECONDS = 30.0
 """Time runs on for so long after the last delivery, as at the end of a recording."""
@@ -38,10 +43,13 @@ class Run:
         self.seen: dict[str, Seen] = {}
         self.delivered: list[tuple[float, Columns]] = []
         self.events: list[tuple[float, Event]] = []
+        self.grows: dict[tuple[str, Entity], float] = {}
 
     def play(self, made: recording.Recording) -> None:
         """Deliver a recording. Raises what the pipeline raised."""
         evaluation = Schedule(self.pipeline, Hooks(changed=self._changed, failed=_raise))
+        if self.pipeline.watch is None:
+            self.pipeline.watch = self._watch
         now = 0.0
         for at, what in made.batches(self.pipeline.table):
             now = max(now, at)
@@ -57,7 +65,14 @@ class Run:
         for change in changes:
             incident = change.incident
             self.incidents[incident.id] = incident
-            self.seen[incident.id] = of_incident(incident, now, self.seen.get(incident.id))
+            before = self.seen.get(incident.id)
+            self.seen[incident.id] = of_incident(incident, now, before, self.grows)
+
+    def _watch(self, _window: JobWindow, findings: Sequence[Finding]) -> None:
+        """Keep how fast memory was first said to grow."""
+        for row in findings:
+            if row.kind in GROWTH and isinstance(row.observed, float):
+                self.grows.setdefault((row.kind, row.entity), row.observed)
 
 
 def truth_of(made: recording.Recording) -> Truth | None:
@@ -65,7 +80,19 @@ def truth_of(made: recording.Recording) -> Truth | None:
     if made.truth is None:
         return None
     true, until = made.truth, float((made.scenario.fault or {}).get("until", "inf"))
-    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until)
+    growth = _growth(made.scenario)
+    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until, growth)
+
+
+def _growth(scenario: Scenario) -> float | None:
+    """Return the bytes a second by which a leak of a scenario grows, None where there is none."""
+    fault = scenario.fault or {}
+    size = {
+        "gpu_leak": MODELS[scenario.cluster.accelerator].memory,
+        "host_leak": HOST_MEMORY,
+        "dataloader_leak": HOST_MEMORY / max(int(fault.get("workers", 1)), 1),
+    }.get(str(fault.get("kind")))
+    return None if size is None else float(fault["rate"]) / 60 * size
 
 
 def run(case: Case, *, key: str = "", with_baselines: bool = True) -> Result:

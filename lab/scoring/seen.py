@@ -9,13 +9,22 @@ from ...vocabulary.faults import SEVERITIES, UNKNOWN, Severity
 from ...vocabulary.incidents import Incident
 from ...vocabulary.ranks import Ranks
 
+GROWTH = (
+    "rank.gpu_memory_grows",
+    "job.gpu_memory_grows",
+    "process.memory_grows",
+    "process.worker_memory_grows",
+)
+"""Findings whose observed value is a growth in bytes a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Truth:
     """What went wrong: the contract's fault id, the entity, the job; times in epoch seconds.
 
     `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
-    are placed on it.
+    are placed on it. `growth` is how fast memory leaks (bytes a second, of one process or rank),
+    None where none does.
     """
 
     fault: str
@@ -23,6 +32,7 @@ class Truth:
     job: str
     onset: float
     until: float = float("inf")
+    growth: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON; `until` is None where the fault lasts."""
@@ -32,6 +42,7 @@ class Truth:
             "job": self.job,
             "onset": self.onset,
             "until": self.until if self.until != float("inf") else None,
+            "growth": self.growth,
         }
 
 
@@ -42,7 +53,8 @@ class Seen:
     `severity` is the worst that was reported, `opened_at` the onset as reported (event time),
     `detected_at` when it was first reported at all, `above_info_at` when first above info (None:
     never). `fault` and `entity` are those of the first hypothesis at the end; `standing_out` are
-    the ranks that its symptoms name.
+    the ranks that its symptoms name. `growth` is how fast memory was first said to grow (bytes a
+    second), None where it was not.
     """
 
     id: str
@@ -56,6 +68,7 @@ class Seen:
     standing_out: Ranks
     symptoms: tuple[str, ...]
     summary: str
+    growth: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -71,11 +84,24 @@ class Seen:
             "standing_out": self.standing_out.document(),
             "symptoms": list(self.symptoms),
             "summary": self.summary,
+            "growth": self.growth,
         }
 
 
-def of_incident(incident: Incident, now: float, before: Seen | None = None) -> Seen:
-    """Return what is kept of an incident, changed at `now`; `before` is what was kept of it."""
+def of_incident(
+    incident: Incident,
+    now: float,
+    before: Seen | None = None,
+    grows: Mapping[tuple[str, Entity], float] | None = None,
+) -> Seen:
+    """Return what is kept of an incident, changed at `now`; `before` is what was kept of it.
+
+    grows: how fast memory was said to grow (bytes a second), by kind and entity of the finding.
+    """
+    growth = None if before is None else before.growth
+    if growth is None and grows:
+        found = (grows.get((row.kind, row.entity)) for row in incident.symptoms)
+        growth = next((one for one in found if one is not None), None)
     hypotheses = incident.root_cause.hypotheses
     first = hypotheses[0] if hypotheses else None
     severity, above = incident.severity, now if incident.severity != "info" else None
@@ -94,6 +120,7 @@ def of_incident(incident: Incident, now: float, before: Seen | None = None) -> S
         standing_out=_standing_out(incident),
         symptoms=tuple(sorted({row.kind for row in incident.symptoms})),
         summary=incident.summary,
+        growth=growth,
     )
 
 
@@ -107,7 +134,8 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
     if row is None:
         return None
     until = float("inf") if row["until"] is None else float(row["until"])
-    return Truth(row["fault"], entity(row["entity"]), row["job"], float(row["onset"]), until)
+    at, growth = float(row["onset"]), row.get("growth")
+    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth)
 
 
 def seen(row: Mapping[str, Any]) -> Seen:

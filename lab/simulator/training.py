@@ -26,6 +26,8 @@ __all__ = ["Attempt", "Run"]
 Array = NDArray[np.float64]
 _ASYNC_STALL = 0.15
 """Seconds that an asynchronous checkpoint holds the step up, copying to host memory."""
+_COMPILING = 0.8
+"""CPUs that the trainer's own process uses while it compiles; its workers use more."""
 
 
 class Run:
@@ -260,11 +262,11 @@ class Run:
         # A stolen CPU looks like a running one from inside the guest; a quota shows as waiting.
         stolen = state.steal[seats.host] > 0
         cpu = work.launch + optimizer + 0.1 * work.data + comm * (1.0 if job.spins else 0.03)
-        cpu = cpu + work.gc + 0.9 * work.other + burnt
+        cpu = cpu + work.gc + 0.9 * work.other + burnt + _COMPILING * work.built
         if state.training.broadcasts:
             # Rank 0 prepares everybody's batches on its own CPU.
             cpu = cpu + (np.arange(seats.world) == 0) * work.data
-        math = work.device if self._gpus else work.compute
+        math = work.device if self._gpus else work.compute - work.built
         self.attempt.segments.add(
             end,
             cpu=cpu,

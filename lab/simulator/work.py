@@ -21,7 +21,7 @@ class Work:
 
     device: time of the kernels; launch: CPU time to feed them, at full speed; share: the part of
     the CPU it gets; compute: what comes of it; gc: the collector's pauses; other: what it does
-    after the optimizer.
+    after the optimizer; built: the part of compute in which its CPU compiles.
     """
 
     data: Array
@@ -32,6 +32,7 @@ class Work:
     tokens: Array
     gc: Array
     other: Array
+    built: Array
 
 
 class Workload:
@@ -70,7 +71,8 @@ class Workload:
         device = base * self._skew * state.drag[seats.slot] / state.clock[seats.slot]
         on_cpu = launch * self._skew * state.drag[seats.slot]
         compute = np.maximum(device, launch) if self._gpus else on_cpu
-        compute = compute + self._strays(state, done)
+        stray, built = self._strays(state, done)
+        compute = compute + stray + built
         data = job.data * job.step_seconds * self._lognormal(0.3, world) / share
         data = data * state.nodes.storage[seats.host]
         first = np.arange(world) == 0
@@ -85,7 +87,7 @@ class Workload:
         gc = paused * seconds * self._lognormal(0.2, world)
         if not job.gc_reported:
             compute, gc = compute + gc, np.zeros(world)
-        return Work(data, compute, device, launch_cpu, share, tokens, gc, other)
+        return Work(data, compute, device, launch_cpu, share, tokens, gc, other, built)
 
     def _lengths(self, state: Conditions) -> tuple[Array, Array]:
         """Return the tokens of each rank and the factor on its compute that comes of them."""
@@ -128,18 +130,19 @@ class Workload:
             load = load * (1 - job.moe + job.moe * experts)
         return load
 
-    def _strays(self, state: Conditions, done: int) -> Array:
-        """Return seconds of compute that only some steps have: delays, compilation, warm-up."""
+    def _strays(self, state: Conditions, done: int) -> tuple[Array, Array]:
+        """Return seconds that only some steps have: delays, and compilation and warm-up."""
         job, world = self._job, self._seats.world
         stray = self._random.random(world) < job.hiccups
-        extra: Array = stray * self._random.exponential(0.3 * job.step_seconds, world)
+        delay: Array = stray * self._random.exponential(0.3 * job.step_seconds, world)
+        built = np.zeros(world)
         if done < job.warm_up_steps:
             seconds = job.compile_seconds if done == 0 else 0.3 * job.step_seconds / done
-            extra = extra + seconds * self._lognormal(0.1, world)
+            built = built + seconds * self._lognormal(0.1, world)
         chance, seconds = state.training.recompiles
         if chance and self._random.random() < chance:
-            extra = extra + seconds * self._lognormal(0.3) * self._lognormal(0.1, world)
-        return extra
+            built = built + seconds * self._lognormal(0.3) * self._lognormal(0.1, world)
+        return delay, built
 
     def _lognormal(self, spread: float, size: int | None = None) -> Any:
         """Return one factor around 1 with this spread, or an array of them."""

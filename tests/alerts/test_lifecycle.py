@@ -191,6 +191,16 @@ def test_a_lost_host_is_as_bad_as_its_fault_once_it_is_certain(
     )  # fmt: skip
 
 
+def test_a_host_that_is_silent_no_more_was_not_lost(course, topology, found, stuck):
+    silent = found("host.silent", topology.host_entity("host-b"))
+    for now in range(50, 70):
+        course.at(now, *stuck(3.0), silent)
+    assert "host.lost" == course.now.root_cause.hypotheses[0].fault
+    for now in range(70, 100):
+        course.at(now, *stuck(3.0))
+    assert "software.stuck_process" == course.now.root_cause.hypotheses[0].fault
+
+
 def test_a_nan_in_a_job_that_ended_is_closed_and_costs_no_more(course, topology, found):
     bad = (
         found("job.nonfinite", topology.job_entity, 40.0),

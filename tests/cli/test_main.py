@@ -17,6 +17,7 @@ CONTRACT = {
     "diagnose",
     "incidents",
     "explain",
+    "webhooks",
     "check-config",
     "doctor",
     "lab",

@@ -284,3 +284,51 @@ def test_ranks_that_stood_out_last_are_told_with_their_scores(played):
     scores = pipeline.scores()
     assert {("run-1", "stragglers", 2), ("run-1", "stragglers", 3)} == {row[:3] for row in scores}
     assert all(score > 0 for *_, score in scores)
+
+
+# Alerts of others
+
+
+def _alert(at, status="firing", host="host-b", key="f1"):
+    attributes = {"name": "NodeDiskFull", "status": status, "fingerprint": key, "text": "97% used"}
+    return Event("alert", START + at, attributes, Resource(host))
+
+
+class Alerted(Pipeline):
+    """A pipeline that also gets an alert about a host of the job, and its end."""
+
+    def evaluate_jobs(self, now):
+        for at, status in ((70, "firing"), (71, "firing"), (100, "resolved")):
+            if now == START + at:
+                self.events([_alert(min(at, 70) if status == "firing" else at, status)], now)
+        yield from super().evaluate_jobs(now)
+
+
+def test_alerts_of_others_stand_in_the_timeline_and_change_nothing_else(played):
+    """Each once, and nobody is notified of them."""
+    pipeline = Alerted()
+    changes = Job(fault="stuck").play(pipeline)
+    ((_, incident),) = pipeline.incidents.items()
+    noted = [row.text for row in incident.timeline if row.kind == "alert"]
+    assert [
+        "alert NodeDiskFull on host-b fires since 2023-11-14T22:14:30.000Z: 97% used",
+        "alert NodeDiskFull on host-b ended 2023-11-14T22:15:00.000Z: 97% used",
+    ] == noted
+    without, changes_without = played("stuck")
+    ((_, other),) = without.incidents.items()
+    assert other.root_cause == incident.root_cause
+    assert sum(c.notify for c in changes_without) == sum(c.notify for c in changes)
+
+
+def test_an_alert_about_a_job_or_host_that_is_not_known_opens_nothing():
+    pipeline = Pipeline()
+    pipeline.events([_alert(1, host="nowhere")], START + 1)
+    assert [] == pipeline.evaluate(START + 2)
+    assert {} == dict(pipeline.windows.attempts)
+
+
+def test_alerts_survive_a_snapshot():
+    pipeline = Pipeline()
+    pipeline.events([_alert(1)], START + 1)
+    again = pickle.loads(pickle.dumps(pipeline))  # noqa: S301  our own
+    assert 1 == len(list(again.outside.notes("run-1", ["host-b"], START)))

@@ -51,7 +51,19 @@ done
     "id": '[ "$1" = -u ] || exit 1; echo "${UID_SHOWN:-1000}"\n',
     # The rest runs as somebody else: -u NAME -- COMMAND
     "runuser": 'shift 3; UID_SHOWN=1000 exec "$@"\n',
-    **dict.fromkeys(("gcc", "openssl", "prometheus", "promtool", "chromium", "postgres"), ""),
+    **dict.fromkeys(
+        (
+            "gcc",
+            "openssl",
+            "prometheus",
+            "promtool",
+            "prometheus-alertmanager",
+            "amtool",
+            "chromium",
+            "postgres",
+        ),
+        "",
+    ),
 }
 
 

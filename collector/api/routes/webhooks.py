@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from ....alerts import notify
 from ....alerts.ports import HAPPENINGS, Endpoint, Happening, Notice
@@ -15,7 +15,7 @@ from ...services import Services
 from ...store import addresses, endpoints, sending
 from ...store.endpoints import Registered
 from ...store.outbox import Entry, State
-from ...store.settings import check_secret, check_url
+from ...store.settings import check_credential, check_url
 from .. import shapes
 from ..auth import Guard, Principal
 from ..parameters import Limit, Moment, Parameters
@@ -24,13 +24,14 @@ from ..time_ranges import Pattern
 
 
 class NewWebhook(BaseModel):
-    """An endpoint to be. Without a secret one is made and shown in the answer."""
+    """An endpoint to be. For `standard` a secret is made, and shown in the answer, without one."""
 
     model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, Field(max_length=2000)]
-    secret: SecretStr | None = None
     format: str = "standard"
+    secret: Annotated[SecretStr | None, Field(validate_default=True)] = None
+    per_minute: Annotated[int | None, Field(ge=1)] = None
     events: Annotated[tuple[Happening, ...], Field(min_length=1)] = HAPPENINGS
     jobs: Annotated[list[Pattern], Field(max_length=200)] = Field(default_factory=list)
     severities: Annotated[tuple[Severity, ...], Field(min_length=1)] = ("critical", "warning")
@@ -44,19 +45,28 @@ class NewWebhook(BaseModel):
             raise ValueError("link-local, metadata and multicast addresses are not taken")
         return url
 
-    @field_validator("secret")
-    @classmethod
-    def _signing(cls, secret: SecretStr | None) -> SecretStr | None:
-        if secret is not None:
-            check_secret(secret.get_secret_value())
-        return secret
-
     @field_validator("format")
     @classmethod
     def _available(cls, name: str) -> str:
         if why := notify.refusal(name):
             raise ValueError(why)
         return name
+
+    @field_validator("secret")
+    @classmethod
+    def _credential(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        name = info.data.get("format")
+        if name is not None and (secret is not None or not _made(name)):
+            check_credential(name, "" if secret is None else secret.get_secret_value())
+        return secret
+
+    @field_validator("per_minute")
+    @classmethod
+    def _rate(cls, per_minute: int | None, info: ValidationInfo) -> int | None:
+        name = info.data.get("format")
+        if name is not None and (why := notify.bad_rate(name, per_minute)):
+            raise ValueError(why)
+        return per_minute
 
 
 class DeliveriesQuery(Parameters):
@@ -99,15 +109,17 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
     @routes.post("/webhooks", summary="Add a webhook", status_code=201, dependencies=writing)
     def add(body: NewWebhook) -> shapes.CreatedWebhook:
-        made = None if body.secret else endpoints.new_secret()
+        given = body.secret.get_secret_value() if body.secret else ""
+        made = None if given or not _made(body.format) else endpoints.new_secret()
         endpoint = Endpoint(
             id=f"wh_{secrets.token_hex(8)}",
             url=body.url,
-            secret=made or (body.secret.get_secret_value() if body.secret else ""),
+            secret=made or given,
             format=body.format,
             events=tuple(body.events),
             jobs=tuple(body.jobs),
             severities=tuple(body.severities),
+            per_minute=body.per_minute,
         )
         kept = services.store.add_webhook(endpoint, services.clock.now())
         return shapes.CreatedWebhook(**_shape(kept).model_dump(), secret=made)
@@ -130,11 +142,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
         identity = f"msg_test{secrets.token_hex(12)}"
         format_ = notify.FORMATS[endpoint.format]
         text = "A test message of Rankscope. Nothing is wrong."
-        body = format_.body(Notice("webhook.test", now, {"webhook": webhook, "text": text}))
+        notice = Notice("webhook.test", now, {"webhook": webhook, "text": text}, id=identity)
         outcome = sending.send(
-            endpoint.url,
-            headers=format_.headers(webhook_id=identity, body=body, secret=endpoint.secret, at=now),
-            body=body,
+            format_.request(endpoint, notice, now),
+            outcome=format_.outcome,
             now=services.clock.now,
         )
         return shapes.Tested(
@@ -180,12 +191,19 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
+def _made(name: str) -> bool:
+    """Return whether a secret is made for a format where none is given."""
+    return notify.FORMATS[name].TRAITS.credential == "signing"
+
+
 def _shape(row: Registered) -> shapes.Webhook:
     endpoint = row.endpoint
+    traits = notify.FORMATS[endpoint.format].TRAITS
     return shapes.Webhook(
         id=endpoint.id,
-        url=endpoints.redacted(endpoint.url),
+        url=endpoints.redacted(endpoint.url, whole=traits.address_is_secret),
         format=endpoint.format,
+        per_minute=endpoint.per_minute or traits.per_minute,
         events=[event for event in HAPPENINGS if event in endpoint.events],
         jobs=list(endpoint.jobs),
         severities=list(endpoint.severities),

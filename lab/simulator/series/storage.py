@@ -48,7 +48,10 @@ def _host(attempts: Sequence[Attempt], site: Site, host: int) -> list[Series]:
     add("system.disk.io", np.round(0.4 * moved), device="nvme0n1", direction="write")
     root = 0.41 + 0.0002 * np.arange(len(at)) * every / 3600
     add("system.filesystem.utilization", root, mountpoint="/")
-    add("system.filesystem.utilization", np.minimum(of("full"), 1.0), mountpoint=LOCAL_MOUNT)
+    # No two hosts have the same files on their own disks; what they share is alike on all.
+    full = np.minimum(of("full"), 1.0)
+    full += (1 - full) * np.random.default_rng([site.seed, 25, host]).uniform(-0.15, 0.15)
+    add("system.filesystem.utilization", full, mountpoint=LOCAL_MOUNT)
     add("system.filesystem.utilization", np.full(len(at), 0.63), mountpoint=SHARED_MOUNT)
     for mount in ("/", LOCAL_MOUNT, SHARED_MOUNT):
         add("system.filesystem.read_only", np.zeros(len(at)), mountpoint=mount)

@@ -85,17 +85,25 @@ def test_a_body_that_says_something_wrong_is_422_and_every_mistake_is_pointed_at
     }
     problem = _problem(client.post("/api/v1/webhooks", json=body), 422)
     pointers = {row["pointer"] for row in problem["errors"]}
-    assert pointers == {"#/url", "#/secret", "#/format", "#/severities/1", "#/nmae"}
+    assert pointers == {"#/url", "#/secret", "#/severities/1", "#/nmae"}
     assert "hunter2" not in str(problem)
 
 
 @pytest.mark.parametrize(
-    "name", ["alertmanager", "slack", "feishu", "dingtalk", "wecom", "pagerduty"]
+    ("body", "pointer", "text"),
+    [
+        ({"format": "smoke"}, "#/format", "there is no format 'smoke'; use one of: standard"),
+        ({"format": "slack", "secret": "x"}, "#/secret", "slack takes none"),
+        ({"format": "pagerduty"}, "#/secret", "32 letters and digits"),
+        ({"format": "dingtalk", "per_minute": 21}, "#/per_minute", "at most 20 messages"),
+        ({"per_minute": 5}, "#/per_minute", "every change is a message"),
+    ],
 )
-def test_formats_of_the_contract_that_are_not_spoken_yet_say_so(client, name):
-    body = {"url": "http://127.0.0.1/", "format": name}
+def test_what_a_webhooks_format_needs_is_said(client, body, pointer, text):
+    body = {"url": "http://127.0.0.1/", **body}
     problem = _problem(client.post("/api/v1/webhooks", json=body), 422)
-    assert f"format {name!r} is not in this version" in problem["detail"]
+    assert [pointer] == [row["pointer"] for row in problem["errors"]]
+    assert text in problem["detail"]
 
 
 def test_a_body_over_the_limit_is_413_declared_or_not(client):

@@ -63,6 +63,27 @@ def test_what_is_secret_in_an_address_is_not_shown(client):
     assert made["url"] == "https://***@h.example/hook?key=***"
 
 
+@pytest.mark.parametrize(
+    ("format_", "url", "shown"),
+    [
+        ("slack", "https://hooks.slack.com/services/T0/B0/hunter2", "https://hooks.slack.com/***"),
+        (
+            "feishu",
+            "https://open.feishu.cn/open-apis/bot/v2/hook/hunter2",
+            "https://open.feishu.cn/***",
+        ),
+        (
+            "dingtalk",
+            "https://oapi.dingtalk.com/robot/send?access_token=hunter2",
+            "https://oapi.dingtalk.com/robot/send?access_token=***",
+        ),
+    ],
+)
+def test_the_token_of_a_bot_is_not_shown_wherever_it_stands(client, format_, url, shown):
+    made = _add(client, format=format_, url=url)
+    assert (shown, None, 2) == (made["url"], made["secret"], made["per_minute"])
+
+
 def test_by_default_info_is_not_told(client):
     assert _add(client)["severities"] == ["critical", "warning"]
     assert _add(client, severities=["info"])["severities"] == ["info"]

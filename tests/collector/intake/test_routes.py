@@ -187,6 +187,34 @@ def test_the_limit_counts_what_comes_out_of_the_compression(post, encoding, pack
     assert Status.FromString(answer.content).code == 8
 
 
+def test_alerts_of_an_alertmanager_become_events(post, applied):
+    labels = {"alertname": "NodeDiskFull", "instance": "gpu-1:9100", "severity": "warning"}
+    alert = {
+        "status": "firing",
+        "labels": labels,
+        "annotations": {"summary": "97% used"},
+        "startsAt": "2023-11-14T22:13:20Z",
+        "endsAt": "0001-01-01T00:00:00Z",
+        "fingerprint": "00ff00ff00ff00ff",
+    }
+    body = {"version": "4", "alerts": [alert, {**alert, "labels": {"alertname": "Watchdog"}}]}
+    answer = post("/api/v1/alerts", json.dumps(body), JSON)
+    assert (200, {"accepted": 1, "left_out": 1}) == (answer.status_code, answer.json())
+    assert [("alert", 1_700_000_000.0)] == [
+        event for name, _, events in applied() if name == "events" for event in events
+    ]
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"alerts": 7}', '{"alerts": [7]}', "[" * 9999])
+def test_what_is_no_webhook_of_an_alertmanager_is_a_problem_document(post, body):
+    answer = post("/api/v1/alerts", body, JSON)
+    assert (400, "application/problem+json") == (
+        answer.status_code,
+        answer.headers["content-type"],
+    )
+    assert 400 == answer.json()["status"]
+
+
 def test_traces_are_404_and_not_worth_a_retry(post):
     assert post("/v1/traces", b"", PROTOBUF).status_code == 404
 

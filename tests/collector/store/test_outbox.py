@@ -58,13 +58,50 @@ def test_a_message_that_waits_holds_its_own_incident_back_and_no_other(store, th
     assert _told(_next(store, T0 + 400)) == ("a", "incident.opened")
 
 
-def test_an_endpoint_that_is_back_gets_what_waits_at_once(store, three):
+def test_an_attempt_at_an_endpoint_that_is_away_stands_for_all_that_waits(store, three):
+    """A thousand messages for a dead endpoint are no thousand attempts."""
+    store.failed("wh_1", _next(store, T0 + 100), REFUSED, due_at=T0 + 103, now=T0 + 100)
+    assert store.waiting(T0 + 102) == []
+    assert {row.attempts for row in store.deliveries("wh_1")} == {1}
+
+
+def test_what_was_tried_more_often_only_waits_as_long(store, three, changed):
+    """Each message has its own three days, however much comes after it."""
+    store.failed("wh_1", _next(store, T0 + 100), REFUSED, due_at=T0 + 103, now=T0 + 100)
+    store.commit([changed("opened", identity="c")], T0 + 102)
+    fresh = _next(store, T0 + 104)
+    assert (fresh.incident[0], fresh.attempts) == ("c", 0)
+    store.failed("wh_1", fresh, REFUSED, due_at=T0 + 107, now=T0 + 104)
+    assert {row.incident[0]: row.attempts for row in store.deliveries("wh_1")} == {
+        "a": 1,
+        "b": 1,
+        "c": 1,
+    }
+    assert store.waiting(T0 + 106) == []
+
+
+def test_news_of_an_incident_try_its_oldest_message_again_at_once(store, three, changed):
+    """A page must not wait for the next attempt of what came before it, hours away."""
+    store.failed("wh_1", _next(store, T0 + 100), REFUSED, due_at=T0 + 90_000, now=T0 + 100)
+    assert _next(store, T0 + 200) is None
+    store.commit([changed("updated", identity="b", updated_at=T0 + 200)], T0 + 200)
+    assert _told(_next(store, T0 + 200)) == ("b", "incident.opened")
+
+
+def test_an_endpoint_that_is_back_gets_what_waits_at_once(store, three, changed):
     """After days of retries the next attempt may be hours away: nobody wants to wait for that."""
     first = _next(store, T0 + 100)
     store.failed("wh_1", first, REFUSED, due_at=T0 + 90_000, now=T0 + 100)
-    other = _next(store, T0 + 200)
-    store.delivered("wh_1", other, Outcome(200), T0 + 200)
+    store.commit([changed("opened", identity="c")], T0 + 200)
+    store.delivered("wh_1", _next(store, T0 + 200), Outcome(200), T0 + 200)
     assert _told(_next(store, T0 + 200)) == ("a", "incident.opened")
+
+
+def test_what_nobody_took_for_days_is_given_up(store, three, queued):
+    store.failed("wh_1", _next(store, T0 + 100), REFUSED, due_at=T0 + 90_000, now=T0 + 100)
+    assert 0 == store.expire(now=T0 + 4 * 86_400 - 1)
+    assert 4 == store.expire(now=T0 + 5 * 86_400)
+    assert {"dead"} == {state for _, state in queued()}
 
 
 def test_a_message_the_receiver_turned_down_keeps_its_schedule(store, three):
@@ -94,11 +131,11 @@ def test_an_endpoint_that_says_it_is_gone_is_disabled(store, three, queued, chan
 
 def test_what_was_given_up_can_be_sent_again_under_its_old_id(store, three):
     first = _next(store, T0 + 100)
-    store.failed("wh_1", first, REFUSED, due_at=None, now=T0 + 100)
+    store.failed("wh_1", first, Outcome(400, "400"), due_at=None, now=T0 + 100)
     assert _told(_next(store, T0 + 100)) == ("b", "incident.opened")
     assert store.replay("wh_1", states=("dead",), since=0.0, now=T0 + 500) == 1
     again = _next(store, T0 + 500)
-    assert (again.webhook_id, again.body, again.attempts) == (first.webhook_id, first.body, 0)
+    assert (again.notice, again.attempts) == (first.notice, 0)
 
 
 def test_a_deleted_endpoint_is_told_nothing_more_and_its_secret_is_forgotten(store, three, url):
@@ -162,7 +199,13 @@ def test_two_configured_endpoints_of_one_name_are_refused(url):
         ({"url": "https://h:99999/"}, "url"),
         ({"secret": "hunter2"}, "secret"),
         ({"secret": "whsec_c2hvcnQ="}, "secret"),
-        ({"format": "slack"}, "format"),
+        ({"format": "smoke"}, "format"),
+        ({"format": "slack"}, "secret"),
+        ({"format": "pagerduty"}, "secret"),
+        ({"format": "pagerduty", "secret": ""}, "secret"),
+        ({"secret": ""}, "secret"),
+        ({"per_minute": 5}, "per_minute"),
+        ({"format": "dingtalk", "per_minute": 21}, "per_minute"),
         ({"events": []}, "events"),
         ({"severities": ["loud"]}, "severities"),
         ({"nmae": "x"}, "nmae"),

@@ -96,3 +96,20 @@ def test_members_that_are_not_reported_are_left_out(evaluated, own):
     own[7] = np.nan
     own[[2, 6]] *= 1.3
     assert {"ep:0", "ep:1"} == set(evaluated(own))
+
+
+def test_half_the_excess_is_enough_where_the_others_have_become_faster(evaluated, own):
+    own[2, 75:] *= 1.1
+    assert [] == evaluated(own)
+    own[[0, 1, 3], 75:] *= 0.97
+    assert ["ep:0"] == evaluated(own)
+
+
+def test_it_began_where_the_slowest_member_left_the_level_of_before(own):
+    own[[2, 6], 75:] *= 1.3
+    groups = [CommunicationGroup(f"ep:{n}", "ep", Ranks(range(4 * n, 4 * n + 4))) for n in (0, 1)]
+    where = [Placement(rank, "host-0") for rank in range(8)]
+    placed = Topology(Job("example"), world_size=8, groups=groups, placements=where)
+    window = sketch(own, placed=placed)
+    found = Experts().evaluate(window)
+    assert [75, 75] == [np.searchsorted(window.steps.at[0], one.onset[1]) for one in found]

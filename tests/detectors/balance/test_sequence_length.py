@@ -104,8 +104,24 @@ def test_too_few_steps_with_tokens_say_nothing():
 
 
 def test_without_own_time_tokens_or_enough_steps_it_says_nothing(evaluated):
-    blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
-                          np.full((4, 300), np.nan))  # fmt: skip
-    assert [] == evaluated(**blank)
+    timed = ("training.comm.duration", "training.compute.duration", "training.step.duration")
+    assert [] == evaluated(**dict.fromkeys(timed, np.full((4, 300), np.nan)))
     assert [] == evaluated(count=30)
     assert [] == SequenceLength().evaluate(sketch(np.full((4, 60), 0.8)))
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_where_only_steps_are_timed_they_have_to_follow_the_longest_rank(follows):
+    random = np.random.default_rng(3)
+    tokens = random.normal(4000, 60, (4, 300))
+    tokens[random.integers(0, 4, 300), np.arange(300)] *= random.uniform(1.3, 1.8, 300)
+    longest = tokens.max(axis=0) / 5000 if follows else random.normal(1.2, 0.1, 300)
+    blank = np.full((4, 300), np.nan)
+    planes = {
+        TOKENS: tokens,
+        "training.step.duration": np.tile(longest, (4, 1)),
+        "training.compute.duration": blank,
+        "training.comm.duration": blank,
+    }
+    found = SequenceLength().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
+    assert follows == bool(found)

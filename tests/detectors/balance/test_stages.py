@@ -1,5 +1,7 @@
 """Pipeline stages with more work than the others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,16 @@ def test_without_stages_own_time_or_enough_steps_it_says_nothing(evaluated, stea
     assert [] == evaluated(planes={"training.compute.duration": half})
     other = Topology(Job("example"), placements=[Placement(0, pp=1)])
     assert [] == Stages().evaluate(sketch(steady(8, 80), placed=other))
+
+
+def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work(steady):
+    own = steady(8, 120)
+    own[[6, 7], 60:] *= 1.4
+    where = [Placement(r, f"host-{(r + 1) // 4}", pp=r // 2) for r in range(8)]
+    placed = Topology(Job("example"), world_size=8, placements=where)
+    window = sketch(own, placed=placed, role_of=np.arange(8) // 2)
+    assert [] == Stages().evaluate(window)
+    window = replace(window, hosts=("host-0", "host-1"), host_of=np.array([0] * 7 + [1]))
+    (found,) = Stages().evaluate(window)
+    assert 60 == np.searchsorted(window.steps.at[0], found.onset[1])
+    assert "since step 60" in found.text

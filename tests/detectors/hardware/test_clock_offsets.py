@@ -34,3 +34,8 @@ def test_clocks_that_are_off_alike_keep_events_in_order(found):
 
 def test_milliseconds_are_normal_life(found):
     assert [] == found(0.0, 0.05, 3)
+
+
+def test_a_clock_that_moved_away_among_clocks_that_stray_is_off(found):
+    assert ["host-3"] == found(0.05, -0.22, 3, since=80)
+    assert [] == found(0.22, 0.0, 3, since=80)

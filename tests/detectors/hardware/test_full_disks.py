@@ -56,3 +56,11 @@ def test_a_write_that_found_no_room_names_its_host_before_any_reading(steady, ev
     line = event("log.fault", 40, host="host-1", rank=3, role="root", text=text)
     findings = FullDisks().evaluate(sketch(steady(), events=[line]))
     assert [("host-1", START + 40)] * count == [(f.entity.id, f.onset[0]) for f in findings]
+
+
+def test_what_fills_so_fast_that_as_much_again_does_not_fit_is_named_before_it_is_full(
+    found, levels
+):
+    (finding,) = found(**{"utilization|/scratch": levels(2, 0.5, 0.97, 1, since=30)})
+    assert ("host-1", 2.0) == (finding.entity.id, finding.score)
+    assert [] == found(**{"utilization|/scratch": levels(2, 0.94, 0.97, 1, since=30)})

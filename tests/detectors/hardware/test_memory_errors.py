@@ -46,3 +46,9 @@ def test_a_device_that_corrects_far_more_than_its_peers_is_evidence(found, level
 
 def test_where_every_device_corrects_as_much_nobody_stands_out(found, levels):
     assert [] == found({CORRECTED: levels(4, 400, counter=True)})
+
+
+def test_of_two_devices_the_one_that_corrects_far_more_stands_out(steady, levels):
+    many = levels(2, 0, 400, 1, counter=True)
+    window = sketch(steady(ranks=2), rank_readings={CORRECTED: many})
+    assert ["GPU-1"] == [f.entity.id for f in MemoryErrors().evaluate(window)]

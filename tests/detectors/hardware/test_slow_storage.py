@@ -87,3 +87,10 @@ def test_tasks_that_wait_a_fifth_of_the_time_and_hardly_did_before_show_slow_sto
     waits = levels(2, 0.002, 0.2, (0, 1), since=150, seconds=200)
     window = sketch(steady(steps=200), host_readings={"system.pressure|some|io": waits})
     assert 2 == len(SlowStorage().evaluate(window))
+
+
+def test_a_mount_of_the_hosts_own_is_named_where_no_usage_changes(found, pressed, levels):
+    held = {PRESSURE: pressed(0.02, 0.8, 2),
+            "system.filesystem.utilization|/scratch": levels(4, 0.5, 0.4, 1, since=0, seconds=600),
+            "system.filesystem.utilization|/data": levels(4, 0.63, seconds=600)}  # fmt: skip
+    assert ["host-2:/scratch"] == [f.entity.id for f in found(held)]

@@ -70,3 +70,15 @@ def test_a_job_that_ended_without_a_step_is_evidence_for_its_crash(evaluated, ev
 
 def test_a_start_of_unknown_time_is_not_measured(evaluated):
     assert [] == evaluated(2000, attempt_started_at=-np.inf)
+
+
+def test_a_start_that_failed_before_any_data_has_no_step(event):
+    events = [event("training.phase", 1, rank=0, phase="init"),
+              event("process.exit", 5, rank=0, exit_code=1)]  # fmt: skip
+    window = sketch(np.zeros((4, 0)), now=START + 6, events=events,
+                    attempt_started_at=float("-inf"))  # fmt: skip
+    assert ["job.no_step"] == [finding.kind for finding in NeverStarted().evaluate(window)]
+    events.insert(1, event("training.phase", 4, rank=0, phase="training"))
+    window = sketch(np.zeros((4, 0)), now=START + 6, events=events,
+                    attempt_started_at=float("-inf"))  # fmt: skip
+    assert [] == NeverStarted().evaluate(window)

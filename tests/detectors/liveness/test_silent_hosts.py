@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.liveness.silent_hosts import SilentHosts
 from rankscope.detectors.sketch import START, readings, sketch
 
@@ -240,3 +241,49 @@ def test_steps_that_ended_before_the_next_report_was_due_do_not_prove_that_a_hos
 @pytest.mark.parametrize(("size", "named"), [(2, []), (4, ["host-1"]), (0, ["host-1"])])
 def test_a_host_whose_ranks_are_beyond_the_newest_world_size_has_left(evaluated, size, named):
     assert named == [f.entity.id for f in evaluated(0.5, 15.0, newest_world_size=size)]
+
+
+@pytest.mark.parametrize(("silence", "named"), [(20.0, []), (70.0, ["host-1"])])
+def test_the_only_host_that_reports_steps_may_be_without_its_agent_for_a_minute(
+    steady, silence, named
+):
+    now = START + 150
+    window = sketch(
+        steady(steps=int((150 - silence) / 1.05)),
+        now=now,
+        host_last_received=np.array([now - 0.5, now - silence]),
+        host_interval=np.ones(2),
+    )
+    window.steps.at[:2] = np.nan
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "named"),
+    [
+        pytest.param(None, [], id="nothing says whether the others wait or evaluate"),
+        pytest.param(0.02, ["host-1"], id="the others sleep"),
+        pytest.param(0.5, [], id="the others work"),
+    ],
+)
+def test_in_what_may_be_a_pause_as_before_only_waiting_ranks_show_that_a_host_is_lost(
+    steady, cpu, named
+):
+    """The job has survived a pause of 80 s; an agent may be away during the next."""
+    now = START + 160
+    at = START + np.arange(0.0, 161, 5)
+    by_rank = {}
+    if cpu is not None:
+        used = np.where(at > START + 121, cpu, 1.0)
+        by_rank = {"process.cpu.utilization": readings(at, np.tile(used, (4, 1)))}
+    held = Baselines()
+    held.longest_gap = 80.0
+    window = sketch(
+        steady(steps=120),
+        now=now,
+        host_last_received=np.array([now - 0.5, now - 20]),
+        host_interval=np.ones(2),
+        rank_readings=by_rank,
+        held_baselines=held,
+    )
+    assert named == [f.entity.id for f in SilentHosts().evaluate(window)]

@@ -30,10 +30,12 @@ def evaluated(request):
     return evaluate
 
 
-def test_what_ends_within_half_an_hour_is_as_bad_as_its_fault(evaluated):
-    (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 2)  # 40 left, 2 a minute
+def test_what_ends_within_ten_minutes_is_as_bad_as_its_fault(evaluated):
+    (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 4)  # 20 left, 4 a minute
     assert found.score > 2
-    assert "60% used, all of it in 20 min" in found.text
+    assert "80% used, all of it in 5 min" in found.text
+    (found,) = evaluated(40 + np.maximum(SECOND - 600, 0) / 60 * 2)  # 40 left, 2 a minute
+    assert found.score < 1
 
 
 def test_what_ends_within_hours_is_info_and_later_nothing(evaluated):

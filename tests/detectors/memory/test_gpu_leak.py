@@ -116,3 +116,22 @@ def test_a_job_that_ended_long_ago_leaks_no_more(evaluated):
 
 def test_nothing_reported_is_no_finding(evaluated):
     assert [] == evaluated(None)
+
+
+def usage(held):
+    """Return the memory in use on the devices of ranks, [ranks, seconds] GiB, as readings."""
+    at = START + np.arange(0.0, float(held.shape[1]))
+    return {USAGE: readings(at, held * GIB)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_caches_that_grow_by_records_on_every_rank_are_no_leak(evaluated, seed):
+    needed = 40 + np.random.default_rng(seed).lognormal(0, 0.3, (4, COUNT))
+    assert [] == evaluated(None, **usage(np.maximum.accumulate(needed, axis=1)))
+
+
+def test_a_leak_among_caches_that_grow_as_well_is_the_ranks_own(evaluated):
+    needed = 40 + np.random.default_rng(1).lognormal(0, 0.3, (4, COUNT))
+    held = np.maximum.accumulate(needed, axis=1)
+    (found,) = evaluated(None, **usage(held + leak([2], since=100) - 40))
+    assert ("rank.gpu_memory_grows", "2") == (found.kind, found.entity.id)

@@ -131,3 +131,13 @@ def test_what_runs_out_within_the_horizon_scores_as_a_warning():
         growth.score(growth.HORIZON_SECONDS + 1),
     )  # fmt: skip
     assert growth.INFO == growth.score(np.nan)
+
+
+def test_growth_began_where_its_line_meets_the_level_of_before():
+    at = START + np.arange(0.0, 901, 5)
+    value = 100.0 + np.maximum(at - START - 430, 0)
+    found = growth.growing(
+        readings(at, value[None]), now=START + 900, least=np.ones(1), limit=np.full(1, 1e4)
+    )
+    assert found is not None
+    assert START + 430 == pytest.approx(float(found.begun[0]), abs=8)

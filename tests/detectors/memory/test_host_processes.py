@@ -79,6 +79,11 @@ def test_a_process_that_cannot_be_named_or_grows_little_is_no_finding(trainers):
     assert [] == trainers(0, 0, 1, 0, pids=np.array([7, 8, -1, 9]))
 
 
+def test_what_would_fill_the_host_only_after_days_needs_to_be_seen_for_longer(trainers):
+    assert [] == trainers(0.0, 0.0, 0.05, 0.0)  # 64 GiB left, 0.05 a minute, for 6 minutes
+    assert 1 == len(trainers(0.0, 0.0, 0.05, 0.0, left=32.0))
+
+
 def test_without_the_hosts_memory_a_leak_is_info(trainers, workers):
     (found,) = trainers(0, 0, 1, 0, left=None)
     assert 0.5 == found.score
@@ -157,3 +162,18 @@ def test_a_worker_of_nobody_is_named_without_a_rank(job):
     there = Processes(np.array([0]), np.array([501]), none, (None,), held)
     (found,) = WorkerMemory().evaluate(job(processes=there))
     assert [] == list(found.entity.ranks)
+
+
+def test_copies_began_with_their_newest_fall_and_not_with_the_first_minutes(job):
+    settles = 0.2 * GIB * np.exp(-(AT - START) / 30)
+    copied = np.minimum(np.maximum(AT - START - 300, 0) / 100, 1.0) * 2 * GIB
+    shared = 2 * GIB + settles - copied
+    private = 1 * GIB - settles + copied
+    workers = Processes(
+        np.array([0]), np.array([501]), np.array([1]), (None,),
+        {"process.memory.private|dataloader": readings(AT, private[None]),
+         "process.memory.shared|dataloader": readings(AT, shared[None])},
+    )  # fmt: skip
+    (found,) = WorkerMemory().evaluate(job(processes=workers))
+    assert "process.shared_memory_copied" == found.kind
+    assert START + 295 <= found.onset[0] <= START + 300 <= found.onset[1] <= START + 310

@@ -82,3 +82,10 @@ def test_late_reports_of_the_processes_before_do_not_hide_it(reported, losses):
     held.record(window.features)
     (bad,) = BadResume().evaluate(window)
     assert "resumed at step 253" in bad.text
+
+
+def test_a_rise_of_a_few_percent_over_a_loss_that_falls_steeply_is_found_and_pages_nobody(resumed):
+    expected = 2.0 + 4.0 * np.exp(-np.arange(40, 60) / 50)
+    (bad,) = resumed(40, expected * 1.07)
+    assert bad.score < 2
+    assert [] == resumed(40, expected * 1.02)

@@ -79,3 +79,11 @@ def test_small_gradients_of_a_solved_problem_are_quiet(norms):
     own = np.full((1, 300), 0.8)
     window = sketch(own, hosts=1, planes={NORM: norm[None], "training.loss": loss[None]})
     assert [] == list(GradientVanishing().evaluate(window))
+
+
+def test_a_norm_that_vanishes_over_few_long_steps_is_found(reported):
+    norm = np.random.default_rng(7).lognormal(0.0, 0.1, 44)
+    norm[30:] *= 1e-3
+    kinds = [len(GradientVanishing().evaluate(reported(norm, plane="training.grad_norm", step=s)))
+             for s in (0.8, 16.0)]  # fmt: skip
+    assert [0, 1] == kinds

@@ -75,3 +75,20 @@ def test_two_in_a_row_are_a_spike_however_odd_single_batches_have_been(spikes, l
     loss[290:292] += [1.7, 0.9]
     (spike,) = spikes(loss)
     assert "at step 290 " in spike.text
+
+
+def test_a_large_jump_among_the_first_points_is_found_once_it_has_stayed(spikes):
+    rng = np.random.default_rng(3)
+    loss = 10 - 0.06 * np.arange(30) + rng.normal(0, 0.05, 30)
+    loss[24:] += 4.0
+    (spike,) = spikes(loss)
+    assert "at step 24 " in spike.text
+    assert [] == spikes(loss[:26])
+
+
+def test_a_small_jump_of_a_loss_that_fell_steeply_at_first_is_found(spikes):
+    rng = np.random.default_rng(3)
+    loss = 6.0 + 4.0 * np.exp(-np.arange(200) / 60) + rng.normal(0, 0.03, 200)
+    loss[190:] += 0.5
+    (spike,) = spikes(loss, plane="training.loss|global")
+    assert "at step 190 " in spike.text

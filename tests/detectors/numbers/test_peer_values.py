@@ -121,3 +121,13 @@ def test_odd_batches_that_come_to_several_ranks_are_quiet():
     norm[5, [100, 104, 111, 120, 128]] *= 4.0
     norm[2, [103, 130]] *= 4.0
     assert [] == found(norm, NORM)
+
+
+def test_ranks_of_roles_with_three_ranks_each_are_peers_of_each_other(losses):
+    loss = np.stack([losses(120, noise=0.05, seed=rank) for rank in range(12)])
+    loss[5, 60:] += 0.5
+    window = sketch(np.full((12, 120), 0.8), planes={"training.loss|local": loss},
+                    role_of=np.arange(12) // 3)  # fmt: skip
+    assert ["job.values_differ", "rank.value_offset"] == [
+        finding.kind for finding in PeerValues().evaluate(window)
+    ]

@@ -116,6 +116,16 @@ def test_one_rank_that_is_slow_from_the_first_step_is_told_from_the_silicon_lott
     assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
 
 
+@pytest.mark.parametrize(("since", "pages"), [(0, False), (70, True)])
+def test_a_few_percent_from_the_first_step_on_are_worth_knowing_and_page_nobody(
+    steady, since, pages
+):
+    own = steady(ranks=16, steps=120)
+    own[5, since:] *= 1.09
+    symptom = next(f for f in Stragglers().evaluate(sketch(own)) if f.kind == "job.slow")
+    assert pages == (symptom.score >= 1)
+
+
 @pytest.mark.parametrize(("factor", "slow"), [(1.2, []), (1.35, ["1", "2"])])
 def test_without_a_known_habit_a_quarter_is_needed_where_several_have_it(
     steady, named, factor, slow

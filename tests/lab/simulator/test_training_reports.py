@@ -66,6 +66,10 @@ def test_a_first_step_may_take_minutes():
     took = (steps(found, "end") - steps(found, "start"))[:, 0]
     assert took[0] > 60
     assert took[4:].max() < 2
+    used = next(row for row in found.series if row.metric == "process.cpu.utilization")
+    began = float(steps(found, "start")[0, 0])
+    compiles = (used.at > began + 10) & (used.at < began + 60)
+    assert used.value[compiles].min() > 0.3  # a compiler burns a CPU
 
 
 @pytest.mark.parametrize("seconds", [0.1, 40.0])

@@ -1,0 +1,114 @@
+"""How soon faults are found against how soon they have to be, and how well leaks are measured.
+
+Limits are data, limits.toml. A delay is counted to the first report of the incident that is the
+answer, of any severity: a stall is information until an evaluation can no longer explain it.
+"""
+
+import statistics
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from .figures import Scored, broken_down, by_fault
+
+MOST_ERROR = 0.25
+"""Largest relative error of the time to exhaustion that counts as right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many seconds or healthy steps, the longer of them or their sum; strength "": any."""
+
+    name: str
+    faults: tuple[str, ...]
+    seconds: float
+    steps: float
+    strength: str = ""
+    sum: bool = False
+
+    def holds(self, row: Scored) -> bool:
+        """Return whether this limit is the one of a case."""
+        case = row.result.case
+        return case["fault"] in self.faults and self.strength in ("", case["strength"])
+
+    def seconds_of(self, row: Scored) -> float:
+        """Return the limit of a case, with the interval at which it is reported."""
+        steps = self.steps * row.result.step_seconds
+        limit = self.seconds + steps if self.sum else max(self.seconds, steps)
+        return limit + float(row.result.case.get("report_seconds", 0.0))
+
+
+@cache
+def limits() -> tuple[Limit, ...]:
+    """Return the limits of limits.toml."""
+    text = resources.files(__package__ or "").joinpath("limits.toml").read_text("utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["limit"]
+    return tuple(
+        Limit(
+            name=str(row["name"]),
+            faults=tuple(map(str, row["faults"])),
+            seconds=float(row["seconds"]),
+            steps=float(row["steps"]),
+            strength=str(row.get("strength", "")),
+            sum=bool(row.get("sum", False)),
+        )
+        for row in rows
+    )
+
+
+def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
+    """Return by limit and fault: cases found, median and worst delay (s), the share within."""
+    document: list[dict[str, Any]] = []
+    for limit in limits():
+        cases = [row for row in rows if row.observable and limit.holds(row)]
+        for fault, group in broken_down(cases, by_fault).items():
+            found = [
+                (row.outcome.first_report, limit.seconds_of(row))
+                for row in group
+                if row.outcome.first_report is not None
+            ]
+            seconds = [delay for delay, _ in found]
+            document.append(
+                {
+                    "limit": limit.name,
+                    "fault": fault,
+                    "cases": len(group),
+                    "found": len(found),
+                    "median": round(statistics.median(seconds), 2) if seconds else None,
+                    "worst": round(max(seconds), 2) if seconds else None,
+                    "within": sum(delay <= most for delay, most in found) / len(group),
+                }
+            )
+    return document
+
+
+def exhaustion(rows: Sequence[Scored]) -> list[dict[str, Any]]:
+    """Return by fault how far the predicted time to exhaustion is off when first reported.
+
+    What is left is measured, so that the error is that of the growth: `measured` cases, median and
+    worst relative error, and the share of them within MOST_ERROR.
+    """
+    document: list[dict[str, Any]] = []
+    for fault, group in broken_down([row for row in rows if row.observable], by_fault).items():
+        errors = [
+            abs(truth.growth / found.growth - 1)
+            for row in group
+            if (truth := row.result.truth) is not None
+            and (found := row.outcome.found) is not None
+            and truth.growth
+            and found.growth
+        ]
+        if errors:
+            document.append(
+                {
+                    "fault": fault,
+                    "measured": len(errors),
+                    "median": round(statistics.median(errors), 4),
+                    "worst": round(max(errors), 4),
+                    "within": sum(error <= MOST_ERROR for error in errors) / len(errors),
+                }
+            )
+    return document

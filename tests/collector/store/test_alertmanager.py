@@ -1,0 +1,138 @@
+"""Pushing to a real Alertmanager 0.25: amtool sees the alerts, its routes and inhibitions hold."""
+
+import http.server
+import json
+import subprocess
+import threading
+import time
+
+import pytest
+
+from rankscope.collector.store.deliver import Deliverer
+from rankscope.vocabulary.clock import SystemClock
+
+
+@pytest.fixture
+def webhook():
+    """Return the address of a receiver of Alertmanager's webhooks, and what it got."""
+    got = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_arguments):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/", got
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def config(webhook):
+    """Return a configuration: critical alerts are routed to the webhook, the rest nowhere."""
+    return {
+        "route": {
+            "receiver": "nobody",
+            "group_by": ["incident"],
+            "group_wait": "100ms",
+            "group_interval": "200ms",
+            "routes": [{"receiver": "oncall", "matchers": ['severity="critical"']}],
+        },
+        "inhibit_rules": [
+            {
+                "source_matchers": ['fault="network.switch"'],
+                "target_matchers": ['fault="host.cpu_contention"'],
+                "equal": ["cluster"],
+            }
+        ],
+        "receivers": [
+            {"name": "nobody"},
+            {"name": "oncall", "webhook_configs": [{"url": webhook[0], "send_resolved": True}]},
+        ],
+    }
+
+
+@pytest.fixture
+def pushed(store, add_webhook, alertmanager, config):
+    """Return a function that commits changes and pushes them, and the Alertmanager's address."""
+    address = alertmanager(config)
+    add_webhook(url=address, secret="", format="alertmanager_api")
+    deliverer = Deliverer(outbox=store, clock=SystemClock())
+
+    def push(*changes):
+        store.commit(changes, time.time())
+        deliverer.run_once(time.time())
+        deliverer.settle(timeout_seconds=30)
+
+    yield push, address
+    deliverer.stop()
+
+
+@pytest.fixture
+def amtool(program):
+    """Return a function that runs amtool against an address and returns what it prints as JSON."""
+
+    def run(address, *words):
+        command = [program("amtool"), f"--alertmanager.url={address}", "-o", "json", *words]
+        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+    return run
+
+
+def _until(condition):
+    end = time.monotonic() + 30
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.mark.acceptance
+def test_an_incident_is_an_alert_that_is_routed_and_ends(
+    store, pushed, changed, webhook, amtool, queued
+):
+    push, address = pushed
+    push(changed("opened", severity="warning"), changed("opened", identity="b2"))
+    assert {("opened", "delivered")} == set(queued())
+    found = _until(lambda: amtool(address, "alert", "query"))
+    by_severity = {row["labels"]["severity"]: row for row in found}
+    assert ["oncall"] == [row["name"] for row in by_severity["critical"]["receivers"]]
+    assert "rank 3 is slow" == by_severity["critical"]["annotations"]["description"]
+    assert {"host.cpu_contention"} == {row["labels"]["fault"] for row in found}
+    _, got = webhook
+    first = _until(lambda: got and got[0])
+    assert ("4", "firing", "oncall") == (first["version"], first["status"], first["receiver"])
+    assert "b2".ljust(20, "0") == first["alerts"][0]["labels"]["incident"]
+    push(changed("resolved", identity="b2", updated_at=1_700_000_060.0))
+    last = _until(lambda: next((row for row in got if row["status"] == "resolved"), None))
+    assert first["alerts"][0]["labels"] == last["alerts"][0]["labels"]
+    assert 1 == len(_until(lambda: amtool(address, "alert", "query")))
+
+
+@pytest.mark.acceptance
+def test_a_severity_that_rose_leaves_no_alert_behind(store, pushed, changed, amtool):
+    push, address = pushed
+    push(changed("opened", severity="warning"))
+    push(changed("updated", severity="critical", updated_at=1_700_000_030.0))
+    (alert,) = amtool(address, "alert", "query")
+    assert "critical" == alert["labels"]["severity"]
+
+
+@pytest.mark.acceptance
+def test_inhibitions_of_the_site_hold(store, pushed, changed, amtool):
+    push, address = pushed
+    push(changed("opened", identity="a"), changed("opened", identity="b", fault="network.switch"))
+    _until(lambda: amtool(address, "alert", "query", "--inhibited"))
+    (alert,) = amtool(address, "alert", "query", "--inhibited")
+    assert ("host.cpu_contention", "suppressed") == (
+        alert["labels"]["fault"],
+        alert["status"]["state"],
+    )

@@ -1,0 +1,62 @@
+"""Delays against their limits, and leaks against how fast they are."""
+
+from dataclasses import replace
+
+import pytest
+
+from rankscope.lab.scoring import figures, limits
+
+
+@pytest.fixture
+def scored(incident, truth, result):
+    """Return a function that scores one case of a fault that was reported after some seconds."""
+
+    def made(fault, after, **changes):
+        found = [incident(at, fault=fault) for at in after]
+        (row,) = figures.scored([result(truth(fault), found, **changes)])
+        return row
+
+    return made
+
+
+def test_the_longer_of_seconds_and_steps_is_the_limit_plus_one_report(scored):
+    row = scored("gpu.slow", [16.0])
+    (quick,) = (limit for limit in limits.limits() if limit.holds(row))
+    steps = 5 * row.result.step_seconds
+    assert max(15.0, steps) == quick.seconds_of(row)
+    row = replace(row, result=replace(row.result, case={**row.result.case, "report_seconds": 9}))
+    assert max(15.0, steps) + 9 == quick.seconds_of(row)
+
+
+def test_a_non_finite_value_has_a_step_and_a_second(scored):
+    row = scored("numerics.nan_rank", [1.0])
+    (quick,) = (limit for limit in limits.limits() if limit.holds(row))
+    assert 1.0 + row.result.step_seconds == quick.seconds_of(row)
+
+
+def test_what_is_late_or_missed_is_not_within_its_limit(scored):
+    rows = [scored("memory.host_leak", after) for after in ([100.0], [400.0], [])]
+    (line,) = limits.delays(rows)
+    assert ("leak of 1 % a minute or more", 3, 2, 400.0) == (
+        line["limit"], line["cases"], line["found"], line["worst"],
+    )  # fmt: skip
+    assert 1 / 3 == pytest.approx(line["within"])
+
+
+def test_the_error_of_a_leak_is_that_of_its_growth(incident, truth, result):
+    leaks = replace(truth("memory.host_leak"), growth=100.0)
+    rows = figures.scored(
+        [
+            result(leaks, [incident(100.0, fault="memory.host_leak", growth=growth)])
+            for growth in (80.0, 95.0, 400.0, None)
+        ]
+    )
+    (line,) = limits.exhaustion(rows)
+    assert (3, 0.25, 0.75) == (line["measured"], line["median"], line["worst"])
+    assert 2 / 3 == pytest.approx(line["within"])
+
+
+def test_every_limit_is_of_faults_that_there_are():
+    from rankscope.vocabulary import faults  # noqa: PLC0415
+
+    assert {fault for limit in limits.limits() for fault in limit.faults} <= set(faults.catalogue())
