@@ -1,7 +1,7 @@
 # What there is to run in this project. `make` alone lists it.
 #
 # Variables: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
-# `make demo` injects), ARGS (passed on to demo, pytest, bench and soak), REPORT (where `make test`
+# `make demo` injects), ARGS (passed on to demo, pytest, bench, soak and steady), REPORT (where `make test`
 # leaves its two JUnit files: the beginning of their names).
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak docs clean
+.PHONY: help demo test check lint types layers bench soak steady docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ layers: $(VENV)/.developing ## which package may import which: import-linter
 bench: $(VENV)/.developing ## measure the budgets of the design; results go to bench-results/
 	$(BIN)/python -m rankscope.lab.bench $(ARGS)
 
-soak: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
+soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes on where it stopped (ARGS="--kills 25")
 	$(BIN)/python -m rankscope.lab.soak $(ARGS)
+
+steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
+	$(BIN)/python -m rankscope.lab.steady $(ARGS)
 
 docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

@@ -17,7 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import listening, logs
+from . import identity, listening, logs
 from .api.app import create_app
 from .api.watched import Watched
 from .evaluation.rereading import Rereading
@@ -95,6 +95,7 @@ class Service:
                 webhooks=settings.webhooks,
                 console=settings.http.external_url,
                 now=clock.now(),
+                owner=identity.of(settings.data_dir),
             )
             self._listening = listening.listen(
                 settings.http.host, settings.http.port, protected=settings.protected

@@ -228,8 +228,14 @@ def trailing_median(values: Floats, count: int, memory: CurveMemory | None = Non
         level[:same] = held.level[:same]
         first = max(same, count)
     if len(values) > first:
-        before = sliding_window_view(values[first - count : -1], count)
-        level[first:] = np.median(before, axis=1) if len(before) > FEW else _medians(before)
+        more = len(values) - first
+        if more > FEW:
+            level[first:] = np.median(
+                sliding_window_view(values[first - count : -1], count), axis=1
+            )
+        else:
+            places = np.arange(first - count, first)
+            level[first:] = _medians(values[np.arange(more)[:, None] + places])
     if memory is not None:
         memory.levels[count] = Level(values, level)
     return level

@@ -161,6 +161,21 @@ class StepFeatures:
         return curves.curve(self.steps, self._window.ranks, curves.GRADIENT, memory)
 
     @cached_property
+    def whole_loss(self) -> curves.Curve:
+        """Return the job's loss since the attempt began, thinned where the window is past it."""
+        return curves.recent(self._window.baselines.loss.curve, self.loss)
+
+    @cached_property
+    def whole_gradient(self) -> curves.Curve:
+        """Return the job's gradient norm since the attempt began, thinned likewise."""
+        return curves.recent(self._window.baselines.gradient.curve, self.gradient)
+
+    @cached_property
+    def loss_noise(self) -> float:
+        """Return the standard deviation of a loss around its neighbours, see `curves.noise`."""
+        return curves.noise(self.whole_loss.value)
+
+    @cached_property
     def duration(self) -> Floats:
         """Return [steps], the median step time over ranks, or gaps between ends; not by tokens.
 

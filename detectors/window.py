@@ -6,7 +6,7 @@ of host clocks. The collector fills these; a test can fill them by hand in a few
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,8 @@ class Readings:
 
     def newest_at(self) -> float:
         """Return the time of the newest reading of all, -inf where there is none."""
+        if not self.at.size:
+            return -np.inf
         return float(np.max(self.at, initial=-np.inf, where=~np.isnan(self.at)))
 
     def history(self) -> "Readings":
@@ -138,6 +140,8 @@ class Readings:
     def mean(self, start: float, end: float) -> Floats:
         """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
         found = self.between(start, end)
+        if not found.at.size:
+            return np.full(len(found.at), np.nan)
         inside = (found.at > start) & (found.at <= end) & np.isfinite(found.value)
         count = inside.sum(axis=1)
         total = np.where(inside, found.value, 0.0).sum(axis=1)
@@ -326,11 +330,15 @@ class JobWindow:
 
     def of_ranks(self, metric: str) -> Readings:
         """Return a periodic metric with one row a rank."""
-        return self.rank_readings.get(metric) or _nothing(len(self.ranks))
+        if metric not in self.rank_readings:
+            return _nothing(len(self.ranks))
+        return self.rank_readings[metric]
 
     def of_hosts(self, metric: str) -> Readings:
         """Return a periodic metric with one row a host."""
-        return self.host_readings.get(metric) or _nothing(len(self.hosts))
+        if metric not in self.host_readings:
+            return _nothing(len(self.hosts))
+        return self.host_readings[metric]
 
     def row_of(self, rank: int) -> int | None:
         """Return the row of a global rank, None where the window has none."""
@@ -347,6 +355,9 @@ class JobWindow:
         return -1 if row is None else int(self.host_of[row])
 
 
+@lru_cache(maxsize=64)
 def _nothing(rows: int) -> Readings:
+    """Return readings of a metric that nobody reports: the same for every detector that asks."""
     empty = np.full((rows, 0), np.nan)
+    empty.flags.writeable = False
     return Readings(empty, empty)

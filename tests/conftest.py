@@ -38,6 +38,8 @@ from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.samples import Resource, Sample, attributes
 
+from .postgresql import Server, path_of_programs
+
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.
 hypothesis.settings.register_profile("anybody", deadline=None)
@@ -81,7 +83,7 @@ def program() -> Callable[[str], str]:
     """
 
     def find(name: str) -> str:
-        path = shutil.which(name)
+        path = shutil.which(name, path=path_of_programs())
         if path is None and os.environ.get("RANKSCOPE_EVERY_PART"):
             pytest.fail(f"{name} is not installed, and .ci/run installs every part")
         if path is None:
@@ -89,6 +91,14 @@ def program() -> Callable[[str], str]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def postgresql(program) -> Iterator[Server]:
+    """Start a real PostgreSQL, once for all tests."""
+    server = Server(program("postgres"))
+    yield server
+    server.remove()
 
 
 @pytest.fixture(scope="session")

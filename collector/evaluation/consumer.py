@@ -148,6 +148,10 @@ class Consumer(Generic[P]):
         """Come back to where the last process was: by its snapshot, or by reading more again."""
         self._overload.recovering = True
         try:
+            self._overload.decided_until = self._rereading.decided_until()
+        except Exception as error:  # noqa: BLE001  the store is away: what it has is not known
+            self._defects.met("restart", error)
+        try:
             entries = self._restored()
             if entries is None:
                 self._reread()

@@ -69,11 +69,14 @@ class Overload:
         self.recovering = False
         """While the journal is read again after a start nothing new is skipped: an earlier process
         evaluated those seconds, and its incidents are in the store."""
+        self.decided_until = -math.inf
+        """The newest second of which the store has a change. An earlier process evaluated it, by
+        time alone perhaps, after the last entry: skipped, it would be decided anew, and later."""
 
     def until(self, second: int) -> int | None:
         """Return the last second of the range to skip, None where this one is to be evaluated."""
         known = self._recorded.until(second)
-        if known is not None or self.recovering:
+        if known is not None or self.recovering or second <= self.decided_until:
             return known
         last = math.floor(self._received()) - 1
         if last - second < self._behind_seconds:

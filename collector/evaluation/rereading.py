@@ -5,6 +5,7 @@ the store has before anything is read: an incident that is over is not opened a 
 that is open goes on under its id.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -27,6 +28,10 @@ class Incidents(Protocol):
         """Return documents of incidents, the newest onset first."""
         ...
 
+    def newest_change_at(self) -> float | None:
+        """Return the newest time of a change that evaluation decided, None where there is none."""
+        ...
+
 
 def _nothing(_since: float) -> Iterator[PastIncident]:
     return iter(())
@@ -34,10 +39,14 @@ def _nothing(_since: float) -> Iterator[PastIncident]:
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """`seconds` says how much to read, given the time; `past` gives incidents changed since."""
+    """`seconds` says how much to read, given the time; `past` gives incidents changed since.
+
+    `decided_until`: the newest second of which the store has a change (s since the epoch).
+    """
 
     seconds: Callable[[float], float] = lambda _now: 1200.0
     past: Callable[[float], Iterator[PastIncident]] = field(default=_nothing)
+    decided_until: Callable[[], float] = lambda: -math.inf
 
     @classmethod
     def of(cls, store: Incidents, settings: JournalSettings) -> "Rereading":
@@ -45,6 +54,7 @@ class Rereading:
         return cls(
             seconds=lambda now: reread_seconds(store, settings, now),
             past=lambda since: past(store, since),
+            decided_until=lambda: store.newest_change_at() or -math.inf,
         )
 
 

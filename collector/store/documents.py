@@ -36,7 +36,7 @@ def written(document: Mapping[str, Any]) -> str:
 
 def digest(text: str) -> str:
     """Return the fingerprint of a document as it is kept."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def status(machine: str, actions: Sequence[Action]) -> str:

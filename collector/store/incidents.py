@@ -13,6 +13,7 @@ from sqlalchemy import (
     and_,
     delete,
     exists,
+    func,
     insert,
     or_,
     select,
@@ -141,6 +142,12 @@ def _keep_jobs(db: Connection, incident: Incident) -> None:
     if incident.jobs:
         rows = [{"incident": incident.id, "job": job} for job in dict.fromkeys(incident.jobs)]
         db.execute(insert(incident_jobs), rows)
+
+
+def newest_change_at(db: Connection) -> float | None:
+    """Return the newest time of the machine's changes, None where there is no incident."""
+    newest: float | None = db.execute(select(func.max(incidents.c.machine_updated_at))).scalar_one()
+    return newest
 
 
 def find(db: Connection, incident: str) -> dict[str, Any] | None:

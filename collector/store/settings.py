@@ -60,7 +60,8 @@ class StoreSettings(Section):
 
     url: str = Field(
         default="",
-        description="SQLAlchemy URL; empty: an SQLite file rankscope.db in the data folder",
+        description="SQLAlchemy URL, such as postgresql://USER@HOST/NAME (extra postgresql); "
+        "empty: an SQLite file rankscope.db in the data folder",
     )
     keep_days: float = Field(
         default=30.0,

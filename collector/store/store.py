@@ -15,6 +15,7 @@ from ...vocabulary.ids import Fault
 from ..actions import Entered
 from . import (
     audit,
+    claims,
     costs,
     endpoints,
     handling,
@@ -65,15 +66,22 @@ class Store:
         webhooks: Sequence[WebhookSettings] = (),
         console: str = "",
         now: float = 0.0,
+        owner: str = "",
     ) -> None:
+        """`owner` names this collector among those that share the database."""
         self._database = Database(url)
         self._console = console
+        self._owner = owner
         self._listeners: tuple[Listener, ...] = ()
         self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
         self._listening = threading.Lock()
-        with self._database.write() as db:
-            for identity in endpoints.synchronise(db, webhooks, now):
-                outbox.gone(db, identity, "the webhook left the settings", now)
+        try:
+            with self._database.write() as db:
+                for identity in endpoints.synchronise(db, webhooks, now):
+                    outbox.gone(db, identity, "the webhook left the settings", now)
+        except BaseException:
+            self._database.close()
+            raise
 
     def close(self) -> None:
         """Let go of the database."""
@@ -131,6 +139,11 @@ class Store:
         """Return an incident's document with what people did, None when there is none."""
         with self._database.read() as db:
             return incidents.find(db, identity)
+
+    def newest_change_at(self) -> float | None:
+        """Return the newest time of a change that evaluation decided, None where there is none."""
+        with self._database.read() as db:
+            return incidents.newest_change_at(db)
 
     # What people do
 
@@ -230,9 +243,19 @@ class Store:
             return outbox.waiting(db, now)
 
     def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the next message, None when nothing is due there."""
+        """Return the next message, None when nothing is due there.
+
+        None too while another collector delivers to this endpoint (see `claims`).
+        """
+        if self._database.shared:
+            with self._database.claim() as db:
+                if not claims.take(db, endpoint, owner=self._owner, now=now):
+                    return None
         with self._database.write() as db:  # which rows a message carries is kept
-            return outbox.next_delivery(db, endpoint, now, console=self._console)
+            found = outbox.next_delivery(db, endpoint, now, console=self._console)
+            if found is None and self._database.shared:
+                claims.give_back(db, endpoint, owner=self._owner)
+            return found
 
     def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
         """Mark a message as taken."""

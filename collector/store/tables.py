@@ -1,7 +1,7 @@
 """The tables of the store. Times are seconds since the epoch, documents are JSON text.
 
 Migrations build them (`migrations/`); a test holds the two together. Nothing here is particular to
-SQLite, so that a PostgreSQL URL works too.
+SQLite or to PostgreSQL.
 """
 
 from sqlalchemy import (
@@ -13,11 +13,11 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
-    Text,
     text,
 )
+
+from .texts import String, Text
 
 metadata = MetaData(
     naming_convention={
@@ -147,3 +147,12 @@ outbox = Table(
     Index(None, "state", "finished_at"),
 )
 """Every message, in order of creation, and how it fared."""
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("endpoint", ForeignKey("webhooks.id"), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""Which collector delivers to an endpoint, until when, where several share a database."""

@@ -3,9 +3,10 @@
 Times are seconds since the epoch, as in `tables`.
 """
 
-from sqlalchemy import BigInteger, Column, Double, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Column, Double, ForeignKey, Index, Integer, Table
 
 from .tables import metadata
+from .texts import String, Text
 
 audit = Table(
     "audit",

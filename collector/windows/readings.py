@@ -175,6 +175,9 @@ class LazyReadings(Mapping[str, Readings]):
             found = self._made[name] = PlaneReadings(self._parts[name], self._until)
         return found
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._parts
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)
 

@@ -61,6 +61,8 @@ class Contexts(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device."""
         processes = window.processes
+        if not len(processes.row):
+            return []
         held, at = processes.of(MEMORY).latest()
         newest = np.max(at, initial=-np.inf, where=np.isfinite(at))
         rows = np.flatnonzero((processes.row >= 0) & (held >= self.least) & (at >= newest - 120.0))

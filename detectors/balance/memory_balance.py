@@ -22,6 +22,9 @@ _LIMIT = "hw.gpu.memory.limit"
 _SECONDS, _STEPS = 60.0, 5
 """The newest range: of periodic readings, and of steps."""
 
+FEWEST = 3
+"""Ranks of a role without which none stands out."""
+
 MOST = 8
 SIGMAS = 6.0
 
@@ -67,16 +70,18 @@ class MemoryBalance(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a rank, of the first metric that shows it."""
+        if len(window.ranks) < FEWEST:
+            return []
         found: dict[int, Finding] = {}
         limit = window.of_ranks(_LIMIT).latest()[0]
         for metric, of_steps, least, words in _METRICS:
             seen = self._seen(window, metric, of_steps=of_steps)
             known = np.isfinite(seen)
-            if known.sum() < 3:
+            if known.sum() < FEWEST:
                 continue
             for role in np.unique(window.role_of[known]):
                 rows = np.flatnonzero((window.role_of == role) & known)
-                if len(rows) < 3:
+                if len(rows) < FEWEST:
                     continue
                 middle = float(np.median(seen[rows]))
                 spread = 1.4826 * float(np.median(np.abs(seen[rows] - middle)))

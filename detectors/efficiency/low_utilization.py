@@ -64,10 +64,6 @@ class LowUtilization(Detector):
             return []
         if window.now - window.attempt_started_at < self.seconds:
             return []
-        gaps = np.diff(ends)[parts.WARM_UP :]
-        half = len(gaps) // 2
-        if half and np.median(gaps[half:]) > _SLOWER * np.median(gaps[:half]):
-            return []
         for metric, least in _LEVELS:
             readings = window.of_ranks(metric)
             # The newest minutes decide first: most jobs are busy, and need no look further back.
@@ -80,6 +76,10 @@ class LowUtilization(Detector):
             mean, _, covered = long_time.over(readings, window.now, self.seconds)
             used = mean[covered]
             if len(used) < len(now) / 2 or float(np.median(used)) >= least:
+                return []
+            gaps = np.diff(ends)[parts.WARM_UP :]
+            half = len(gaps) // 2
+            if half and np.median(gaps[half:]) > _SLOWER * np.median(gaps[:half]):
                 return []
             return [self._finding(window, metric, least, float(np.median(used)), len(used))]
         return []

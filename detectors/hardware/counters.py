@@ -37,6 +37,8 @@ class Growth:
 
 def variants(held: Mapping[str, Readings], metric: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (attribute values, name) of every plane of a metric, in the order of the names."""
+    if not held:
+        return
     begins = f"{metric}|"
     for name in sorted(name for name in held if name.startswith(begins) or name == metric):
         yield tuple(name.split("|")[1:]), name

@@ -95,8 +95,12 @@ class DownPorts(Detector):
             for name, (_, (begun, last), _) in down.items()
         }
 
-    def _down(self, window: JobWindow) -> dict[str, _Down]:
-        """Return (port, onset, why) of each port that is down, by its id."""
+    def _down(self, window: JobWindow) -> Mapping[str, _Down]:
+        """Return (port, onset, why) of each port that is down, by its id; once a window."""
+        key = (DownPorts, *vars(self).values())
+        return window.features.once(key, lambda: self._looked_up(window))
+
+    def _looked_up(self, window: JobWindow) -> dict[str, _Down]:
         found: dict[str, _Down] = {}
         for plane in ports.planes(window, UP):
             state, _ = plane.readings.latest()

@@ -74,6 +74,8 @@ class Transports(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
         found = self._logs(window)
+        if len(window.hosts) < 2:
+            return found
         fabric, plain = self._fabric(window), self._plain(window)
         if np.isfinite(fabric).sum() >= 2 and np.isfinite(plain).any():
             others = devices.median_of_others(fabric)

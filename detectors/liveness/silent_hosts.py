@@ -79,10 +79,12 @@ class SilentHosts(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a silent host."""
+        if len(window.hosts) < 2:
+            return []
         silence = window.now - window.host_last_received
         limit = self._limit(window)
         late = (silence > limit) & np.isfinite(silence) & ~_announced(window)
-        if len(window.hosts) < 2 or not late.any():
+        if not late.any():
             return []
         interval = np.where(np.isfinite(window.host_interval), window.host_interval, 5.0)
         # A stalled job is reported every 5 s only.

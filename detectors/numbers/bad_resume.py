@@ -78,8 +78,11 @@ class BadResume(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the resume is recent or has not recovered."""
         memory = window.baselines.loss
-        earlier, now = memory.earlier, curves.recent(memory.curve, window.features.loss)
-        if earlier.plane != now.plane or len(now) < 2 or not len(earlier):
+        earlier = memory.earlier
+        if not len(earlier):
+            return []
+        now = window.features.whole_loss
+        if earlier.plane != now.plane or len(now) < 2:
             return []
         now = now.cut(int(np.searchsorted(now.at, earlier.at[-1], side="right")), len(now))
         now = now.cut(_resumed(now), len(now))

@@ -88,11 +88,11 @@ class Divergence(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the loss stands above what it had reached."""
-        loss = curves.recent(window.baselines.loss.curve, window.features.loss)
+        loss = window.features.whole_loss
         if len(loss) < FEWEST:
             return []
         low, place = _reached(loss.value, window.baselines.loss)
-        sigma = curves.noise(loss.value)
+        sigma = window.features.loss_noise
         limit = max(self.least * abs(low), SIGMAS * sigma)
         if not float(np.median(loss.value[-POINTS:])) - low >= limit:
             return []
@@ -105,7 +105,7 @@ class Divergence(Detector):
         start = float(np.median(loss.value[: BLOCK // 2]))
         if first < FEWEST and not start > low + SIGMAS / 2 * sigma:
             return []  # it rises from the first steps on, as learning rates do
-        norm = curves.recent(window.baselines.gradient.curve, window.features.gradient)
+        norm = window.features.whole_gradient
         if _other_data(loss, first, low, limit, norm):
             return []
         now = float(np.median(high.value[-POINTS:]))

@@ -68,17 +68,20 @@ class Excess:
     over: bool
 
 
-def found(curve: Curve, *, least: float, memory: CurveMemory | None = None) -> list[Excess]:
+def found(
+    curve: Curve, *, least: float, noise: float, memory: CurveMemory | None = None
+) -> list[Excess]:
     """Return the times in which a curve stands above its level, oldest first.
 
-    least: smallest excess as a share of the level. memory: of the same curve, to compute less.
+    least: smallest excess as a share of the level. noise: of the curve, see `curves.noise`.
+    memory: of the same curve, to compute less.
     """
     value = curve.value
     if len(value) < LEVEL + FEWEST:
         return _early(value, least)
     level = curves.trailing_median(value, LEVEL, memory)
     beyond = value - level
-    odd = _odd(value, level, beyond, least)
+    odd = _odd(value, level, beyond, least, noise)
     episodes: list[Excess] = []
     place = 0
     for first in np.flatnonzero(odd).tolist():
@@ -95,12 +98,11 @@ def found(curve: Curve, *, least: float, memory: CurveMemory | None = None) -> l
     return episodes
 
 
-def _odd(value: Floats, level: Floats, beyond: Floats, least: float) -> Flags:
+def _odd(value: Floats, level: Floats, beyond: Floats, least: float, noise: float) -> Flags:
     """Return [points], where it is worth while to work out the limit."""
     newest = np.arange(len(value)) >= max(LEVEL + FEWEST, len(value) - SEARCHED)
-    spread = curves.noise(value)
     with np.errstate(invalid="ignore"):
-        odd: Flags = newest & (beyond > np.maximum(least * np.abs(level), 0.5 * SIGMAS * spread))
+        odd: Flags = newest & (beyond > np.maximum(least * np.abs(level), 0.5 * SIGMAS * noise))
     return odd
 
 

@@ -71,7 +71,7 @@ class GradientExplosion(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the norm is that large."""
-        norm = curves.recent(window.baselines.gradient.curve, window.features.gradient)
+        norm = window.features.whole_gradient
         if len(norm) < FEWEST:
             return []
         size = _size(norm.value)
@@ -133,8 +133,8 @@ class GradientVanishing(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the norm is that small."""
-        memory, held = window.baselines.gradient.curve, window.features.gradient
-        norm = curves.recent(memory, held)
+        memory = window.baselines.gradient.curve
+        norm = window.features.whole_gradient
         if len(norm) < FEWEST_TO_FALL:
             return []
         size = _size(norm.value)
@@ -152,7 +152,7 @@ class GradientVanishing(Detector):
         return [_finding(window, self, norm, first, (now, usual), min((usual - now) / limit, 4.0))]
 
     def _solved(self, window: JobWindow, since: int) -> bool:
-        loss = curves.recent(window.baselines.loss.curve, window.features.loss)
+        loss = window.features.whole_loss
         before = loss.until(since).value
         if not len(before) or not len(loss):
             return False

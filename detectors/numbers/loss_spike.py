@@ -57,8 +57,13 @@ class LossSpike(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return the newest spike while it goes on and shortly after."""
-        loss = curves.recent(window.baselines.loss.curve, window.features.loss)
-        found = excess.found(loss, least=self.least, memory=window.baselines.loss)
+        loss = window.features.whole_loss
+        found = excess.found(
+            loss,
+            least=self.least,
+            noise=window.features.loss_noise,
+            memory=window.baselines.loss,
+        )
         if not found:
             return []
         spike = found[-1]

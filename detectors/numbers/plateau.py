@@ -88,9 +88,11 @@ class Plateau(Detector):
             return None
         if float(newest.at[-1]) - since < self.seconds or len(newest) < self.points:
             return None
-        slope, error = _line(newest.index, newest.value)
         earlier, earlier_error = _line(before.index, before.value)
-        if not -earlier > 5 * earlier_error or not -slope + 3 * error < -earlier * self.share:
+        if not -earlier > 5 * earlier_error:
+            return None
+        slope, error = _line(newest.index, newest.value)
+        if not -slope + 3 * error < -earlier * self.share:
             return None
         then, now = (own_time.middle(part) for part in np.array_split(newest.value, 4)[::3])
         if now > then + 3 * curves.noise(newest.value):
@@ -131,12 +133,14 @@ def _line(index: Ints, value: Floats) -> tuple[float, float]:
     Blocks of one size: the oldest points, fewer than there are blocks, are left out.
     """
     block = len(value) // BLOCKS
-    x = np.log(np.median(index[-BLOCKS * block :].reshape(BLOCKS, block), axis=1) + 1.0)
-    y = np.median(value[-BLOCKS * block :].reshape(BLOCKS, block), axis=1)
-    x -= x.mean()
+    steps = index[-BLOCKS * block :].reshape(BLOCKS, block)  # in order: their middle is the median
+    x = np.log((steps[:, (block - 1) // 2] + steps[:, block // 2]) / 2 + 1.0)
+    y = np.sort(value[-BLOCKS * block :].reshape(BLOCKS, block), axis=1)
+    y = (y[:, (block - 1) // 2] + y[:, block // 2]) / 2
+    x -= np.add.reduce(x) / BLOCKS
     width = float(x @ x)
     if width <= 0:
         return 0.0, np.inf
     slope = float(x @ y) / width
-    left = y - y.mean() - slope * x
+    left = y - np.add.reduce(y) / BLOCKS - slope * x
     return slope, float(np.sqrt(left @ left / (BLOCKS - 2) / width))

@@ -91,8 +91,8 @@ class Recompiles(Detector):
         valid = duration[np.isfinite(duration)]
         if len(valid) < FEWEST_STEPS:
             return []
-        step = float(np.median(valid))
-        noise = 1.4826 * float(np.median(np.abs(valid - step)))
+        step = own_time.middle(valid)
+        noise = 1.4826 * own_time.middle(np.abs(valid - step))
         with np.errstate(invalid="ignore"):
             together = max(TIMES_TOGETHER * step, step + SIGMAS * noise)
             long = duration > min(together, self.times * step)

@@ -19,7 +19,7 @@ from ..demo.stage import free_port
 from ..node import trees
 from ..node.kernel_log import KernelLog
 from ..node.nvml import Scenario, bus_address
-from ..soak import Track
+from ..steady import Track
 from .listening import Endpoint
 
 GPUS = 8

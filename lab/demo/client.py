@@ -42,6 +42,10 @@ class Client:
         found = self._get(f"/api/v1/incidents/{urllib.parse.quote(incident_id, safe='')}")
         return cast("dict[str, Any] | None", found)
 
+    def ask(self, path: str) -> Any:
+        """Return what the collector answers at a path."""
+        return self._get(path)
+
     def _get(self, path: str, *, as_json: bool = True) -> Any:
         try:
             with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:

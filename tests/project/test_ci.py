@@ -60,6 +60,7 @@ done
             "prometheus-alertmanager",
             "amtool",
             "chromium",
+            "postgres",
         ),
         "",
     ),

@@ -63,6 +63,7 @@ class Live:
             rereading=Rereading(
                 seconds=lambda _now: self.reread_seconds,
                 past=lambda since: rereading.past(self.store, since),
+                decided_until=lambda: self.store.newest_change_at() or 0.0,
             ),
         )
         self.stages.recover()

@@ -96,3 +96,28 @@ def test_what_a_person_did_before_the_crash_is_neither_lost_nor_done_twice(new_l
     assert before[0]["status"] == "acknowledged"
     live.crash()
     assert live.documents() == before
+
+
+@pytest.mark.parametrize("snapshot", ["taken", "missing"])
+def test_what_time_alone_decided_before_the_crash_is_not_decided_again_later(
+    new_live, run, snapshot
+):
+    """The seconds after the last entry were evaluated, and are not skipped by the next process."""
+    live = new_live()
+    run(live, 60)
+    run(live, 60, slow=1.6)
+    run(live, 30)
+    if snapshot == "taken":
+        live.snapshot()
+    run(live, 5)
+    silent = 0
+    while live.documents()[0]["status"] != "resolved":
+        live.wait(1)
+        silent += 1
+        assert silent < 120
+    assert silent > 1, "resolved by an entry: this tests nothing"
+    documents = live.documents()
+    live.clock.at += 20  # it takes that long to be started again, and nobody could send
+    live.crash()
+    run(live, 10)
+    assert live.documents() == documents

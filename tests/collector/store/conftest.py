@@ -101,9 +101,21 @@ def new_receiver() -> Iterator[Callable[..., Receiver]]:
         thread.join()
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path) -> Iterator[str]:
+    """Return the URL of a new database, one of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'rankscope.db'}"
+        return
+    server = request.getfixturevalue("postgresql")
+    made = server.new()
+    yield made
+    server.drop(made)
+
+
 @pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path / 'rankscope.db'}")
+def store(url) -> Iterator[Store]:
+    opened = Store(url)
     yield opened
     opened.close()
 

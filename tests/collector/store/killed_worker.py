@@ -49,10 +49,10 @@ def change(number: int) -> Change:
     )
 
 
-def work(folder: str, first: int, last: int, url: str, secret: str) -> None:
+def work(folder: str, store_url: str, first: int, last: int, url: str, secret: str) -> None:
     """Commit the changes from first up to last, noting each; then wait until all are delivered."""
     webhook = WebhookSettings.model_validate({"url": url, "secret": secret, "name": "receiver"})
-    store = Store(f"sqlite:///{folder}/rankscope.db", webhooks=[webhook])
+    store = Store(store_url, webhooks=[webhook])
     deliverer = Deliverer(outbox=store, clock=SystemClock())
     store.subscribe(lambda _: deliverer.wake())
     deliverer.start()
@@ -67,14 +67,14 @@ def work(folder: str, first: int, last: int, url: str, secret: str) -> None:
 
 def main() -> None:
     """Fork a worker for each line."""
-    folder, url, secret = sys.argv[1:]
+    folder, store_url, url, secret = sys.argv[1:]
     for line in sys.stdin:
         first, last = map(int, line.split())
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                work(folder, first, last, url, secret)
+                work(folder, store_url, first, last, url, secret)
                 code = 0
             finally:
                 os._exit(code)

@@ -112,8 +112,7 @@ def test_an_endpoint_hears_of_its_own_jobs_only(store, add_webhook, changed, que
     assert queued() == [("opened", "pending")]
 
 
-def test_incidents_outlive_the_process(tmp_path, changed):
-    url = f"sqlite:///{tmp_path / 'rankscope.db'}"
+def test_incidents_outlive_the_process(url, changed):
     first = Store(url)
     first.commit([changed("opened")], T0)
     documents = first.incidents().items

@@ -32,12 +32,12 @@ def _heard_more(receiver):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120 + 2 * KILLS)
-def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, new_receiver):
+@pytest.mark.timeout(240 + 2 * KILLS)
+def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, url, new_receiver):
     receiver = new_receiver()
     chance = random.Random(KILLS)
     workers = subprocess.Popen(
-        [sys.executable, str(WORKER), str(tmp_path), receiver.url, receiver.secret],
+        [sys.executable, str(WORKER), str(tmp_path), url, receiver.url, receiver.secret],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,8 +1,8 @@
 """Minutes of a healthy job: memory and CPU of agent and collector, and whether they grow.
 
-`python -m rankscope.lab.soak --minutes 10` runs the demo's parts without any fault and samples the
-proportional memory (PSS) and CPU time of each part with all its children. The figures go to a JSON
-file; nothing is asserted but that every part lives to the end.
+`python -m rankscope.lab.steady --minutes 10` runs the demo's parts without any fault and samples
+the proportional memory (PSS) and CPU time of each part with all its children. The figures go to a
+JSON file; nothing is asserted but that every part lives to the end.
 """
 
 import argparse
@@ -75,14 +75,14 @@ def _slope(readings: Sequence[tuple[float, int, float]]) -> float:
 
 def main() -> int:
     """Run, watch, write; 1 when a part did not live to the end."""
-    parser = argparse.ArgumentParser(prog="python -m rankscope.lab.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m rankscope.lab.steady", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two readings")
     parser.add_argument("--trainer", choices=("auto", "torch", "numpy"), default="auto")
-    parser.add_argument("--out", type=Path, help="default: bench-results/soak-<time>.json")
+    parser.add_argument("--out", type=Path, help="default: bench-results/steady-<time>.json")
     wanted = parser.parse_args()
     hosts, division = places.divide(places.usable_cpus())
-    with tempfile.TemporaryDirectory(prefix="rankscope-soak-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rankscope-steady-") as folder:
         logs = Path(folder) / "logs"
         logs.mkdir()
         with Processes(logs) as processes:
@@ -107,7 +107,7 @@ def main() -> int:
         "parts": {track.part.name: track.summary() for track in tracks if track.readings},
         "incidents": incidents,
     }
-    out = wanted.out or Path("bench-results") / f"soak-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
+    out = wanted.out or Path("bench-results") / f"steady-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, indent=2)
     out.write_text(text + "\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""What a soak says of its readings."""
+"""What a steady run says of its readings."""
 
 from types import SimpleNamespace
 from typing import Any, cast
 
-from rankscope.lab.soak import Track
+from rankscope.lab.steady import Track
 
 
 def track(readings: list[tuple[float, int, float]]) -> Track:

@@ -1,0 +1,126 @@
+"""Jobs whose loss turns NaN for some steps, and that send until they are acknowledged."""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import math
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...formats.otlp import encode
+from ...vocabulary.samples import Attributes, Resource, Sample
+from ..demo.client import Client
+
+HOSTS, RANKS_A_HOST = 2, 2
+STEP_SECONDS = 1.0
+NAN_STEPS = range(4, 7)
+STEPS = 72
+"""So many that the incident is over before the job is: it closes a minute after the last NaN."""
+
+_HEADERS = {"content-type": "application/x-protobuf"}
+_TIMEOUT_SECONDS = 10.0
+_AGAIN_SECONDS = 0.2
+_ACKNOWLEDGE_EVERY = 3
+"""Somebody acknowledges the incident of every third job."""
+
+
+@dataclass
+class Acknowledged:
+    """What the collector has taken: digests of payloads, and jobs that a person acknowledged."""
+
+    payloads: set[str] = field(default_factory=set)
+    people: set[str] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def payload(job: str, step: int, at: float) -> bytes:
+    """Return what all hosts of a job report of a step that ended at `at` (s since the epoch)."""
+    groups: list[tuple[Resource, Sequence[Sample]]] = []
+    for host in range(HOSTS):
+        ranks = range(host * RANKS_A_HOST, (host + 1) * RANKS_A_HOST)
+        samples = [sample for rank in ranks for sample in _rank(rank, step, at)]
+        groups.append((Resource(host=f"{job}-{host}", job=job), samples))
+    return encode.metrics_request(groups)
+
+
+def _rank(rank: int, step: int, at: float) -> Iterable[Sample]:
+    mine: Attributes = (("rank", rank),)
+    yield Sample("training.step", float(step), at, mine)
+    yield Sample("training.step.duration", STEP_SECONDS, at, mine)
+    yield Sample("training.compute.duration", 0.8 * STEP_SECONDS, at, mine)
+    yield Sample("training.comm.duration", 0.2 * STEP_SECONDS, at, mine)
+    loss = math.nan if step in NAN_STEPS else 2.0 + 0.01 * (step % 5)
+    yield Sample("training.loss", loss, at, (*mine, ("scope", "local")))
+    placed = (("local_rank", rank % RANKS_A_HOST), ("pid", 100 + rank))
+    yield Sample("training.rank.info", 1.0, at, (*mine, *placed, ("world_size", 4)))
+
+
+class Job(threading.Thread):
+    """One job, in real time. It sends each payload until it is taken, as agents do."""
+
+    def __init__(
+        self, name: str, number: int, address: tuple[str, int], taken: Acknowledged
+    ) -> None:
+        super().__init__(name=name, daemon=True)
+        self._address = address
+        self._taken = taken
+        self._people = number % _ACKNOWLEDGE_EVERY == 0
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Train to the end."""
+        began = time.time()
+        for step in range(1, STEPS + 1):
+            at = began + step * STEP_SECONDS
+            if self._stopped.wait(max(0.0, at - time.time())):
+                return
+            self._send(payload(self.name, step, at))
+            if self._people and step > NAN_STEPS[-1] and self.name not in self._taken.people:
+                self._acknowledge()
+
+    def stop(self) -> None:
+        """End before the end: whoever runs the soak was interrupted."""
+        self._stopped.set()
+
+    def _send(self, body: bytes) -> None:
+        while not self._stopped.is_set():
+            status = self._post("/v1/metrics", body, _HEADERS)
+            if status == http.client.OK:
+                with self._taken.lock:
+                    self._taken.payloads.add(hashlib.sha256(body).hexdigest())
+                return
+            if status is not None and status < http.client.INTERNAL_SERVER_ERROR:
+                with self._taken.lock:
+                    self._taken.refused.append(f"{self.name}: answered {status}")
+                return
+            self._stopped.wait(_AGAIN_SECONDS)
+
+    def _acknowledge(self) -> None:
+        """Try once: there is a next step."""
+        client = Client("http://{}:{}".format(*self._address))
+        found = [row for row in client.incidents(self.name) if row["status"] == "open"]
+        if not found:
+            return
+        body = json.dumps({"by": "soak", "note": "seen"}).encode()
+        path = f"/api/v1/incidents/{found[0]['id']}/ack"
+        # 202: in the journal, and the store will follow. Both are promises.
+        status = self._post(path, body, {"content-type": "application/json"})
+        if status in (http.client.OK, http.client.ACCEPTED):
+            with self._taken.lock:
+                self._taken.people.add(self.name)
+
+    def _post(self, path: str, body: bytes, headers: dict[str, str]) -> int | None:
+        """Return the status, None where there was no answer."""
+        connection = http.client.HTTPConnection(*self._address, timeout=_TIMEOUT_SECONDS)
+        with contextlib.closing(connection):
+            try:
+                connection.request("POST", path, body, headers)
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                return None
+            return answer.status

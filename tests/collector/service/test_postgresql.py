@@ -1,0 +1,39 @@
+"""A whole collector with its incidents in PostgreSQL."""
+
+import httpx
+import pytest
+
+from rankscope.collector import identity
+
+PROTOBUF = {"Content-Type": "application/x-protobuf"}
+
+pytestmark = pytest.mark.slow
+
+
+def test_telemetry_is_taken_while_the_database_is_away(
+    postgresql, collector_at, tmp_path, metrics_body
+):
+    url = postgresql.new()
+    with collector_at(tmp_path / "data", store={"url": url}) as service:
+        assert httpx.get(f"{service.address}/readyz").status_code == 200
+        postgresql.stop()
+        try:
+            taken = httpx.post(
+                f"{service.address}/v1/metrics", content=metrics_body(1.0), headers=PROTOBUF
+            )
+            away = httpx.get(f"{service.address}/readyz")
+        finally:
+            postgresql.start()
+        assert taken.status_code == 200
+        assert away.status_code == 503
+        assert "does not answer" in away.json()["detail"]
+        assert httpx.get(f"{service.address}/readyz").status_code == 200
+    postgresql.drop(url)
+
+
+def test_collectors_on_one_database_have_names_of_their_own_that_stay(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    first = identity.of(tmp_path / "a")
+    assert first == identity.of(tmp_path / "a")
+    assert first != identity.of(tmp_path / "b")
