@@ -142,7 +142,9 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
         many = least <= len(kills) and len(abnormal) < 4 * len(kills)
         return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
     most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
-    return "together" if len(window.ranks) > 1 and most <= len(abnormal) else "crashed"
+    if len(window.ranks) == 1 and (codes != {-SIGKILL} or window.world_size > 1):
+        return "crashed"
+    return "together" if most <= len(abnormal) else "crashed"
 
 
 def held_until(window: JobWindow, newest: float) -> float:

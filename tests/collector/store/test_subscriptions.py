@@ -121,8 +121,8 @@ def test_earlier_feedback_counts_by_its_last_word(old):
         for identity in ("a", "b", "c"):
             db.execute(
                 "INSERT INTO incidents VALUES (?, 'run-1', 'open', 'critical', 'gpu.lost', "
-                "0, 0, 0, NULL, NULL, 0, 'open', 0, '{}', 1)",
-                (identity,),
+                "0, 0, 0, NULL, NULL, 0, 'open', 0, ?, 1)",
+                (identity, json.dumps({"root_cause": {"hypotheses": []}})),
             )
         for identity, verdict, fault in (
             ("a", "wrong", "network.cable_errors"),

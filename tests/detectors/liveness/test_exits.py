@@ -1,5 +1,6 @@
 """Processes that ended abnormally, and which of them ended first."""
 
+import numpy as np
 import pytest
 
 from rankscope.detectors.liveness.exits import Exits
@@ -229,6 +230,22 @@ def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
     assert [] == evaluated(wish, *killed)
     lost = event("scheduler.event", 58, reason="NodeFail", text="node not responding")
     assert evaluated(lost, *killed)
+
+
+@pytest.mark.parametrize(
+    ("how", "size", "score"),
+    [
+        pytest.param({"signal": 9}, 1, 1.0, id="somebody may have killed the whole job"),
+        pytest.param({"signal": 11}, 1, 3.0, id="nobody sends a segmentation fault"),
+        pytest.param({"signal": 9}, 8, 3.0, id="seven more ranks are not reported"),
+    ],
+)
+def test_the_only_rank_killed_by_sigkill_names_nobody(evaluated, exited, how, size, score):
+    window = sketch(
+        np.full((1, 60), 0.8), hosts=1, now=START + 120, world_size=size,
+        events=(exited(0, 60, **how),),
+    )  # fmt: skip
+    assert score == Exits().evaluate(window)[0].score
 
 
 def test_ranks_killed_all_together_are_a_first_word_that_names_nobody(evaluated, exited, event):
