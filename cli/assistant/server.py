@@ -57,12 +57,12 @@ def create(connect: Connect) -> MCPServer:
         log_level="WARNING",
     )
 
-    def ask(
-        context: Context, *path: str, slowly: bool = False, **parameters: str | int | None
-    ) -> dict[str, Any]:
+    def ask(context: Context, *path: str, **parameters: str | int | None) -> dict[str, Any]:
+        collector = connect(context.headers)
+        # A stretch of the past is read again from the journal: minutes where it is long.
+        get = collector.slowly if path == ("root-cause",) else collector.get
         try:
-            collector = connect(context.headers)
-            return (collector.slowly if slowly else collector.get)(*path, **parameters)
+            return get(*path, **parameters)
         except asking.AskingError as error:
             raise ToolError(str(error)) from error
 
@@ -94,7 +94,7 @@ def create(connect: Connect) -> MCPServer:
     @server.tool(title="Explain a stretch of time", annotations=READ_ONLY)
     def root_cause(context: Context, job: Job, start: Moment, end: Moment) -> dict[str, Any]:
         """Rank the causes of what happened to a job in a stretch of the past that is held."""
-        return ask(context, "root-cause", slowly=True, job=job, **{"from": start, "to": end})
+        return ask(context, "root-cause", job=job, **{"from": start, "to": end})
 
     @server.tool(title="List jobs", annotations=READ_ONLY)
     def list_jobs(context: Context) -> dict[str, Any]:
