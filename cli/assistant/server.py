@@ -58,10 +58,10 @@ def create(connect: Connect) -> MCPServer:
     )
 
     def ask(context: Context, *path: str, **parameters: str | int | None) -> dict[str, Any]:
-        collector = connect(context.headers)
-        # A stretch of the past is read again from the journal: minutes where it is long.
-        get = collector.slowly if path == ("root-cause",) else collector.get
         try:
+            collector = connect(context.headers)
+            # A stretch of the past is read again from the journal: minutes where it is long.
+            get = collector.slowly if path == ("root-cause",) else collector.get
             return get(*path, **parameters)
         except asking.AskingError as error:
             raise ToolError(str(error)) from error
