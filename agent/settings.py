@@ -12,7 +12,8 @@ from ..vocabulary.addresses import UDP_PORT
 from . import listening
 
 FOREIGN = (
-    "api", "detectors", "evaluation", "http", "intake", "journal", "store", "webhooks",
+    "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past", "store",
+    "users", "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
 

@@ -130,7 +130,10 @@ def test_every_field_that_section_5_of_the_contract_names_is_there(incident):
         "text",
     } == set(cause["hypotheses"][0]["evidence"][0])  # fmt: skip
     assert {"missing", "clock_skew_seconds", "coverage"} == set(cause["data_quality"])
-    assert {"ranks", "nodes", "slowdown", "gpu_seconds_lost"} == set(document["impact"])
+    assert {
+        "ranks", "nodes", "slowdown", "gpu_seconds_lost",
+        "jobs", "ranks_at_cause", "gpu_hours_lost",  # added
+    } == set(document["impact"])  # fmt: skip
 
 
 @pytest.mark.parametrize(
