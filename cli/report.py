@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..vocabulary.chances import chance
+from ..vocabulary.faults import UNKNOWN
 from . import terminal
 
 Document = Mapping[str, Any]
@@ -92,9 +94,9 @@ def _head(document: Document) -> list[str]:
 def _causes(cause: Document) -> list[str]:
     lines = [f"Causes ({cause['status']})"]
     for row in cause["hypotheses"]:
-        sure = f"{row['confidence']} confidence, score {row['score']:+.1f}"
-        if row["probability"] is not None:
-            sure += f", probability {row['probability']:.0%}"
+        sure = f"{_sure(row)}score {row['score']:+.1f}"
+        if row["probability"] is not None and row["fault"] != UNKNOWN:
+            sure += f", probability {chance(row['probability'])}"
         row_text = f"{row['rank']}. {row['fault']:<28} {_where(row['entity']):<32}  {sure}"
         lines += _wrap(row_text, "  ", "     ")
     unknown = cause["unknown"]
@@ -165,8 +167,13 @@ def _impact(row: Document) -> str:
 
 
 def _change(row: Document) -> str:
-    where, sure = _where(row["entity"]), f"{row['confidence']} confidence"
-    return f"{_clock(row['at'])}  {row['status']}: {row['fault']}, {where}, {sure}: {row['why']}"
+    answer = f"{row['fault']}, {_where(row['entity'])}, {_sure(row)}".removesuffix(", ")
+    return f"{_clock(row['at'])}  {row['status']}: {answer}: {row['why']}"
+
+
+def _sure(row: Document) -> str:
+    """Return how sure a cause is, with a comma: nothing for unknown, which is no claim."""
+    return "" if row["fault"] == UNKNOWN else f"{row['confidence']} confidence, "
 
 
 def _symptom(row: Document) -> str:

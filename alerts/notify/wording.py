@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...vocabulary import faults, times
+from ...vocabulary.chances import chance
 from ...vocabulary.ids import Fault
 from ..ports import Notice
 from . import plain
@@ -79,12 +80,12 @@ def subject(document: Document) -> str:
 def sure(document: Document) -> str:
     """Return how sure the first cause is, and what else it may be."""
     causes = document["root_cause"]["hypotheses"]
-    if not causes:
+    first = causes[0] if causes else None
+    if first is None or first["fault"] == faults.UNKNOWN:
         return "the cause is unknown"
-    first = causes[0]
     found = f"{first['confidence']} confidence"
     if first["probability"] is not None:
-        found += f", probability {first['probability']:.0%}"
+        found += f", probability {chance(first['probability'])}"
     if document["root_cause"]["status"] == "confirmed":
         found += ", confirmed by people"
     if len(causes) > 1 and first["confidence"] != "high":

@@ -1,7 +1,7 @@
 // The head of an incident's page: what broke, where, how sure, what to do now, and what it costs.
 
 import { command, h, link, list } from "./dom.js";
-import { clock, digits, duration, epoch, fault, lost, place, ranks, shortened, title, utc, weight } from "./units.js";
+import { chance, clock, digits, duration, epoch, fault, lost, place, ranks, shortened, title, utc, weight } from "./units.js";
 
 const SURE = { low: 1, medium: 2, high: 3 };
 const SETTLED = {
@@ -59,7 +59,7 @@ export function answerPart(incident, act) {
     h("p", { class: "sure" },
       h("span", { class: "dots", "data-sure": sure, "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
       h("span", {}, `${first.confidence ?? "unknown"} confidence`),
-      Number.isFinite(first.probability) && h("span", {}, `probability ${Math.round(first.probability * 100)} %`),
+      Number.isFinite(first.probability) && h("span", {}, `probability ${chance(first.probability)}`),
       cause.status && h("span", { class: "muted" }, `${cause.status}: ${SETTLED[cause.status] ?? ""}`),
       h("span", { class: "muted" }, "score ", h("span", { class: "number" }, weight(first.score)), Number.isFinite(cause.unknown?.score) && ` (unknown ${weight(cause.unknown.score)})`)),
     act && h("p", { class: "doing fine" }, h("span", {}, "Was this the cause?"),

@@ -11,7 +11,7 @@ export function development(incident) {
   if (!causes.length) return null;
   return h("section", {}, h("h2", {}, "How the answer developed"), h("ol", { class: "timeline" }, causes.map((one) => h("li", {},
     moment(one.at),
-    h("span", {}, h("strong", {}, title(one.fault)), ` ${shortened(place(one.entity))}, ${one.confidence} confidence`,
+    h("span", {}, h("strong", {}, title(one.fault)), ` ${shortened(place(one.entity))}${one.fault === "unknown" ? "" : `, ${one.confidence} confidence`}`,
       h("span", { class: "fine block" }, `${one.status}: ${shortened(one.why)}`))))));
 }
 

@@ -122,6 +122,12 @@ export function weight(value) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(1)}`;
 }
 
+/** Return a probability in percent, never all of it or nothing. */
+export function chance(value) {
+  if (value > 0.99) return "over 99 %";
+  return value < 0.01 ? "under 1 %" : `${Math.round(value * 100)} %`;
+}
+
 /** Return where: `host gpu-12`, `rank 37 on gpu-12`, `gpu GPU-5f on gpu-12`. */
 export function place(entity) {
   if (!entity?.type) return NONE;

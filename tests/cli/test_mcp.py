@@ -103,7 +103,7 @@ def connected(request, collector):
         async def by_http(url):
             headers = {"authorization": f"Bearer {TOKENS[role]}"} if role else {}
             async with (
-                httpx2.AsyncClient(headers=headers) as http,
+                httpx2.AsyncClient(headers=headers, timeout=120) as http,
                 Client(streamable_http_client(url, http_client=http)) as client,
             ):
                 return await use(client)
