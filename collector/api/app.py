@@ -3,8 +3,10 @@
 import asyncio
 
 from fastapi import Depends, FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
 from ..intake import routes as intake
+from ..past.asking import Past
 from ..services import Services
 from . import openapi, paths, problems, trail
 from .answers import Answers
@@ -17,8 +19,10 @@ from .routes import (
     causes,
     console,
     events,
+    figures,
     handling,
     health,
+    hosts,
     incidents,
     jobs,
     maintenance,
@@ -63,6 +67,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = Watched(services.stages)
+    past = Past(services.settings)
     feed = Feed(services.store)
     services.store.subscribe(feed.put)
 
@@ -71,12 +76,14 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched),
+        figures.router(services, guard, past),
+        hosts.router(services, guard),
         incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         priors.router(services, guard),
         recordings.router(services, guard),
         similar.router(services, guard, ledger),
-        causes.router(services, guard),
+        causes.router(services, guard, past),
         topology.router(services, guard),
         stats.router(services, guard, ledger, watched),
         offenders.router(services, guard, ledger),
@@ -95,6 +102,8 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     app.include_router(metrics.router(services, ledger, watched))
     app.include_router(console.router())
 
+    # Pages and series shrink to a fifth; streams of events are left as they are.
+    app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
     app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS)
     app.add_middleware(paths.RawPath)
     return app

@@ -26,9 +26,11 @@ class Job(BaseModel):
 
     `step_seconds` is the recent median. `goodput` is the share of GPU time that incidents left.
     `incidents` are those not yet resolved, `user` is the label that its telemetry carries.
+    `status`: running while anything of it is received, ended after a minute without.
     """
 
     job: str
+    status: Literal["running", "ended"] = "ended"
     attempt: int | None
     cluster: str | None
     first_at: str | None

@@ -20,6 +20,7 @@ def main() -> int:
         from ..detector_settings import DetectorSettings  # noqa: PLC0415
         from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
         from ..pipeline import Pipeline  # noqa: PLC0415
+        from ..summaries.distribution import Wanted  # noqa: PLC0415
         from . import reading  # noqa: PLC0415
 
         pipeline = Pipeline(
@@ -32,7 +33,11 @@ def main() -> int:
             start=question["start"],
             end=question["end"],
         )
-        answer = reading.root_cause(stretch, pipeline)
+        if question.get("wanted"):
+            wanted = Wanted(**question["wanted"])
+            answer = reading.distribution(stretch, pipeline, wanted)
+        else:
+            answer = reading.root_cause(stretch, pipeline)
     except (MemoryError, ImportError):  # a library that could not be loaded into the bound
         return 3
     json.dump(answer, sys.stdout)

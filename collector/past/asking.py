@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from ..settings import CollectorSettings
+from ..summaries.distribution import Wanted
 
 _LOG = structlog.get_logger(__name__)
 _NO_MEMORY = 3
@@ -41,12 +43,17 @@ class Past:
 
     def root_cause(self, job: str, start: float, end: float) -> dict[str, Any]:
         """Return what `reading.root_cause` found. Raises PastError."""
+        return self._ask({"job": job, "start": start, "end": end})
+
+    def distribution(self, job: str, start: float, end: float, wanted: Wanted) -> dict[str, Any]:
+        """Return what `reading.distribution` found. Raises PastError."""
+        return self._ask({"job": job, "start": start, "end": end, "wanted": asdict(wanted)})
+
+    def _ask(self, asked: dict[str, Any]) -> dict[str, Any]:
         past = self._settings.past
         question = {
+            **asked,
             "journal": str(self.journal),
-            "job": job,
-            "start": start,
-            "end": end,
             "memory_bytes": past.memory_bytes,
             "detectors": self._settings.detectors.model_dump(mode="json"),
             "evaluation": self._settings.evaluation.model_dump(mode="json"),

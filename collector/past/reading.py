@@ -6,9 +6,11 @@ memory, so that intake and evaluation of the collector are never delayed.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...formats import segments
 from ...formats.otlp.errors import UndecodableError
@@ -21,10 +23,21 @@ from ..journal import journal
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
 from ..pipeline import Pipeline
+from ..summaries.distribution import Distribution, Wanted, results
+from ..summaries.spread import FEWEST_BUCKETS, Spreading
 from ..windows import queries
+from ..windows.matrices import matrices, newest_window
 
 LEAD_SECONDS = 1200.0
 """So much is read before the stretch: windows that begin in a fault would date it otherwise."""
+
+PLACING_SECONDS = 30.0
+"""So much before a stretch tells where ranks run: they report it every few seconds."""
+
+TAKEN_SECONDS = 300.0
+"""A third of what windows hold of readings at the least."""
+
+SHORTEST_BUCKET_SECONDS = 2.0
 
 _SECOND_NS = 1_000_000_000
 _JOB_ATTRIBUTE = b"rankscope.job.id"
@@ -93,6 +106,47 @@ def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
+def distribution(stretch: Stretch, pipeline: Pipeline, wanted: Wanted) -> dict[str, Any]:
+    """Return a metric of the job summed up over its ranks, as `Distribution.document` has it.
+
+    Nothing is evaluated: windows are filled, and emptied into buckets before they forget.
+    """
+    spreadings: dict[str, Spreading] = {}
+    start, end = stretch.start, stretch.end
+    buckets = max(FEWEST_BUCKETS, min(wanted.points, int((end - start) / SHORTEST_BUCKET_SECONDS)))
+
+    def take(since: float, until: float) -> None:
+        window = newest_window(pipeline.windows, stretch.job)
+        for one in () if window is None else matrices(window, wanted.metric):
+            if one.of_hosts and any("/" not in name for name in spreadings):
+                continue
+            key = f"/{one.name}" if one.of_hosts else one.name
+            if key not in spreadings:
+                spreadings[key] = Spreading(start, end, buckets, wanted.counter)
+            inside = (one.at >= since) & (one.at < until)
+            if inside.any():
+                spreadings[key].add(replace(one, value=np.where(inside, one.value, np.nan)))
+
+    pipeline.only_job = stretch.job
+    decoder = Decoder(pipeline.table)
+    taken = start
+    for entry in _entries(stretch, lead=PLACING_SECONDS):
+        try:
+            decoded = decoder.decode(Payload(entry.kind, entry.body))
+        except UndecodableError:
+            continue  # counted when it was received
+        if decoded.metrics is not None:
+            pipeline.windows.metrics(decoded.metrics, entry.at)
+        if entry.at > taken + 2 * TAKEN_SECONDS:
+            # The newest part may still get what comes late: it is taken next time.
+            take(taken, taken + TAKEN_SECONDS)
+            taken += TAKEN_SECONDS
+    take(taken, end + 1e-6)
+    named = {name.removeprefix("/"): one for name, one in spreadings.items()}
+    found = Distribution(start, (end - start) / buckets, start, results(named, wanted))
+    return found.document()
+
+
 def brief(document: dict[str, Any]) -> dict[str, Any]:
     """Return an incident in a few fields."""
     causes = document["root_cause"]["hypotheses"]
@@ -107,9 +161,9 @@ def brief(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entries(stretch: Stretch) -> Iterator[Entry]:
+def _entries(stretch: Stretch, lead: float = LEAD_SECONDS) -> Iterator[Entry]:
     """Yield telemetry of the job and of nodes, from some time before the stretch to its end."""
-    start = int((stretch.start - LEAD_SECONDS) * _SECOND_NS)
+    start = int((stretch.start - lead) * _SECOND_NS)
     end = int(stretch.end * _SECOND_NS)
     names = {stretch.job.encode(), json.dumps(stretch.job)[1:-1].encode()}
     for entry in journal.between(stretch.journal, start, end):

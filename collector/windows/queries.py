@@ -4,7 +4,7 @@ Functions over what detectors see too (`Windows.current`, `Windows.window`): the
 and their answers hold nothing that the pipeline goes on changing.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,11 +14,11 @@ from ...vocabulary import metrics
 from ...vocabulary.ids import Job
 from ...vocabulary.topology import Topology
 from .attempt import Attempt
+from .matrices import matrices, newest_window
 from .steps import REPORTED_NAN
 from .windows import Windows
 
 RECENT_STEPS = 20
-STEP = "training.step"
 
 _PLACEMENT = frozenset(
     {
@@ -118,7 +118,7 @@ def hosts(windows: Windows) -> list[str]:
 
 def ranks(windows: Windows, job: str) -> list[RankSummary]:
     """Return the ranks of a job's newest attempt, by number; empty for an unknown job."""
-    window = _window(windows, job)
+    window = newest_window(windows, job)
     if window is None:
         return []
     local_ranks = window.topology.local_ranks
@@ -157,29 +157,21 @@ def series(
     A metric without a variant asks for all of them, each a series of its own; a name may carry one
     (`training.loss|local`, `hw.frequency|sm`).
     """
-    window = _window(windows, job)
-    if window is None:
-        return []
-    steps = window.steps
-    planes: Mapping[str, Floats] = steps.planes
-    if metric == STEP:  # the index of the columns is no plane
-        planes = {STEP: np.broadcast_to(steps.index.astype(np.float64), steps.at.shape)}
+    window = newest_window(windows, job)
     found: list[SeriesRow] = []
-    for name in _variants(planes, metric):
-        for row, rank in _rows(window, ranks):
-            found += _cut(rank, steps.at[row], planes[name][row], start, end, variant(name))
-    found = [_with_nan(row) for row in found]  # readings keep no NaN
-    for name in _variants(window.rank_readings, metric):
-        readings = window.rank_readings[name]
-        for row, rank in _rows(window, ranks):
-            found += _cut(rank, readings.at[row], readings.value[row], start, end, variant(name))
-    if found:
-        return sorted(found, key=_order)
-    for name in _variants(window.host_readings, metric):
-        readings = window.host_readings[name]
-        for row, host in enumerate(window.hosts):
-            pairs = {"host.name": host, **variant(name)}
-            found += _cut(None, readings.at[row], readings.value[row], start, end, pairs)
+    for one in () if window is None else matrices(window, metric):
+        if one.of_hosts and found:
+            break
+        for row, name in enumerate(one.names):
+            pairs = variant(one.name)
+            if isinstance(name, str):
+                rank, pairs = None, {"host.name": name, **pairs}
+            elif ranks is None or name in ranks:
+                rank = name
+            else:
+                continue
+            cut = _cut(rank, one.at[row], one.value[row], start, end, pairs)
+            found += [_with_nan(part) for part in cut] if one.per_step else cut
     return sorted(found, key=_order)
 
 
@@ -204,11 +196,6 @@ def topology(windows: Windows, job: str) -> Topology | None:
     return None if attempt is None else windows.topology(attempt)
 
 
-def _window(windows: Windows, job: str) -> JobWindow | None:
-    attempt = windows.attempt(job)
-    return None if attempt is None else windows.window(attempt, attempt.last_received)
-
-
 def _last_steps(window: JobWindow) -> list[int | None]:
     """Return [ranks] the index of the newest step that each has ended, None before the first."""
     steps = window.steps
@@ -220,16 +207,6 @@ def _last_steps(window: JobWindow) -> list[int | None]:
         last if some else None
         for last, some in zip(newest, np.any(ended, axis=1).tolist(), strict=True)
     ]
-
-
-def _variants(held: Collection[str], metric: str) -> list[str]:
-    return sorted(name for name in held if name == metric or name.startswith(f"{metric}|"))
-
-
-def _rows(window: JobWindow, wanted: Collection[int] | None) -> Iterator[tuple[int, int]]:
-    for row, rank in enumerate(window.ranks.tolist()):
-        if wanted is None or rank in wanted:
-            yield row, rank
 
 
 def _cut(

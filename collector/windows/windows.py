@@ -22,6 +22,7 @@ from .attributes import rank_of
 from .hosts import Hosts
 from .pending import Pending
 from .placing import FORGOTTEN, PLACED, Placing
+from .planes import Plane
 from .steps import StepGrid
 from .topology import layout
 
@@ -208,6 +209,20 @@ class Windows:
             learn=not incident_open,
             collective_timeout_seconds=self.collective_timeout_seconds,
         )
+
+    def of_node(self, host: str) -> list[tuple[Plane, int, str | None]]:
+        """Return what node telemetry of a host is held: plane, row, and the device it is of."""
+        self._flush()
+        number = self.known_hosts.numbers.get(host, -1)
+        pairs = self._placing.attributes.pairs
+        return [
+            (plane, row, str(pairs[device][1]) if device >= 0 else None)
+            for nodes in (self._placing.nodes, *(one.nodes for one in self._attempts.current()))
+            for pid, device, row in nodes.of_host.get(number, ())
+            if pid < 0
+            for plane in nodes.planes.planes
+            if row < len(plane.last_at) and np.isfinite(plane.last_at[row])
+        ]
 
     def clock_offset(self, host: str) -> float:
         """Return how far a host's clock is ahead, in seconds (negative: behind)."""

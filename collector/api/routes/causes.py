@@ -34,11 +34,10 @@ class RangeQuery(Parameters):
     to: Moment
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     """Return the route."""
     routes = APIRouter(tags=["incidents"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
-    past = Past(services.settings)
 
     @routes.get(
         "/root-cause",

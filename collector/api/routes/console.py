@@ -1,10 +1,13 @@
-"""`/` and /console: the built-in pages; no token, they ask for one themselves."""
+"""`/`, /console: the built-in pages; no token, they ask for one themselves. `/docs` leads there."""
 
 from fastapi import APIRouter
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ....dashboards import console
 from ..problems import ProblemError
+
+API_PAGE = "/#/api"
+"""The page of the API, made of /openapi.json; FastAPI's own loads scripts from elsewhere."""
 
 
 def router() -> APIRouter:
@@ -14,6 +17,10 @@ def router() -> APIRouter:
     @routes.get("/")
     def index() -> Response:
         return _page("/")
+
+    @routes.get("/docs")
+    def docs() -> Response:
+        return RedirectResponse(API_PAGE, status_code=307)
 
     @routes.get("/console/{name:path}")
     def asset(name: str) -> Response:

@@ -24,6 +24,8 @@ from ..watched import Watched
 MOST_POINTS = 200_000
 """Points of one answer: more than any plot shows, and still under 10 MB."""
 _RANGE_SECONDS = 600.0
+ENDED_SECONDS = 60.0
+"""A job of which nothing was received for so long runs no more; what lives reports every 5 s."""
 
 
 class SeriesQuery(Parameters):
@@ -57,7 +59,7 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
         active = ledger.active()
         now: dict[str, JobSummary] = {row.job: row for row in watched.jobs()}
         return {
-            job: _job(job, now.get(job), ledger, active.get(job, 0))
+            job: _job(job, now.get(job), ledger, active.get(job, 0), services.clock.now())
             for job in sorted(now.keys() | active.keys())
             if principal.permits([job])
         }
@@ -151,7 +153,7 @@ def _points(row: queries.SeriesRow, every: int) -> list[list[Any]]:
     return [[rfc3339(at), shown(value)] for at, value in pairs]
 
 
-def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int) -> shapes.Job:
+def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int, now: float) -> shapes.Job:
     if row is None:
         return shapes.Job(
             job=name,
@@ -169,6 +171,7 @@ def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int) -> shap
         )
     return shapes.Job(
         job=name,
+        status="running" if now - row.last_received < ENDED_SECONDS else "ended",
         attempt=row.attempt,
         cluster=row.cluster,
         first_at=rfc3339(row.first_at),

@@ -1,0 +1,250 @@
+"""/jobs/{job}/distribution, /heatmap, /phases, /waits: what a picture of a thousand ranks needs."""
+
+import base64
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import Field
+from starlette.responses import JSONResponse
+
+from ....detectors.window import JobWindow
+from ....vocabulary import metrics
+from ....vocabulary.times import rfc3339
+from ...past import reading
+from ...past.asking import Past, PastError
+from ...services import Services
+from ...summaries import distribution, heat, phases, waits
+from ...summaries.spread import rounded
+from ...windows.matrices import newest_window
+from .. import shapes_figures as shapes
+from ..auth import Guard, Principal
+from ..parameters import Moment, Parameters
+from ..problems import ProblemError
+
+T = TypeVar("T")
+RANGE_SECONDS = 600.0
+
+
+class RangeQuery(Parameters):
+    """From when to when; without times the last ten minutes that the job reported."""
+
+    from_: Annotated[Moment | None, Query(alias="from")] = None
+    to: Moment | None = None
+
+
+class MetricQuery(RangeQuery):
+    """Which metric."""
+
+    metric: str
+
+
+class DistributionQuery(MetricQuery):
+    """`rank`: lines of their own; `peers`: about so many lines of others; `points`: most values.
+
+    `source`: journal reads what windows hold no more, which takes seconds.
+    """
+
+    rank: Annotated[list[Annotated[int, Query(ge=0)]] | None, Field(max_length=256)] = None
+    peers: Annotated[int, Query(ge=0, le=64)] = 0
+    points: Annotated[int, Query(ge=2, le=2000)] = 240
+    source: Literal["windows", "journal"] = "windows"
+
+
+class HeatmapQuery(RangeQuery):
+    """At most so many `rows` (of ranks) and `columns` (of steps)."""
+
+    metric: str = "training.step.duration"
+    rows: Annotated[int, Query(ge=1, le=4096)] = 256
+    columns: Annotated[int, Query(ge=1, le=4096)] = 256
+
+
+class PhasesQuery(RangeQuery):
+    """At most so many `points`."""
+
+    points: Annotated[int, Query(ge=1, le=2000)] = 120
+
+
+def router(services: Services, guard: Guard, past: Past) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(tags=["jobs"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+
+    def asked(
+        principal: Principal,
+        job: str,
+        query: RangeQuery,
+        question: Callable[[JobWindow, float, float], T],
+    ) -> T:
+        """Return the answer to a question to the job's window, between two changes of it."""
+        principal.check_job(job)
+
+        def of_pipeline(line: Any) -> T:
+            window = newest_window(line.windows, job)
+            if window is None:
+                raise ProblemError(404, f"no telemetry of job {job!r} is held")
+            attempt = line.windows.attempt(job)
+            end = attempt.last_at if query.to is None else query.to
+            return question(window, _start(query, end), end)
+
+        answer: T = services.stages.read(of_pipeline)
+        return answer
+
+    @routes.get(
+        "/jobs/{job:encoded}/distribution",
+        summary="Get a metric of a job summed up over its ranks",
+        response_model=shapes.Distribution,
+    )
+    def distribute(
+        job: str, principal: reader, query: Annotated[DistributionQuery, Query()]
+    ) -> JSONResponse:
+        unit, counter = _metric(query.metric)
+        wanted = distribution.Wanted(
+            query.metric, counter, query.points, tuple(query.rank or ()), query.peers
+        )
+        if query.source == "journal":
+            return JSONResponse(_reread(services, principal, past, job, query, wanted, unit))
+        found = asked(
+            principal, job, query, lambda window, *times: distribution.of(window, wanted, *times)
+        )
+        return JSONResponse(_named(found.document(), wanted, unit, "windows"))
+
+    @routes.get("/jobs/{job:encoded}/heatmap", summary="Get a metric of a job by rank and step")
+    def heatmap(
+        job: str, principal: reader, query: Annotated[HeatmapQuery, Query()]
+    ) -> shapes.Heatmap:
+        unit, _ = _metric(query.metric)
+        found = asked(
+            principal,
+            job,
+            query,
+            lambda window, start, end: heat.heat(
+                window, query.metric, start=start, end=end, rows=query.rows, columns=query.columns
+            ),
+        )
+        if found is None:
+            return shapes.Heatmap(
+                metric=query.metric, unit=unit, rows=0, columns=0, ranks=[], steps=[],
+                ranks_a_row=1, steps_a_column=1, first_at=None, last_at=None,
+                low=0, high=0, cells="",
+            )  # fmt: skip
+        rows, columns = found.cells.shape
+        return shapes.Heatmap(
+            metric=query.metric,
+            unit=unit,
+            rows=rows,
+            columns=columns,
+            ranks=found.ranks,
+            steps=found.steps,
+            ranks_a_row=found.ranks_a_row,
+            steps_a_column=found.steps_a_column,
+            first_at=rfc3339(found.first_at),
+            last_at=rfc3339(found.last_at),
+            low=found.low,
+            high=found.high,
+            cells=base64.b64encode(found.cells.tobytes()).decode(),
+        )
+
+    @routes.get("/jobs/{job:encoded}/phases", summary="Get where the time of a job's steps goes")
+    def phase_times(
+        job: str, principal: reader, query: Annotated[PhasesQuery, Query()]
+    ) -> shapes.PhaseTimes:
+        found = asked(
+            principal,
+            job,
+            query,
+            lambda window, start, end: phases.phases(
+                window, start=start, end=end, points=query.points
+            ),
+        )
+        if found is None:
+            return shapes.PhaseTimes(at=[], steps=[], seconds={})
+        return shapes.PhaseTimes(
+            at=[rfc3339(at) for at in found.at.tolist()],
+            steps=found.steps,
+            seconds={name: rounded(values) for name, values in found.seconds.items()},
+        )
+
+    @routes.get("/jobs/{job:encoded}/waits", summary="Get who waits for whom in collectives")
+    def wait_matrix(
+        job: str, principal: reader, query: Annotated[RangeQuery, Query()]
+    ) -> shapes.WaitMatrix:
+        found = asked(
+            principal,
+            job,
+            query,
+            lambda window, start, end: waits.waits(window, start=start, end=end),
+        )
+        if found is None:
+            return shapes.WaitMatrix(by="rank", names=[], seconds=[], steps=0, awaited=[])
+        return shapes.WaitMatrix(
+            by="rank" if found.by == "rank" else "host",
+            names=found.names,
+            seconds=[rounded(row) for row in found.seconds],
+            steps=found.steps,
+            awaited=[
+                shapes.AwaitedRank(
+                    rank=row.rank, host=row.host, seconds=row.seconds, steps=row.steps
+                )
+                for row in found.awaited
+            ],
+        )
+
+    return routes
+
+
+def _metric(name: str) -> tuple[str | None, bool]:
+    """Return the unit of a metric and whether it is a counter."""
+    found = metrics.catalogue().get(name.partition("|")[0])
+    if found is None:
+        raise ProblemError(400, f"metric: there is no metric {name!r}", parameter="metric")
+    return found.unit, found.kind == "counter"
+
+
+def _start(query: RangeQuery, end: float) -> float:
+    start = end - RANGE_SECONDS if query.from_ is None else query.from_
+    if start > end:
+        raise ProblemError(400, "from: it is later than to", parameter="from")
+    return start
+
+
+def _reread(
+    services: Services,
+    principal: Principal,
+    past: Past,
+    job: str,
+    query: DistributionQuery,
+    wanted: distribution.Wanted,
+    unit: str | None,
+) -> dict[str, Any]:
+    """Return the answer from the journal."""
+    principal.check_job(job)
+    end = min(query.to or services.clock.now(), services.clock.now())
+    start = _start(query, end)
+    held = reading.held_from(past.journal)
+    if held is None or end < held:
+        raise ProblemError(404, "this time range is held no more")
+    if end - start > services.settings.past.hours * 3600:
+        raise ProblemError(
+            400,
+            f"from: the range is longer than {services.settings.past.hours:g} h (past.hours)",
+            parameter="from",
+        )
+    try:
+        found = past.distribution(job, max(start, held), end, wanted)
+    except PastError as error:
+        headers = {"retry-after": "5"} if error.busy else None
+        raise ProblemError(503, str(error), headers=headers) from error
+    return _named(found, wanted, unit, "journal")
+
+
+def _named(
+    found: dict[str, Any], wanted: distribution.Wanted, unit: str | None, source: str
+) -> dict[str, Any]:
+    return {
+        "metric": wanted.metric,
+        "unit": unit,
+        "rate": wanted.counter,
+        "source": source,
+        **found,
+    }

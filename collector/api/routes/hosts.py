@@ -1,0 +1,130 @@
+"""/hosts: the nodes that report, their devices, and what runs there."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from ....vocabulary import metrics
+from ....vocabulary.incidents import shown
+from ....vocabulary.times import rfc3339
+from ...services import Services
+from ...windows import nodes
+from .. import shapes_figures as shapes
+from ..auth import Guard, Principal
+from ..pages import Page, cut
+from ..problems import ProblemError
+from .figures import RANGE_SECONDS, MetricQuery
+
+
+def router(services: Services, guard: Guard) -> APIRouter:
+    """Return the routes. A token that is limited to jobs sees the hosts on which these run."""
+    routes = APIRouter(tags=["hosts"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+
+    def permitted(principal: Principal, row: nodes.NodeSummary) -> list[str]:
+        return [job for job in row.ranks if principal.permits([job])]
+
+    def visible(principal: Principal, row: nodes.NodeSummary) -> bool:
+        return not principal.jobs or bool(permitted(principal, row))
+
+    def found(principal: Principal, host: str) -> nodes.Node:
+        one = services.stages.read(lambda line: nodes.node(line.windows, host))
+        if one is None or not visible(principal, one.summary):
+            raise ProblemError(404, f"no host {host!r} has reported")
+        return one
+
+    @routes.get("/hosts", summary="List hosts")
+    def list_hosts(principal: reader, query: Annotated[Page, Query()]) -> shapes.NodeRows:
+        every = services.stages.read(lambda line: nodes.nodes(line.windows))
+        mine = [row for row in every if visible(principal, row)]
+        rows, after = cut(mine, limit=query.limit, cursor=query.cursor)
+        return shapes.NodeRows(
+            items=[
+                shapes.NodeRow(
+                    host=row.host,
+                    last_received=rfc3339(row.last_received),
+                    switch=row.switch,
+                    ranks={job: len(row.ranks[job]) for job in permitted(principal, row)},
+                )
+                for row in rows
+            ],
+            next_cursor=after,
+        )
+
+    @routes.get("/hosts/{host:encoded}", summary="Get a host and its devices")
+    def host(host: str, principal: reader) -> shapes.NodeDetail:
+        one = found(principal, host)
+        jobs = permitted(principal, one.summary)
+        users = _users(services, host, jobs)
+        return shapes.NodeDetail(
+            host=host,
+            last_received=rfc3339(one.summary.last_received),
+            switch=one.summary.switch,
+            ranks={job: list(one.summary.ranks[job]) for job in jobs},
+            readings=[_reading(row) for row in one.readings],
+            devices=[
+                shapes.NodeDevice(
+                    hw_id=hw_id,
+                    job=users.get(hw_id, (None, None))[0],
+                    rank=users.get(hw_id, (None, None))[1],
+                    readings=[_reading(row) for row in rows],
+                )
+                for hw_id, rows in one.devices.items()
+            ],
+        )
+
+    @routes.get("/hosts/{host:encoded}/series", summary="Get a metric of a host over time")
+    def series(
+        host: str, principal: reader, query: Annotated[MetricQuery, Query()]
+    ) -> shapes.NodeSeries:
+        if query.metric not in metrics.catalogue():
+            raise ProblemError(
+                400, f"metric: there is no metric {query.metric!r}", parameter="metric"
+            )
+        received = found(principal, host).summary.last_received
+        end = received if query.to is None else query.to
+        start = end - RANGE_SECONDS if query.from_ is None else query.from_
+        if start > end:
+            raise ProblemError(400, "from: it is later than to", parameter="from")
+        rows = services.stages.read(
+            lambda line: nodes.series(line.windows, host, query.metric, start, end)
+        )
+        return shapes.NodeSeries(
+            metric=query.metric,
+            unit=metrics.catalogue()[query.metric].unit,
+            series=[
+                shapes.NodeLine(
+                    attributes=dict(row.attributes),
+                    points=[
+                        (rfc3339(at), shown(value))
+                        for at, value in zip(row.at.tolist(), row.value.tolist(), strict=True)
+                    ],
+                )
+                for row in rows or ()
+            ],
+        )
+
+    return routes
+
+
+def _users(services: Services, host: str, jobs: list[str]) -> dict[str, tuple[str, int]]:
+    """Return the job and the rank that use each device of a host."""
+
+    def ask(line: nodes.HasWindows) -> dict[str, tuple[str, int]]:
+        return {
+            hw_id: (job, rank)
+            for job in jobs
+            for hw_id, rank in nodes.device_ranks(line.windows, job, host).items()
+        }
+
+    found: dict[str, tuple[str, int]] = services.stages.read(ask)
+    return found
+
+
+def _reading(row: nodes.Reading) -> shapes.NodeReading:
+    return shapes.NodeReading(
+        metric=row.metric,
+        attributes=dict(row.attributes),
+        value=shown(row.value),
+        at=rfc3339(row.at),
+    )

@@ -1,0 +1,171 @@
+"""What the API answers with for pictures: bands, heatmaps, phases, waits; times are RFC 3339."""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+Values = list[float | None]
+
+
+class Line(BaseModel):
+    """One rank or host among the others: values as in the bands."""
+
+    rank: int | None
+    host: str | None
+    values: Values
+
+
+class Nonfinite(BaseModel):
+    """When a rank's or a host's value was NaN or infinite, at most 100 times."""
+
+    rank: int | None
+    host: str | None
+    at: list[str]
+
+
+class Variant(BaseModel):
+    """One variant of a metric over `count` ranks or hosts; lists run over buckets of time.
+
+    `low` and `high` are the quartiles over ranks; a bucket in which nobody reported has null.
+    """
+
+    attributes: dict[str, str]
+    count: int
+    lowest: Values
+    low: Values
+    median: Values
+    high: Values
+    highest: Values
+    mean: Values
+    lines: list[Line]
+    nonfinite: list[Nonfinite]
+
+
+class Distribution(BaseModel):
+    """A metric summed up over ranks: value i lies `seconds` * (i + 0.5) after `from`.
+
+    `rate`: the metric is a counter, and the values are its increase per second. `source`: windows
+    (the recent past) or journal, read again. `held_from`: since when windows hold the metric.
+    """
+
+    metric: str
+    unit: str | None
+    rate: bool
+    start: str
+    seconds: float
+    source: Literal["windows", "journal"]
+    held_from: str | None
+    variants: list[Variant]
+
+
+class Heatmap(BaseModel):
+    """A per-step metric, ranks down, steps across. `cells`: base64, one byte a cell, row by row.
+
+    A cell's value is low + byte / 254 * (high - low), the highest of the ranks and steps that it
+    stands for; 255: nobody reported. Values beyond `high` have the byte 254. `ranks` and `steps`
+    are the first of each row and column. Without data, `cells` is empty.
+    """
+
+    metric: str
+    unit: str | None
+    rows: int
+    columns: int
+    ranks: list[int]
+    steps: list[int]
+    ranks_a_row: float
+    steps_a_column: float
+    first_at: str | None
+    last_at: str | None
+    low: float
+    high: float
+    cells: str
+
+
+class PhaseTimes(BaseModel):
+    """Seconds of a step by phase, means over ranks; `other` is what no phase accounts for."""
+
+    at: list[str]
+    steps: list[int]
+    seconds: dict[str, Values]
+
+
+class AwaitedRank(BaseModel):
+    """A rank that others waited for: rank-seconds they lost, and steps in which it was the last."""
+
+    rank: int
+    host: str | None
+    seconds: float
+    steps: int
+
+
+class WaitMatrix(BaseModel):
+    """Rank-seconds that `names`[row] waited for `names`[column], over `steps` steps.
+
+    Up to 64 ranks it is by rank, else by host, at most the 64 hosts that are awaited most.
+    """
+
+    by: Literal["rank", "host"]
+    names: list[str]
+    seconds: list[Values]
+    steps: int
+    awaited: list[AwaitedRank]
+
+
+class NodeReading(BaseModel):
+    """The newest value of one series of a node or device."""
+
+    metric: str
+    attributes: dict[str, str]
+    value: float | str
+    at: str
+
+
+class NodeDevice(BaseModel):
+    """A device of a node and its newest readings; `rank` and `job`: who uses it."""
+
+    hw_id: str
+    job: str | None
+    rank: int | None
+    readings: list[NodeReading]
+
+
+class NodeRow(BaseModel):
+    """A host that reports. `ranks`: by job, how many are placed there."""
+
+    host: str
+    last_received: str
+    switch: str | None
+    ranks: dict[str, int]
+
+
+class NodeRows(BaseModel):
+    """Hosts by name."""
+
+    items: list[NodeRow]
+    next_cursor: str | None = None
+
+
+class NodeDetail(BaseModel):
+    """A host in full: `ranks` by job, what it reports of itself, and its devices."""
+
+    host: str
+    last_received: str
+    switch: str | None
+    ranks: dict[str, list[int]]
+    readings: list[NodeReading]
+    devices: list[NodeDevice]
+
+
+class NodeLine(BaseModel):
+    """A series of a node: `attributes` name the device (`hw.id`) and the variant."""
+
+    attributes: dict[str, str]
+    points: list[tuple[str, float | str]]
+
+
+class NodeSeries(BaseModel):
+    """A metric of a node and its devices over time."""
+
+    metric: str
+    unit: str | None
+    series: list[NodeLine]
