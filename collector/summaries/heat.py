@@ -77,6 +77,6 @@ def _edges(count: int, most: int) -> NDArray[np.int64]:
 def _scale(values: Floats) -> tuple[float, float]:
     """Return the ends of the scale: nearly all values lie between, wild ones beyond the top."""
     held = values[np.isfinite(values)]
-    low, middle, high = np.quantile(held, [0.02, 0.5, 0.995]).tolist()
+    low, middle, high = np.quantile(held, [0.02, 0.5, 0.97]).tolist()
     high = max(high, LEAST_RANGE * middle, low + 1e-9)
     return low, high

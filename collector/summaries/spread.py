@@ -57,11 +57,11 @@ class Spreading:
     def add(self, matrix: Matrix) -> None:
         """Take the readings of a matrix that lie in [start, end]."""
         at, value = matrix.at, matrix.value
-        inside = (at >= self.start) & (at <= self.end) & ~np.isnan(value)
+        inside: Flags = (at >= self.start) & (at <= self.end) & ~np.isnan(value)
         if not inside.any():
             return
         rows = np.array([self._rows.setdefault(name, len(self._rows)) for name in matrix.names])
-        bad = inside & np.isinf(value)
+        bad: Flags = inside & np.isinf(value)
         for row in np.flatnonzero(bad.any(axis=1)).tolist():
             times = self.nonfinite.setdefault(matrix.names[row], [])
             times += np.sort(at[row][bad[row]])[: MOST_NONFINITE - len(times)].tolist()

@@ -104,5 +104,5 @@ def _add(rows: Ints, held: Floats, places: Ints, sums: _Sums) -> None:
         sums.awaited[rows[member]] += lost.sum()
         place = int(places[rows[member]])
         if place >= 0:
-            np.add.at(sums.between, (places[rows[placed]], place), lost[placed])
+            np.add.at(sums.between[:, place], places[rows[placed]], lost[placed])
     sums.last[rows] += np.bincount(latest, minlength=len(rows))

@@ -1,38 +1,40 @@
-"""The built-in pages: incidents, one incident, jobs, the report. No dependency, no build step.
+"""The built-in pages: overview, incidents, jobs, nodes, report, deliveries. No build step.
 
-`page(path)` answers for the paths of the console and for nothing else: the files are listed by
-name, so no path of a request ever reaches the file system. The pages speak to the collector's API
-only; titles and units come from the vocabulary as `words.json`.
+`page(path)` answers for the paths of the console and for nothing else: its files are listed once,
+by name, so no path of a request ever reaches the file system. The pages speak to the collector's
+API only; titles and units come from the vocabulary as `words.json`. Charts are drawn by uPlot,
+which lies in `vendor/uplot` as its authors publish it, with its licence.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from ...vocabulary import faults, metrics
 
 __all__ = ["FILES", "HEADERS", "page"]
 
-FILES: Mapping[str, str] = {
-    "index.html": "text/html; charset=utf-8",
-    "console.css": "text/css; charset=utf-8",
-    "mark.svg": "image/svg+xml",
-    "answer.js": "text/javascript; charset=utf-8",
-    "app.js": "text/javascript; charset=utf-8",
-    "api.js": "text/javascript; charset=utf-8",
-    "dom.js": "text/javascript; charset=utf-8",
-    "evidence.js": "text/javascript; charset=utf-8",
-    "history.js": "text/javascript; charset=utf-8",
-    "incident.js": "text/javascript; charset=utf-8",
-    "incidents.js": "text/javascript; charset=utf-8",
-    "jobs.js": "text/javascript; charset=utf-8",
-    "panel.js": "text/javascript; charset=utf-8",
-    "plot.js": "text/javascript; charset=utf-8",
-    "report.js": "text/javascript; charset=utf-8",
-    "series.js": "text/javascript; charset=utf-8",
-    "units.js": "text/javascript; charset=utf-8",
+_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript; charset=utf-8",
+    "LICENSE": "text/plain; charset=utf-8",
 }
+
+
+def _files(folder: Traversable, before: str = "") -> Iterator[tuple[str, str]]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _files(one, f"{before}{one.name}/")
+        kind = next((kind for end, kind in _TYPES.items() if one.name.endswith(end)), None)
+        if kind is not None:
+            yield f"{before}{one.name}", kind
+
+
+FILES: Mapping[str, str] = dict(sorted(_files(resources.files(__package__ or ""))))
 """Every file of the console and its content type; `words.json` is made, not read."""
 
 HEADERS: Mapping[str, str] = {

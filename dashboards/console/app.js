@@ -1,22 +1,35 @@
 // The frame: which page is shown, when it is shown anew, and the theme.
 
-import { follow } from "./api.js";
-import { h, show } from "./dom.js";
-import { incidentPage } from "./incident.js";
-import { incidentsPage } from "./incidents.js";
-import { jobPage, jobsPage } from "./jobs.js";
-import { reportPage } from "./report.js";
-import { loadWords } from "./units.js";
+import { themeChanged } from "./charts/colours.js";
+import { incidentPage } from "./incident/page.js";
+import { apiPage } from "./pages/api.js";
+import { deliveriesPage } from "./pages/deliveries.js";
+import { incidentsPage } from "./pages/incidents.js";
+import { jobPage } from "./pages/job.js";
+import { jobsPage } from "./pages/jobs.js";
+import { nodePage } from "./pages/node.js";
+import { nodesPage } from "./pages/nodes.js";
+import { overviewPage } from "./pages/overview.js";
+import { reportPage } from "./pages/report.js";
+import { follow } from "./parts/api.js";
+import { h, show } from "./parts/dom.js";
+import { loadWords } from "./parts/units.js";
+import { LANGUAGES, changeLanguage, language, loadTexts, t, word } from "./texts/texts.js";
 
 const content = document.getElementById("content");
 let current = null; // {refresh, close} of the page that is shown
 
 const PAGES = [
   [/^#\/incidents\/([^/?]+)$/, (id) => incidentPage(id), "incidents"],
+  [/^#\/incidents(?:\?(.*))?$/, (query) => incidentsPage(new URLSearchParams(query)), "incidents"],
   [/^#\/jobs\/([^/?]+)$/, (job) => jobPage(job), "jobs"],
   [/^#\/jobs$/, () => jobsPage(), "jobs"],
+  [/^#\/nodes\/([^/?]+)$/, (host) => nodePage(host), "nodes"],
+  [/^#\/nodes$/, () => nodesPage(), "nodes"],
   [/^#\/report(?:\?(.*))?$/, (query) => reportPage(new URLSearchParams(query)), "report"],
-  [/^#?\/?(?:incidents)?(?:\?(.*))?$/, (query) => incidentsPage(new URLSearchParams(query)), "incidents"],
+  [/^#\/deliveries(?:\?(.*))?$/, (query) => deliveriesPage(new URLSearchParams(query)), "deliveries"],
+  [/^#\/api$/, () => apiPage(), "api"],
+  [/^#?\/?$/, () => overviewPage(), "overview"],
 ];
 
 function open() {
@@ -37,7 +50,7 @@ function open() {
     return;
   }
   current = null;
-  show(content, h("p", {}, "There is no such page. ", h("a", { href: "#/incidents" }, "Incidents"), "."));
+  show(content, h("h1", {}, t("problem.nopage")), h("p", {}, h("a", { href: "#/" }, t("nav.overview"))));
 }
 
 function decoded(text) {
@@ -79,9 +92,9 @@ function news() {
 }
 
 const live = document.getElementById("live");
-function state(word) {
-  live.textContent = word;
-  live.dataset.state = word;
+function state(name) {
+  live.textContent = word("live", name);
+  live.dataset.state = name;
 }
 
 const THEMES = ["system", "light", "dark"];
@@ -89,15 +102,25 @@ const theme = document.getElementById("theme");
 function useTheme(name) {
   if (name === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = name;
-  theme.textContent = `theme: ${name}`;
+  theme.textContent = t("theme", { name: word("theme", name) });
+  theme.title = t("theme.title");
   theme.dataset.name = name;
+  themeChanged();
 }
 theme.addEventListener("click", () => {
   const next = THEMES[(THEMES.indexOf(theme.dataset.name) + 1) % THEMES.length];
   localStorage.setItem("rankscope.theme", next);
   useTheme(next);
 });
-useTheme(THEMES.includes(localStorage.getItem("rankscope.theme")) ? localStorage.getItem("rankscope.theme") : "system");
+
+const languages = document.getElementById("language");
+languages.replaceChildren(...Object.entries(LANGUAGES).map(([value, text]) => h("option", { value, lang: value }, text)));
+languages.addEventListener("change", async () => {
+  await changeLanguage(languages.value);
+  useTheme(theme.dataset.name);
+  state(live.dataset.state);
+  open();
+});
 
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address after # is the page
@@ -114,11 +137,11 @@ document.addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("hashchange", open);
-try {
-  await loadWords();
-} catch {
-  // ids are readable without their titles
-}
+await Promise.all([loadTexts(), loadWords().catch(() => {})]); // ids are readable without their titles
+languages.value = language();
+const kept = localStorage.getItem("rankscope.theme");
+useTheme(THEMES.includes(kept) ? kept : "system");
+state("connecting");
 open();
 follow(news, state);
 setInterval(news, 5000); // ages move, and a plot grows, without any event

@@ -1,5 +1,7 @@
 // Building pages out of text only. Nothing here parses HTML: a log line can never become markup.
 
+import { t } from "../texts/texts.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Return an element. Attributes: `on...` functions listen, null and false are left out. */
@@ -52,12 +54,38 @@ export function show(container, ...children) {
   if (held) container.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }
 
+/**
+ * Return a table. columns: [text, {number, wide}]; rows: {cells, ...attributes of the row}. Each cell carries its
+ * column's text, under which a phone shows it as a line of a block.
+ */
+export function table(columns, rows, attributes = {}) {
+  const kind = (index) => (columns[index][1]?.number ? "number" : null);
+  return h("table", { ...attributes, class: `rows ${attributes.class ?? ""}`.trim() },
+    h("thead", {}, h("tr", {}, columns.map(([text], index) => h("th", { scope: "col", class: kind(index) }, text)))),
+    h("tbody", {}, rows.map(({ cells, ...more }) => h("tr", more, cells.map((cell, index) =>
+      h("td", { class: kind(index), "data-label": index ? columns[index][0] : null }, cell))))));
+}
+
+/** Return a label with a choice among [value, text]; `changed` gets the value. */
+export function choice(text, options, chosen, changed, { unseen = false } = {}) {
+  return h("label", { class: "fine" }, h("span", { class: unseen ? "unseen" : null }, `${text} `),
+    h("select", { "data-key": `choice ${text}`, onchange: (event) => changed(event.target.value) },
+      options.map(([value, label]) => h("option", { value, selected: value === chosen }, label))));
+}
+
+/** Return buttons of which one is pressed; options: [value, text, title]. */
+export function tabs(text, options, chosen, changed) {
+  return h("div", { class: "tabs", role: "group", "aria-label": text }, options.map(([value, label, title]) => h("button", {
+    type: "button", "data-key": `${text} ${value}`, "aria-pressed": String(value === chosen), title, onclick: () => changed(value),
+  }, label)));
+}
+
 /** Return a command with a button that copies it. */
 export function command(text) {
-  const button = h("button", { type: "button", class: "quiet", "data-key": `copy ${text}` }, "copy");
+  const button = h("button", { type: "button", class: "quiet", "data-key": `copy ${text}` }, t("copy"));
   button.addEventListener("click", async () => {
-    button.textContent = (await copied(text)) ? "copied" : "select and copy";
-    setTimeout(() => { button.textContent = "copy"; }, 1600);
+    button.textContent = (await copied(text)) ? t("copy.done") : t("copy.byhand");
+    setTimeout(() => { button.textContent = t("copy"); }, 1600);
   });
   return h("div", { class: "command" }, h("code", {}, text), button);
 }

@@ -1,5 +1,7 @@
 // The collector's API as the console uses it: one way to ask, one stream of news.
 
+import { t } from "../texts/texts.js";
+
 const KEY = "rankscope.token";
 let asking = null; // the one open question for a token, shared by everybody who waits for it
 
@@ -13,7 +15,8 @@ export class Problem extends Error {
 
 /** Return the JSON at a path below /api/v1, or raise a Problem. Asks for a token when needed. */
 export async function get(path, parameters = {}, signal = undefined) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined));
+  const query = new URLSearchParams(Object.entries(parameters).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one]))
+    .filter(([, value]) => value !== "" && value !== null && value !== undefined));
   const answer = await ask(`api/v1/${path}${query.size ? `?${query}` : ""}`, signal);
   return answer.json();
 }
@@ -22,6 +25,11 @@ export async function get(path, parameters = {}, signal = undefined) {
 export async function text(path, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
   return (await ask(`api/v1/${path}?${query}`)).text();
+}
+
+/** Return the JSON of a file at the root, such as the description of the API. */
+export async function getRoot(path, signal) {
+  return (await ask(path, signal)).json();
 }
 
 let role = null; // {token, answer} of the last question for it
@@ -55,7 +63,7 @@ async function ask(address, signal, options = {}) {
       answer = await fetch(address, { ...options, signal, headers });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new Problem(0, "The collector does not answer", "the connection failed; trying again");
+      throw new Problem(0, t("problem.noanswer"), t("problem.trying"));
     }
     if (answer.ok) return answer;
     if (answer.status === 401) {
@@ -72,7 +80,7 @@ async function problem(answer) {
     const body = await answer.json();
     return new Problem(answer.status, body.title ?? answer.statusText, body.detail);
   } catch {
-    return new Problem(answer.status, `The collector answered ${answer.status}`, answer.statusText);
+    return new Problem(answer.status, t("problem.status", { status: answer.status }), answer.statusText);
   }
 }
 

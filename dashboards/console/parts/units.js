@@ -1,6 +1,7 @@
 // Numbers and times as people read them. Every function takes what is missing and says "–".
 
-import { list } from "./dom.js";
+import { faultText, language, t, word } from "../texts/texts.js";
+import { h, list } from "./dom.js";
 
 const NONE = "–";
 const MOST_RANKS = 1_000_000;
@@ -14,12 +15,12 @@ export async function loadWords() {
 
 /** Return a fault's title, its id when it has none. */
 export function title(fault) {
-  return words.faults[fault]?.title ?? String(fault ?? "unknown");
+  return faultText(fault, "title") ?? words.faults[fault]?.title ?? String(fault ?? "unknown");
 }
 
-/** Return {title, help} of a fault; empty for one that the vocabulary does not know. */
-export function fault(id) {
-  return words.faults[id] ?? {};
+/** Return the help of a fault; empty for one that the vocabulary does not know. */
+export function help(fault) {
+  return faultText(fault, "help") ?? words.faults[fault]?.help ?? "";
 }
 
 /** Return a text in which long device ids are cut: GPU-2759d52a… is enough to tell them apart. */
@@ -34,7 +35,7 @@ export function metric(name) {
 
 /** Return every fault id and title, for a choice. */
 export function faults() {
-  return Object.entries(words.faults).map(([id, fault]) => [id, fault.title]);
+  return Object.keys(words.faults).map((id) => [id, title(id)]);
 }
 
 /** Return seconds since the epoch from RFC 3339 or a number, NaN when it is neither. */
@@ -50,7 +51,18 @@ export function clock(at) {
   const moment = new Date(seconds * 1000);
   const time = moment.toLocaleTimeString("en-GB");
   if (moment.toDateString() === new Date().toDateString()) return time;
-  return `${moment.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
+  return `${moment.toLocaleDateString(language() === "zh" ? "zh-CN" : "en-GB", { day: "numeric", month: "short" })} ${time}`;
+}
+
+/** Return how long ago a moment is. */
+export function ago(at) {
+  const seconds = Date.now() / 1000 - epoch(at);
+  return Number.isFinite(seconds) ? t("ago", { time: duration(Math.max(0, Math.round(seconds))) }) : NONE;
+}
+
+/** Return a time element: the time of day, the full moment as its title. */
+export function moment(at) {
+  return h("time", { datetime: utc(at), title: utc(at) }, clock(at));
 }
 
 /** Return the full moment in UTC, for tooltips and copying. */
@@ -124,15 +136,16 @@ export function weight(value) {
 
 /** Return a probability in percent, never all of it or nothing. */
 export function chance(value) {
-  if (value > 0.99) return "over 99 %";
-  return value < 0.01 ? "under 1 %" : `${Math.round(value * 100)} %`;
+  if (value > 0.99) return t("chance.over");
+  return value < 0.01 ? t("chance.under") : `${Math.round(value * 100)} %`;
 }
 
 /** Return where: `host gpu-12`, `rank 37 on gpu-12`, `gpu GPU-5f on gpu-12`. */
 export function place(entity) {
   if (!entity?.type) return NONE;
   const home = entity.host && !["host", "nic", "process"].includes(entity.type);
-  return `${entity.type} ${entity.id}${home ? ` on ${entity.host}` : ""}`;
+  const named = `${word("entity", entity.type)} ${entity.id}`;
+  return home ? t("place.on", { entity: named, host: entity.host }) : named;
 }
 
 /**
@@ -155,7 +168,7 @@ export function ranks(listed) {
   if (!sorted.length) return "";
   const strided = list(listed).some((one) => String(one).includes(":"));
   const parts = strided ? list(listed).map(String) : runs(sorted);
-  return `rank${sorted.length > 1 ? "s" : ""} ${parts.slice(0, 8).join(", ")}${parts.length > 8 ? ", …" : ""}`;
+  return t(sorted.length > 1 ? "place.ranks" : "place.rank", { id: `${parts.slice(0, 8).join(", ")}${parts.length > 8 ? ", …" : ""}` });
 }
 
 function runs(sorted) {

@@ -1,0 +1,89 @@
+// One incident, the answer first: what broke, where, how sure; what to do; on what evidence; what else.
+
+import { topologyFigure } from "../charts/topology.js";
+import { get, items, mayAct, post } from "../parts/api.js";
+import { h, list, show } from "../parts/dom.js";
+import { title } from "../parts/units.js";
+import { t } from "../texts/texts.js";
+import { answerPart, doNow, header, impact, nextChecks } from "./answer.js";
+import { evidenceTable } from "./evidence.js";
+import { development, similarPart, timeline } from "./history.js";
+import { hypotheses, quality } from "./hypotheses.js";
+import { plotPanel } from "./plots.js";
+
+/** Return the page of an incident: {root, refresh, close}. */
+export function incidentPage(id) {
+  const abort = new AbortController();
+  const path = `incidents/${encodeURIComponent(id)}`;
+  const back = h("p", { class: "crumb" }, h("a", { href: "#/incidents" }, t("nav.incidents")), " / ", h("code", {}, id.slice(0, 12)));
+  const [head, answer] = [h("div", {}), h("div", {})];
+  const [now, side] = [h("div", { class: "side" }), h("div", { class: "side" })];
+  const evidence = h("div", { class: "evidence-part" });
+  const where = h("section", { class: "where" });
+  const others = h("div", { class: "others" });
+  const panel = plotPanel(abort.signal);
+  const root = h("article", { class: "page incident" }, back, head,
+    h("div", { class: "columns lead" }, answer, now),
+    h("div", { class: "columns" }, h("div", { class: "main" }, evidence, panel.root, where, others), side));
+  let shown = "";
+  let drawn = "";
+
+  // An action goes to the collector; the page then shows the incident as it is after it.
+  const act = (action, body, done) => async (event) => {
+    const button = event.target;
+    button.disabled = true;
+    try {
+      await post(`${path}/${action}`, body);
+      button.replaceWith(h("span", { class: "fine", role: "status" }, done));
+      await refresh();
+    } catch (error) {
+      button.disabled = false;
+      button.parentElement.querySelector(".refused")?.remove();
+      button.after(h("span", { class: "fine refused", role: "alert" }, ` ${error.message}`));
+    }
+  };
+
+  async function refresh() {
+    const incident = await get(path, {}, abort.signal);
+    const allowed = await mayAct(abort.signal);
+    const alike = items(await get(`${path}/similar`, {}, abort.signal).catch(none));
+    const text = JSON.stringify([incident, allowed, alike]);
+    const writing = answer.contains(document.activeElement) && answer.querySelector("form:not([hidden])");
+    if (text !== shown && !writing) {
+      shown = text;
+      const cause = incident.root_cause ?? {};
+      const first = list(cause.hypotheses)[0];
+      document.title = `${title(first?.fault)} · Rankscope`;
+      show(head, header(incident, allowed && act));
+      show(answer, answerPart(incident, allowed && act));
+      show(now, doNow(first), impact(incident));
+      show(evidence, first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
+      show(others, hypotheses(cause), development(incident));
+      show(side, nextChecks(cause), similarPart(alike), timeline(incident), quality(cause));
+    }
+    await Promise.all([panel.refresh(incident), drawWhere(incident)]);
+  }
+
+  /** Draw the job's topology with the culprit in it, where the collector still holds it. */
+  async function drawWhere(incident) {
+    const entity = list(incident.root_cause?.hypotheses)[0]?.entity;
+    const job = incident.job ?? list(incident.jobs)[0];
+    const text = JSON.stringify([job, entity]);
+    if (!entity || !job || text === drawn) return;
+    const answer = await get("topology", { job, detail: "hosts" }, abort.signal).catch(none);
+    if (!list(answer.nodes).length) return;
+    const host = entity.host;
+    const ranks = host ? items(await get(`jobs/${encodeURIComponent(job)}/ranks`, { host }, abort.signal).catch(none)) : [];
+    const figure = topologyFigure(answer, ranks, entity);
+    drawn = text;
+    show(where, figure && h("h2", {}, t("topology.title")), figure);
+  }
+
+  return { root, refresh, close: () => { abort.abort(); document.title = "Rankscope"; } };
+}
+
+/** An older collector has no such list; the rest of the page is shown all the same. */
+function none(error) {
+  if (error.name === "AbortError") throw error;
+  return [];
+}

@@ -1,0 +1,112 @@
+// One job: what it trains, where its time goes, who holds it up, and what its devices do.
+
+import { heatmapFigure } from "../charts/heatmap.js";
+import { phasesFigure } from "../charts/phases.js";
+import { spreadFigure } from "../charts/spread.js";
+import { waitsFigure } from "../charts/waits.js";
+import { get, items } from "../parts/api.js";
+import { choice, h, list, show, tabs } from "../parts/dom.js";
+import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
+import { count, t, word } from "../texts/texts.js";
+import { goodput, jobStatus } from "./jobs.js";
+import { ranksPart } from "./ranks.js";
+import { throughput } from "./throughput.js";
+
+const BY_STEP = ["training.step.duration", "training.compute.duration", "training.comm.duration", "training.data.duration"];
+const CURVES = [
+  ["training", ["training.loss", "training.grad_norm", "training.learning_rate", "training.tokens"]],
+  ["resources", ["training.data.duration", "training.memory.allocated"]],
+  ["devices", ["hw.gpu.utilization", "hw.temperature", "hw.power", "hw.frequency"]],
+];
+const RANGES = [["600", "range.10m"], ["3600", "range.1h"], ["21600", "range.6h"]];
+const POINTS = 160;
+const EVERYTHING = { rows: 4096, columns: 4096 };
+
+/** Return the page of one job: {root, refresh, close}. */
+export function jobPage(id) {
+  const abort = new AbortController();
+  const path = `jobs/${encodeURIComponent(id)}`;
+  const parts = Object.fromEntries(["head", "training", "heat", "phases", "waits", "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
+  const ranks = ranksPart(path, abort.signal);
+  const root = h("article", { class: "page job" },
+    h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))), ...Object.values(parts), ranks.root);
+  const wanted = { metric: BY_STEP[1], seconds: "600", full: false };
+  let drawn = "";
+  let range = {};
+
+  async function refresh() {
+    const [job, incidents] = await Promise.all([get(path, {}, abort.signal), get("incidents", { job: id, limit: 20 }, abort.signal).then(items)]);
+    const again = (change) => { Object.assign(wanted, change); drawn = ""; refresh().catch(() => {}); };
+    show(parts.head, header(id, job, incidents), choice(t("job.range"), RANGES.map(([value, key]) => [value, t(key)]), wanted.seconds, (seconds) => again({ seconds, full: false })));
+    const end = epoch(job.last_at);
+    const text = JSON.stringify([job.last_at, job.last_step, wanted]);
+    if (!Number.isFinite(end) || text === drawn) return;
+    drawn = text;
+    range = { from: end - Number(wanted.seconds), to: end };
+    await Promise.all([drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
+      ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job)]);
+  }
+
+  async function drawHeat(again) {
+    const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
+    if (!answer) return;
+    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, name, metric(name).help]), wanted.metric, (name) => again({ metric: name }));
+    const figure = heatmapFigure(answer, { unit: "s", name: wanted.metric, every: () => again({ full: true }) });
+    show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
+  }
+
+  async function drawPart(name, heading, figure, query = {}) {
+    const answer = await ask(name, query);
+    if (answer) show(parts[name], h("h2", {}, heading), figure(answer));
+  }
+
+  async function drawCurves(part, metrics, job) {
+    const answers = await Promise.all(metrics.map((name) => ask("distribution", { metric: name, points: POINTS })));
+    const figures = answers.filter((answer) => answer?.variants.length).map((answer) => curve(answer, job));
+    show(parts[part], figures.length > 0 && h("h2", {}, t(`job.${part}`)), figures.length > 0 && h("div", { class: "grid" }, figures));
+  }
+
+  function curve(answer, job) {
+    if (answer.metric === "training.tokens") return throughput(answer, job);
+    const variant = answer.variants.find(usual) ?? answer.variants[0];
+    const label = Object.values(variant.attributes).join(", ");
+    return spreadFigure(answer, variant, { name: label ? `${answer.metric} (${label})` : answer.metric, unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true });
+  }
+
+  function ask(what, query) {
+    return get(`${path}/${what}`, { ...range, ...query }, abort.signal).catch((error) => {
+      if (error.name === "AbortError" || error.status === 0) throw error;
+      return null; // one part that is not there is no reason to hide the rest
+    });
+  }
+
+  return { root, refresh, close: () => abort.abort() };
+}
+
+/** Tell whether a variant is the one that people look at first: reduced, of the core. */
+function usual({ attributes }) {
+  return attributes.scope !== "local" && attributes.domain !== "memory" && attributes["hw.sensor"] !== "memory";
+}
+
+function header(id, job, incidents) {
+  const facts = [
+    Number.isFinite(job.attempt) && t("incident.attempt", { n: job.attempt }),
+    job.ranks && count("rank", job.ranks),
+    list(job.hosts).length && count("host", job.hosts.length),
+    Number.isFinite(job.last_step) && t("heatmap.step", { n: digits(job.last_step) }),
+    Number.isFinite(job.step_seconds) && t("job.astep", { time: duration(job.step_seconds) }),
+    Number.isFinite(job.goodput) && t("job.goodput", { share: goodput(job.goodput) }),
+    t("job.lastsample", { ago: ago(job.last_at) }),
+  ].filter(Boolean);
+  return h("header", {}, h("h1", { class: "id" }, id, " ", jobStatus(job)), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))), incidentList(incidents));
+}
+
+function incidentList(incidents) {
+  if (!incidents.length) return h("p", { class: "muted plain" }, t("job.noincidents"));
+  return h("ul", { class: "plain" }, incidents.slice(0, 6).map((incident) => {
+    const first = list(incident.root_cause?.hypotheses)[0];
+    return h("li", { "data-severity": incident.severity, "data-status": incident.status },
+      h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(incident.id)}`, "data-key": incident.id }, h("span", { class: "severity" }, word("severity", incident.severity ?? "unknown")), " ", title(first?.fault)),
+      h("span", { class: "muted" }, ` ${shortened(place(first?.entity))} · ${ago(incident.opened_at)} · ${word("status", incident.status)}`));
+  }));
+}

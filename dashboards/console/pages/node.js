@@ -1,0 +1,107 @@
+// One node: its devices, the ranks placed there, its own metrics, and the incidents that name it.
+
+import { lines } from "../charts/lines.js";
+import { get, items } from "../parts/api.js";
+import { h, list, show, table, tabs } from "../parts/dom.js";
+import { ago, clock, digits, epoch, metric, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
+import { count, t } from "../texts/texts.js";
+
+const CURVES = ["hw.temperature", "hw.power", "hw.gpu.utilization", "hw.frequency", "hw.gpu.memory.usage"];
+const DEVICE = ["hw.gpu.utilization", "hw.gpu.memory.usage", "hw.temperature", "hw.power", "hw.frequency"];
+const TONES = 8;
+
+/** Return the page: {root, refresh, close}. */
+export function nodePage(host) {
+  const abort = new AbortController();
+  const path = `hosts/${encodeURIComponent(host)}`;
+  const parts = Object.fromEntries(["head", "devices", "curves", "incidents", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
+  const root = h("article", { class: "page node" }, h("p", { class: "crumb" }, h("a", { href: "#/nodes" }, t("nav.nodes"))), ...Object.values(parts));
+  let chosen = CURVES[0];
+  let drawn = "";
+
+  async function refresh() {
+    const [node, named] = await Promise.all([get(path, {}, abort.signal), get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items).catch(() => [])]);
+    show(parts.head, header(node));
+    show(parts.devices, h("h2", {}, t("node.devices")), node.devices.length ? deviceTable(node.devices) : h("p", { class: "muted" }, t("node.nodevices")));
+    show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)));
+    show(parts.readings, h("details", { "data-key": "readings" }, h("summary", {}, h("h2", {}, t("node.readings"))), readingTable(node.readings)));
+    await draw(node);
+  }
+
+  async function draw(node) {
+    const text = JSON.stringify([node.last_received, chosen]);
+    if (text === drawn) return;
+    drawn = text;
+    const answer = await get(`${path}/series`, { metric: chosen }, abort.signal);
+    const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, name, metric(name).help]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
+    const users = new Map(node.devices.map((device) => [device.hw_id, device.rank]));
+    show(parts.curves, h("h2", {}, t("node.recent")), choices, deviceLines(answer, users) ?? h("p", { class: "muted" }, t("chart.nobody")));
+  }
+
+  return { root, refresh, close: () => abort.abort() };
+}
+
+function header(node) {
+  const jobs = Object.entries(node.ranks);
+  const facts = [node.switch && t("topology.switch", { name: node.switch }), count("device", node.devices.length), t("job.lastsample", { ago: ago(node.last_received) })].filter(Boolean);
+  return h("header", {}, h("h1", { class: "id" }, node.host), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))),
+    jobs.length ? h("ul", { class: "plain" }, jobs.map(([job, ranks]) => h("li", {}, h("a", { class: "row-link id", href: `#/jobs/${encodeURIComponent(job)}` }, job), h("span", { class: "muted" }, ` ${rankText(ranks)}`))))
+      : h("p", { class: "muted" }, t("node.nojobs")));
+}
+
+function deviceTable(devices) {
+  const number = { number: true };
+  const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [t(`device.${name}`), number]), [t("device.throttle")], [t("device.errors"), number]];
+  return table(columns, [...devices].sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9)).map((device) => {
+    const of = (name) => device.readings.find((row) => row.metric === name && !/^(memory)$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""));
+    const active = device.readings.filter((row) => row.metric === "hw.gpu.throttle" && row.value > 0 && row.attributes.reason !== "idle").map((row) => row.attributes.reason);
+    const errors = device.readings.filter((row) => row.metric === "hw.errors" && row.attributes["error.type"] === "uncorrected").reduce((sum, row) => sum + row.value, 0);
+    return { class: active.length || errors ? "behind" : null, cells: [
+      h("span", { class: "id", title: device.hw_id }, shortened(device.hw_id)),
+      device.rank ?? "–",
+      ...DEVICE.map((name) => (name.endsWith("utilization") ? share(of(name)?.value) : quantity(of(name)?.value, metric(name).unit))),
+      active.join(", ") || "–",
+      digits(errors),
+    ] };
+  }), { class: "devices cards" });
+}
+
+function share(value) {
+  return typeof value === "number" ? `${Math.round(value * 100)} %` : "–";
+}
+
+/** Return a figure with a line for each device, named by rank where one uses it. */
+function deviceLines(answer, users) {
+  const rows = list(answer.series).filter((row) => row.points.length && !/^memory$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""))
+    .sort((a, b) => (users.get(a.attributes["hw.id"]) ?? 1e9) - (users.get(b.attributes["hw.id"]) ?? 1e9)).slice(0, TONES);
+  if (!rows.length) return null;
+  const times = [...new Set(rows.flatMap((row) => row.points.map(([at]) => Math.round(epoch(at)))))].sort((a, b) => a - b);
+  const series = rows.map((row, index) => {
+    const held = new Map(row.points.map(([at, value]) => [Math.round(epoch(at)), typeof value === "number" ? value : null]));
+    const rank = users.get(row.attributes["hw.id"]);
+    return { values: times.map((at) => held.get(at) ?? null), colour: `line-${index + 1}`, width: 1.4, label: rank === undefined || rank === null ? shortened(row.attributes["hw.id"] ?? "").slice(0, 12) : t("place.rank", { id: rank }) };
+  });
+  const newest = series.map((one) => one.values.findLast((value) => value !== null)).filter((value) => value !== undefined);
+  const unit = unitOf(answer.metric) ?? answer.unit;
+  const sentence = t("node.sentence", { name: answer.metric, n: count("device", rows.length), low: quantity(Math.min(...newest), unit), high: quantity(Math.max(...newest), unit) });
+  return h("figure", { class: "plot" }, h("figcaption", {}, sentence),
+    h("div", { class: "legend fine" }, series.map((one, index) => h("span", { class: "key", "data-line": index + 1 }, one.label))),
+    lines({ times, series, unit, sentence, reading: series.map((_, index) => index) }));
+}
+
+function incidentList(row) {
+  if (!row) return h("p", { class: "muted" }, t("job.noincidents"));
+  return h("ul", { class: "plain" }, list(row.record).slice(0, 12).map((one) => h("li", { "data-severity": one.severity, "data-status": one.status },
+    h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(one.incident)}` }, h("span", { class: "severity" }), title(one.fault)),
+    h("span", { class: "muted" }, ` ${list(one.jobs).join(", ")} · ${clock(one.opened_at)} · ${digits(one.gpu_hours_lost)} GPU-h`))));
+}
+
+function readingTable(readings) {
+  if (!readings.length) return h("p", { class: "muted" }, t("chart.nobody"));
+  return table([[t("column.metric")], [t("column.of")], [t("column.value"), { number: true }], [t("column.lastsample"), { number: true }]], readings.map((row) => ({ cells: [
+    h("code", { title: metric(row.metric).help }, row.metric),
+    Object.entries(row.attributes).map((pair) => pair.join("=")).join(" ") || "–",
+    quantity(row.value, metric(row.metric).unit),
+    ago(row.at),
+  ] })), { class: "readings cards" });
+}
