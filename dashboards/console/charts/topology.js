@@ -19,7 +19,7 @@ export function topologyFigure(answer, ranks, entity) {
   if (!hosts.length) return null;
   const accused = culpritHosts(entity, hosts);
   const groups = bySwitch(answer, hosts);
-  const sentence = t("topology.sentence", { entity: shortened(place(entity)), hosts: count("host", hosts.length), switches: count("switch", groups.filter(([name]) => name).length), accused: accused.size > 3 ? count("host", accused.size) : [...accused].join(", ") || t("topology.nohost") });
+  const sentence = t("topology.sentence", { where: accused.size > 3 ? count("host", accused.size) : [...accused].join(", ") || shortened(place(entity)), hosts: count("host", hosts.length), switches: count("switch", groups.filter(([name]) => name).length) });
   const frame = h("div", { class: "topology" });
   let width = 0;
   new ResizeObserver(() => {
@@ -52,7 +52,7 @@ function bySwitch(answer, hosts) {
 }
 
 function draw({ groups, accused, ranks, entity, sentence, named }, width) {
-  const svg = s("svg", { width, role: "img", "aria-label": sentence });
+  const svg = s("svg", { width, role: "group", "aria-label": sentence });
   const cell = named ? NAMED : CELL;
   const across = Math.max(1, Math.floor((width - 2 * GAP) / (cell + GAP)));
   let y = 0;

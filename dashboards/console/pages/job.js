@@ -98,7 +98,7 @@ function header(id, job, incidents) {
     Number.isFinite(job.goodput) && t("job.goodput", { share: goodput(job.goodput) }),
     t("job.lastsample", { ago: ago(job.last_at) }),
   ].filter(Boolean);
-  return h("header", {}, h("h1", { class: "id" }, id, " ", jobStatus(job)), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))), incidentList(incidents));
+  return h("header", {}, h("div", { class: "titled" }, h("h1", { class: "id" }, id), jobStatus(job)), h("p", { class: "facts" }, facts.map((fact) => h("span", {}, fact))), incidentList(incidents));
 }
 
 function incidentList(incidents) {

@@ -60,7 +60,7 @@ export default {
   "waits.sentence": "最常被等待的是 {host} 上的 rank {rank}：占全部等待的 {share} %，在 {steps}中有 {last} 步最后到达。", "waits.nobody": "没有 rank 在等待。", "waits.axes": "行等待列", "waits.cell": "{waiting} 等待 {awaited} {value}", "waits.lost": "损失 {seconds} rank·秒，{steps} 步最后到达",
   "phases.sentence": "一步耗时 {step}；其中 {share} % 为{phase}。", "phases.step": "步",
   "throughput.sentence": "所有 rank 的 training.tokens：每秒 {value} 个 token。", "throughput.label": "每秒 token 数",
-  "topology.title": "所在位置", "topology.sentence": "{entity}：{accused}，共 {hosts}、{switches}。", "topology.nohost": "没有单一主机", "topology.switch": "交换机 {name}", "topology.noswitch": "未上报交换机", "topology.host": "位于 {host}",
+  "topology.title": "所在位置", "topology.sentence": "{where}，共 {hosts}、{switches}。", "topology.switch": "交换机 {name}", "topology.noswitch": "未上报交换机", "topology.host": "位于 {host}",
   "job.range": "时间范围", "range.10m": "最近 10 分钟", "range.1h": "最近 1 小时", "range.6h": "最近 6 小时", "job.heat": "每个 rank 的每一步", "job.phases": "一步的时间花在哪里", "job.waits": "谁在等谁", "job.training": "训练", "job.resources": "数据与内存", "job.devices": "设备",
   "job.astep": "每步 {time}", "job.goodput": "有效产出 {share}", "job.lastsample": "最新样本 {ago}", "job.noincidents": "没有事件。", "ranks.behind": "落后 {n} 步", "ranks.more": "显示更多，共 {n}",
   "nodes.none": "还没有节点上报。", "node.devices": "设备", "node.nodevices": "没有设备上报。", "node.incidents": "指向该节点的事件", "node.readings": "节点自身的指标", "node.recent": "设备，最近十分钟", "node.nojobs": "这里没有作业的 rank。", "node.sentence": "{n}的 {name}，当前 {low} 至 {high}。",

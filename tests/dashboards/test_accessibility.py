@@ -1,0 +1,48 @@
+"""axe-core on every page, light and dark: no serious violation. (MPL-2.0, tests only.)"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.acceptance
+
+AXE = Path(__file__).with_name("vendor") / "axe" / "axe.min.js"
+PAGES = {
+    "": ".wide-figures",
+    "incidents": ".incidents tbody",
+    "incidents/5b8e1f0c2a7d4c93": ".panel .frame[data-drawn]",
+    "jobs": ".jobs tbody",
+    "jobs/llm-7b": ".waits [data-drawn]",
+    "nodes": ".nodes tbody",
+    "nodes/gpu-12": ".part-curves .frame[data-drawn]",
+    "report": "main h2",
+    "deliveries": ".deliveries tbody",
+    "api": ".operations",
+}
+
+
+SERIOUS = """
+axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations
+  .filter(one => ['serious', 'critical'].includes(one.impact))
+  .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 160))}`))
+"""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_has_a_serious_violation(browser: Any, serve: Any, documents: Any, page: str):
+    collector = serve([documents.incident()])
+    collector.webhooks = [documents.HOOK]
+    browser.open(f"{collector.address}/#/{page}")
+    browser.wait(f"document.querySelector({PAGES[page]!r})")
+    browser.wait("document.getElementById('live').dataset.state === 'live'")
+    browser.run(AXE.read_text())
+    found = {}
+    try:
+        for scheme in ("light", "dark"):
+            browser.scheme(scheme)
+            browser.wait(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+            found[scheme] = browser.run(SERIOUS)
+    finally:
+        browser.scheme("light")
+    assert {"light": [], "dark": []} == found

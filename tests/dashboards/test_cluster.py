@@ -1,0 +1,147 @@
+"""Overview, jobs, nodes, deliveries and the API's page in a real browser."""
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.acceptance
+
+
+def text(browser: Any, selector: str) -> str:
+    """Return the text of the first element that matches, once there is one with a text."""
+    return str(browser.wait(f"document.querySelector({selector!r})?.innerText"))
+
+
+def cells(browser: Any, selector: str) -> list[str]:
+    """Return the cells of the first row of a table, once it is there."""
+    row = f"document.querySelector('{selector} tbody tr')"
+    found: list[str] = browser.wait(f"{row} && [...{row}.cells].map(cell => cell.innerText.trim())")
+    return found
+
+
+def test_the_overview_shows_what_is_open_what_runs_and_what_was_lost(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    collector.offenders = [{"type": "host", "id": "gpu-12", "host": "gpu-12", "incidents": 3,
+                            "jobs": ["run-1"], "faults": {"host.cpu_contention": 3},
+                            "gpu_hours_lost": 4.0, "record": []}]  # fmt: skip
+    browser.open(f"{collector.address}/")
+    assert "CPU contention" in cells(browser, ".incidents")[0]
+    assert ["llm-7b", "running", "4"] == cells(browser, ".jobs")[:3]
+    figures = text(browser, ".wide-figures")
+    for word in ("active incidents", "93 %", "12.5 GPU-h", "9 s"):
+        assert word in figures
+    page = text(browser, "main")
+    assert "12.5 GPU-h · 3 incidents" in page
+    assert "4 GPU-h · CPU contention" in page
+    assert browser.run("document.querySelector('a[href=\"#/nodes/gpu-12\"]') !== null")
+
+
+def test_a_job_shows_its_ranks_by_step_its_phases_and_who_waits_for_whom(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/jobs/llm-7b")
+    assert "Rank 2 stands out." in text(browser, ".heatmap figcaption")
+    assert "4x428" == browser.wait("document.querySelector('.heatmap [data-drawn]')?.dataset.drawn")
+    assert "most of it, 67 %, is compute" in text(browser, ".phases figcaption")
+    assert "Rank 2 on gpu-12 is waited for most" in text(browser, ".waits figcaption")
+    assert "CPU contention" in text(browser, ".plain")
+    assert "running" == text(browser, ".job-status")
+    names = browser.wait(
+        "(all => all.length >= 10 && all.map(one => one.innerText.split(':')[0]))"
+        "([...document.querySelectorAll('.grid figcaption')])"
+    )
+    for name in ("training.learning_rate", "training.data.duration", "training.memory.allocated"):
+        assert name in names
+
+
+def test_a_cell_of_the_heatmap_is_read_with_the_keyboard(browser: Any, serve: Any, documents: Any):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/jobs/llm-7b")
+    browser.wait("document.querySelector('.heatmap [data-drawn]')")
+    browser.run("document.querySelector('.heatmap .raster').focus()")
+    browser.press("ArrowDown")
+    browser.press("ArrowDown")
+    browser.wait(
+        "document.querySelector('.heatmap .reading').innerText === 'rank 2, step 427: 651 ms'"
+    )
+
+
+def test_another_metric_of_every_rank_can_be_chosen(browser: Any, serve: Any, documents: Any):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/jobs/llm-7b")
+    browser.wait("document.querySelector('.heatmap [data-drawn]')")
+    browser.run(
+        "[...document.querySelectorAll('.part-heat .tabs button')]"
+        ".find(one => one.innerText === 'training.comm.duration').click()"
+    )
+    browser.wait(
+        "document.querySelector('.heatmap figcaption').innerText"
+        ".startsWith('training.comm.duration')"
+    )
+
+
+def test_a_job_lists_its_ranks_with_those_that_are_behind_first(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/jobs/llm-7b")
+    assert ["0", "gpu-11", "0", "–", "4000", "420 8 behind", "5.1 s"] == cells(  # noqa: RUF001
+        browser, ".ranks"
+    )
+    assert "behind" == browser.run("document.querySelector('.ranks tbody tr').className")
+
+
+def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    named = {"incident": "a1", "fault": "gpu.slow", "opened_at": 1795183000, "jobs": ["run-1"],
+             "entity": "gpu-12", "verdict": None, "severity": "warning", "status": "open",
+             "gpu_hours_lost": 2.0}  # fmt: skip
+    collector.offenders = [{"type": "host", "id": "gpu-12", "record": [named]}]
+    browser.open(f"{collector.address}/#/nodes/gpu-12")
+    device = cells(browser, ".devices")
+    assert ["GPU-1", "2"] == device[:2]
+    assert "91 °C" in device
+    assert "thermal_hw" in device
+    assert "ranks 2, 3" in text(browser, ".part-head")
+    assert "Slow GPU" in text(browser, ".part-incidents")
+    browser.wait("document.querySelector('.part-curves .frame[data-drawn]')")
+    assert "now 79 °C to 79 °C" in text(browser, ".part-curves figcaption")
+
+
+def test_the_nodes_are_listed_with_what_runs_there(browser: Any, serve: Any):
+    collector = serve([])
+    browser.open(f"{collector.address}/#/nodes")
+    assert ["gpu-11", "leaf-1", "llm-7b", "2", "0"] == cells(browser, ".nodes")[:5]
+
+
+def test_dead_letters_are_shown_and_sent_again(browser: Any, serve: Any, documents: Any):
+    collector = serve([])
+    collector.webhooks = [documents.HOOK]
+    browser.open(f"{collector.address}/#/deliveries")
+    row = cells(browser, ".deliveries")
+    assert ["given up", "incident.opened", "5b8e1f0c2a7d"] == row[:3]
+    assert ["9", "503", "the receiver is overloaded"] == row[4:]
+    browser.run("document.querySelector('[data-key^=replay]').click()")
+    assert "1 message will be sent again" == text(browser, ".doing [role=status]")
+    assert [("/api/v1/webhooks/wh_1/replay", {})] == collector.done
+
+
+def test_a_reader_sees_deliveries_and_cannot_send_again(browser: Any, serve: Any, documents: Any):
+    collector = serve([])
+    collector.webhooks = [documents.HOOK]
+    collector.role = "read"
+    browser.open(f"{collector.address}/#/deliveries")
+    cells(browser, ".deliveries")
+    assert 0 == browser.run("document.querySelectorAll('[data-key^=replay]').length")
+
+
+def test_the_api_is_listed_from_its_own_description(browser: Any, serve: Any):
+    collector = serve([])
+    browser.open(f"{collector.address}/#/api")
+    assert "GET" in text(browser, ".operations")
+    assert "/api/v1/jobs" in text(browser, ".operations")
