@@ -46,8 +46,6 @@ class Spreading:
     _rows: dict[int | str, int] = field(default_factory=dict)
     _sum: Floats = field(default_factory=lambda: np.zeros(0))
     _count: Floats = field(default_factory=lambda: np.zeros(0))
-    _low: Floats = field(default_factory=lambda: np.zeros(0))
-    _high: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def seconds(self) -> float:
@@ -74,8 +72,6 @@ class Spreading:
         size = len(self._sum)
         self._sum += np.bincount(flat, weights=value[inside], minlength=size)
         self._count += np.bincount(flat, minlength=size)
-        np.minimum.at(self._low, flat % self.buckets, value[inside])
-        np.maximum.at(self._high, flat % self.buckets, value[inside])
 
     def result(self, chosen: Collection[int | str] = (), peers: int = 0) -> Spread | None:
         """Return it; `lines` are the chosen ones, and about so many others. None without data."""
@@ -87,9 +83,9 @@ class Spreading:
         reporting = np.isfinite(means).any(axis=1)
         names = [name for name in self._rows if reporting[self._rows[name]]]
         bands = {
-            "lowest": np.where(np.isfinite(self._low), self._low, np.nan),
+            "lowest": np.fmin.reduce(means, axis=0),
             **_quantiles(means),
-            "highest": np.where(np.isfinite(self._high), self._high, np.nan),
+            "highest": np.fmax.reduce(means, axis=0),
             "mean": _mean(means),
         }
         wanted = [name for name in names if name in chosen]
@@ -108,9 +104,6 @@ class Spreading:
         if missing > 0:
             self._sum = np.concatenate((self._sum, np.zeros(missing)))
             self._count = np.concatenate((self._count, np.zeros(missing)))
-        if not len(self._low):
-            self._low = np.full(self.buckets, np.inf)
-            self._high = np.full(self.buckets, -np.inf)
 
 
 def fitting(

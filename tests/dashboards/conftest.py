@@ -20,6 +20,12 @@ def _load(path: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def load() -> Callable[[Path], ModuleType]:
+    """Return a function that gives a module by its file."""
+    return _load
+
+
+@pytest.fixture(scope="session")
 def documents() -> Any:
     """Return tests/dashboards/collector.py: `Collector`, `incident`, `ONSET`."""
     return _load(Path(__file__).with_name("collector.py"))

@@ -15,8 +15,8 @@ LITERAL = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`")
 WORDS = re.compile(r"^[A-Z][a-z]+( |$)|[a-z]+ [a-z]+ [a-z]+")
 """What a sentence or a label looks like: a capital and a word, or three words in a row."""
 
-ALLOWED = {"Enter", "Hz", "By", "Cel"}
-"""Names of a key and of units."""
+ALLOWED = {"Enter", "Hz", "By", "Cel", "Rankscope", "Bearer "}
+"""Names: a key, units, the system, a scheme of HTTP."""
 
 
 def texts(name: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ def test_a_job_that_reports_is_listed_with_what_is_known(client, send_steps):
     assert job == client.get("/api/v1/jobs/run-1").json()
     assert job == {
         "job": "run-1",
+        "status": "running",
         "attempt": 0,
         "cluster": "c1",
         "first_at": job["first_at"],
