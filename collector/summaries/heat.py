@@ -11,7 +11,7 @@ LEVELS = 254
 NOTHING = 255
 """The byte of a cell in which nobody reported."""
 
-LEAST_RANGE = 1.25
+LEAST_RANGE = 1.6
 """The scale ends no lower than so many times the median: noise of a healthy job stays pale."""
 
 

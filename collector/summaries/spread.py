@@ -80,8 +80,8 @@ class Spreading:
         shape = (len(self._rows), self.buckets)
         with np.errstate(invalid="ignore"):
             means = (self._sum / self._count).reshape(shape)
-        reporting = np.isfinite(means).any(axis=1)
-        names = [name for name in self._rows if reporting[self._rows[name]]]
+        reporting = set(np.flatnonzero(np.isfinite(means).any(axis=1)).tolist())
+        names = [name for name, row in self._rows.items() if row in reporting]
         bands = {
             "lowest": np.fmin.reduce(means, axis=0),
             **_quantiles(means),

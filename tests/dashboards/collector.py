@@ -80,7 +80,8 @@ def incident(**changes: Any) -> dict[str, Any]:
 def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
     """Return two minutes of a per-step metric in which the culprits stand out after the onset."""
     noise = random.Random(metric)
-    at, values = [], []
+    at: list[list[float]] = []
+    values: list[list[float]] = []
     for rank in range(ranks):
         moment, waited = ONSET - 60, 0.0
         at.append([])
@@ -249,11 +250,11 @@ class Collector:
         return 404, {"title": "Not found", "detail": what}
 
     def _topology(self) -> dict[str, Any]:
-        hosts = [
+        hosts: list[dict[str, Any]] = [
             {"type": "host", "id": host, "host": host, "ranks": [2 * index, 2 * index + 1]}
             for index, host in enumerate(HOSTS)
         ]
-        switch = {"type": "switch", "id": "leaf-1", "host": None, "ranks": []}
+        switch: dict[str, Any] = {"type": "switch", "id": "leaf-1", "host": None, "ranks": []}
         edges = [{"from": host, "to": switch, "relation": "uplink"} for host in hosts]
         return {"nodes": [*hosts, switch], "edges": edges}
 

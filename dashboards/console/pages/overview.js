@@ -71,7 +71,7 @@ function causes(stats) {
 }
 
 function worstNodes(nodes) {
-  const rows = nodes.sort((a, b) => b.gpu_hours_lost - a.gpu_hours_lost || b.incidents - a.incidents).slice(0, MOST.nodes);
+  const rows = nodes.filter((row) => row.gpu_hours_lost > 0).sort((a, b) => b.gpu_hours_lost - a.gpu_hours_lost || b.incidents - a.incidents).slice(0, MOST.nodes);
   if (!rows.length) return h("p", { class: "muted" }, t("overview.nonodes"));
   const most = Math.max(rows[0].gpu_hours_lost, 1e-9);
   return h("ol", { class: "ranking" }, rows.map((row) => h("li", {},

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
 
 STEPS = 40
 
@@ -19,8 +19,10 @@ def client_with_job(client, clock):
     groups = []
     for rank in range(4):
         pairs = attributes({"rank": rank})
-        where = {"rank": rank, "local_rank": rank % 2, "world_size": 4, "pid": 100 + rank,
-                 "hw.id": f"GPU-{rank}", "framework": "torch"}  # fmt: skip
+        where: dict[str, Scalar | None] = {
+            "rank": rank, "local_rank": rank % 2, "world_size": 4, "pid": 100 + rank,
+            "hw.id": f"GPU-{rank}", "framework": "torch",
+        }  # fmt: skip
         device = attributes({"hw.id": f"GPU-{rank}", "gpu": rank % 2, "hw.sensor": "gpu"})
         samples = [Sample("training.rank.info", 1, start, attributes(where))]
         for step in range(STEPS):

@@ -4,6 +4,7 @@ import pytest
 
 from rankscope.collector.past.asking import Past, PastError
 from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.summaries.distribution import Wanted
 
 START = 1_700_000_000.0
 
@@ -39,3 +40,9 @@ def test_the_process_reads_only(data_dir):
     before = sorted((file.name, file.stat().st_size) for file in data_dir.rglob("*"))
     _past(data_dir).root_cause("run-2", START + 250, START + 300)
     assert before == sorted((file.name, file.stat().st_size) for file in data_dir.rglob("*"))
+
+
+def test_another_process_sums_a_metric_up(data_dir):
+    wanted = Wanted("training.step.duration", counter=False, points=10)
+    found = _past(data_dir).distribution("run-1", START + 100, START + 200, wanted)
+    assert [2.0] * 10 == found["variants"][0]["mean"]

@@ -3,6 +3,7 @@
 from rankscope.collector.past import reading
 from rankscope.collector.past.reading import Stretch
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.summaries.distribution import Wanted
 
 START = 1_700_000_000.0
 
@@ -40,3 +41,18 @@ def test_a_job_that_never_reported_is_not_known(data_dir):
 def test_the_journal_says_from_when_on_it_holds(data_dir, tmp_path):
     assert reading.held_from(data_dir / "journal") == START + 0.1
     assert reading.held_from(tmp_path) is None
+
+
+def test_a_metric_of_the_past_is_summed_up_over_the_whole_stretch(data_dir):
+    """Windows are emptied on the way: nothing between is lost, and a NaN keeps its rank."""
+    stretch = Stretch(data_dir / "journal", "run-1", START + 10, START + 410)
+    wanted = Wanted("training.loss", counter=False, points=40, ranks=(1,))
+    found = reading.distribution(stretch, Pipeline(), wanted)
+    assert 10.0 == found["seconds"]
+    (variant,) = found["variants"]
+    assert {"scope": "local"} == variant["attributes"]
+    assert [2.0] * 40 == variant["median"]
+    (line,) = variant["lines"]
+    assert [2.0] * 29 + [None] * 11 == line["values"]
+    (bad,) = variant["nonfinite"]
+    assert (1, 55) == (bad["rank"], len(bad["at"]))
