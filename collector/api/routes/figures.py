@@ -98,12 +98,13 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     def distribute(
         job: str, principal: reader, query: Annotated[DistributionQuery, Query()]
     ) -> JSONResponse:
+        principal.check_job(job)
         unit, counter = _metric(query.metric)
         wanted = distribution.Wanted(
             query.metric, counter, query.points, tuple(query.rank or ()), query.peers
         )
         if query.source == "journal":
-            return JSONResponse(_reread(services, principal, past, job, query, wanted, unit))
+            return JSONResponse(_reread(services, past, job, query, wanted, unit))
         found = asked(
             principal, job, query, lambda window, *times: distribution.of(window, wanted, *times)
         )
@@ -113,6 +114,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
     def heatmap(
         job: str, principal: reader, query: Annotated[HeatmapQuery, Query()]
     ) -> shapes.Heatmap:
+        principal.check_job(job)
         unit, _ = _metric(query.metric)
         found = asked(
             principal,
@@ -210,7 +212,6 @@ def _start(query: RangeQuery, end: float) -> float:
 
 def _reread(
     services: Services,
-    principal: Principal,
     past: Past,
     job: str,
     query: DistributionQuery,
@@ -218,7 +219,6 @@ def _reread(
     unit: str | None,
 ) -> dict[str, Any]:
     """Return the answer from the journal."""
-    principal.check_job(job)
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
     held = reading.held_from(past.journal)

@@ -96,7 +96,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
                 shapes.NodeLine(
                     attributes=dict(row.attributes),
                     points=[
-                        (rfc3339(at), shown(value))
+                        (rfc3339(at), _value(value))
                         for at, value in zip(row.at.tolist(), row.value.tolist(), strict=True)
                     ],
                 )
@@ -125,6 +125,12 @@ def _reading(row: nodes.Reading) -> shapes.NodeReading:
     return shapes.NodeReading(
         metric=row.metric,
         attributes=dict(row.attributes),
-        value=shown(row.value),
+        value=_value(row.value),
         at=rfc3339(row.at),
     )
+
+
+def _value(value: float) -> float | str:
+    """Return a value as JSON has it: NaN and infinities as words."""
+    found = shown(value)
+    return value if found is None else found

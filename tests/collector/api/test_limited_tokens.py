@@ -36,7 +36,7 @@ def _asked(client, path, headers):
         params = {"job": "secret-job"}
         if path.endswith("/root-cause"):
             params |= {"from": f"{AT}", "to": f"{AT + 1}"}
-    if path.endswith("/series"):
+    if path.endswith(("/series", "/distribution")):
         params = {"metric": "training.step"}
     return client.get(path, headers=headers, params=params)
 
