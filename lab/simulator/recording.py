@@ -1,7 +1,7 @@
 """A whole recording: everything the hosts say, as lines of OTLP JSON in order of arrival."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from .clocks import Clocks, watched
 from .conditions import Conditions, healthy, settled
 from .events import Saying, Sayings
 from .lines import Lines, Part
+from .moments import moments
 from .placement import host_name
 from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
 from .series.ranks import Ranks
@@ -37,12 +38,16 @@ _RUN_UP_SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What really happened: the contract's fault id, what is at fault, since when (epoch s)."""
+    """What really happened: the contract's fault id, what is at fault, since when (epoch s).
+
+    `effects` are the moments of moments.py (epoch s).
+    """
 
     fault: str
     entity: Entity
     job: str
     onset: float
+    effects: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +334,10 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         if getattr(fault, "resumes", False):
             there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truths.append(Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours)))
+        since = _acting(fault, ours)
+        seen_at = moments(ours, since, sound, conditions, gpus=cluster.gpus)
+        effects = {name: EPOCH + at for name, at in seen_at.items()}
+        truths.append(Truth(fault.id, entity, first.name, EPOCH + since, effects))
         sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
     truth, also = (*truths, None, None)[:2]
