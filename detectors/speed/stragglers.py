@@ -12,7 +12,7 @@ from ..contract import Detector
 from ..findings import report
 from ..hardware import devices
 from ..window import Flags, Floats, Ints, JobWindow, Steps
-from .excess import LONG, SHORT, Scale, Standing, Usual, standing_out
+from .excess import FEW, LONG, SHORT, Scale, Standing, Usual, standing_out
 
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
@@ -28,11 +28,12 @@ class Stragglers(Detector):
     step alone) over the healthy quantile of peers with the same parallel role, freed of tokens and
     of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
-    the newest 45 s or 8 steps for 4 %. A rank that is slow from the first step is named where it
-    is alone or nearly so, by 5 % and five times what ranks usually differ; a skew that many ranks
-    have needs to be large, and one of devices of another model is no fault. The noise is that of
-    the whole window too, by pairs of ranks: five steps alone hold too little of it. A rank that was
-    slow in two episodes or more stays named between them.
+    the newest 45 s or 8 steps for 4 %, in each of three steps of 2 s or more for 25 %. A rank that
+    is slow from the first step is named where it is alone or nearly so, by 5 % and five times what
+    ranks usually differ; a skew that many ranks have needs to be large, and one of devices of
+    another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
+    steps alone hold too little of it. A rank that was slow in two episodes or more stays named
+    between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -93,7 +94,7 @@ class Stragglers(Detector):
         self.warm_up = warm_up
         self.most = most
 
-    def _scales(self) -> tuple[Scale, Scale]:
+    def _scales(self) -> tuple[Scale, ...]:
         short = replace(SHORT, least=self.least, fewest=self.fewest, seconds=self.seconds)
         small = min(self.least_small, self.least)
         return short, replace(LONG, least=small, least_alone=max(LONG.least_alone, small))
@@ -118,16 +119,18 @@ class Stragglers(Detector):
             standing_out,
             ratio[:, self.warm_up :],
             usual,
-            scales,
-            counts,
             role_of=window.role_of,
             least_from_start=self.least_from_start,
             isolated=not alone,
         )
-        found = look()
+        found = look(scales, counts)
+        (few,) = _counts(window.features.step_ends, (FEW,), counts[0])
+        if found is None and few < counts[0]:
+            scales, counts = (FEW,), (few,)
+            found = look(scales, counts)
         if found is not None and len(unlike := _unlike(window)):
-            found = look(unlike=unlike)
-        found = self._episodes(steps, ratio, usual, found, counts[0])
+            found = look(scales, counts, unlike=unlike)
+        found = self._episodes(steps, ratio, usual, found, max(counts[0], self.fewest))
         if found is None:
             return []
         rows = found.rows
@@ -324,14 +327,14 @@ def _with_row(
     )
 
 
-def _counts(ends: Floats, scales: tuple[Scale, Scale], most: int) -> tuple[int, int]:
-    """Return how many of the newest steps each scale looks at."""
+def _counts(ends: Floats, scales: tuple[Scale, ...], most: int) -> tuple[int, ...]:
+    """Return how many of the newest steps each scale looks at; the first of `most` of them."""
     valid = ends[np.isfinite(ends)]
     newest = float(valid[-1]) if len(valid) else 0.0
-    short, long = (
+    first, *more = (
         max(int((valid > newest - scale.seconds).sum()), scale.fewest) for scale in scales
     )
-    return min(short, most), long
+    return min(first, most), *more
 
 
 def _usual(window: JobWindow, count: int) -> Usual:

@@ -49,7 +49,7 @@ class Limit:
         )
 
     def delay(self, row: Scored) -> float | None:
-        """Return the seconds to the first report of a case that this limit holds for, None: none."""
+        """Return the seconds to the first report of a case that this limit is of; None: none."""
         truth, found = row.result.truth, row.outcome.found
         if truth is None or found is None:
             return None

@@ -35,9 +35,7 @@ class Work:
     built: Array
 
 
-def slowdown(
-    state: Conditions, sound: Conditions, job: Job, seats: Seats, *, gpus: bool
-) -> Array:
+def slowdown(state: Conditions, sound: Conditions, job: Job, seats: Seats, *, gpus: bool) -> Array:
     """Return by which factor each rank's own work takes longer than under sound conditions.
 
     A device hides what its CPU has to spare, so that the longer of both counts.
