@@ -42,7 +42,7 @@ class SlowCollectives(Detector):
     >>> for finding in SlowCollectives().evaluate(window):
     ...     print(finding.kind, f"{finding.observed:.2f}", f"{finding.expected:.2f}")
     job.slow_collectives 0.50 0.20
-    job.slow 1.30 1.00
+    job.slow 1.00 0.70
 
     Fails where the exchange is hidden behind computing, and where the rank that comes late does not
     report: then the others' wait for it looks like a slow exchange.

@@ -226,6 +226,22 @@ def _written(window: JobWindow) -> Floats:
     return pairs[np.isfinite(pairs).all(axis=1)]
 
 
+def _ended(window: JobWindow, begin: float, ends: Floats) -> float:
+    """Return when a checkpoint was over whose end nobody announced, or announced before its begin.
+
+    The next step that ends says so. Between two of them, which may be many steps where few are
+    reported, it took no more than what they are further apart than usual.
+    """
+    place = int(np.searchsorted(ends, begin, side="right"))
+    if place == len(ends):
+        return max(window.now, begin)
+    if place == 0 or len(ends) < 3:
+        return float(ends[place])
+    apart = float(ends[place] - ends[place - 1])
+    beyond = max(apart - float(np.median(np.diff(ends))), 0.0)
+    return min(float(ends[place]), begin + beyond)
+
+
 def _announced(window: JobWindow) -> Floats:
     """Return the same of those that a phase announces; the newest may not be over yet."""
     pairs: list[tuple[float, float]] = []
@@ -240,9 +256,7 @@ def _announced(window: JobWindow) -> Floats:
             pairs.append((begin, event.at))
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends)]
-    for begin in writing.values():  # a step that ended since says that it is over
-        after = ends[ends > begin]
-        pairs.append((begin, float(after[0]) if len(after) else max(window.now, begin)))
+    pairs += [(begin, _ended(window, begin, ends)) for begin in writing.values()]
     merged: list[list[float]] = []
     for begin, end in sorted(pairs):
         if merged and begin <= merged[-1][1] + 1.0:

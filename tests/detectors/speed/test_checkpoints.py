@@ -97,6 +97,18 @@ def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):
     assert [] == Checkpoints().evaluate(window)
 
 
+def test_between_two_reports_a_checkpoint_took_what_they_are_further_apart(steady, event):
+    """Every tenth step of 30 s is reported; the end of a short pause came first by the clock."""
+    own = steady(steps=15)
+    seconds = 300.0 * own / float(np.median(own))
+    spans = [(900.0, 926.0), (1500.0, 1527.0), (4450.0, None)]
+    assert [] == Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+    seconds[:, 14] += 500.0
+    assert NAMED[0] in kinds(
+        Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+    )
+
+
 def test_nobody_announces_checkpoints(steady):
     """The docstring's failure mode."""
     own = steady(steps=150)
