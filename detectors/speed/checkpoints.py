@@ -27,6 +27,10 @@ LASTING_TIMES, SIGMAS, SPREAD = 1.4, 5.0, 0.1
 no spread of their logarithms goes below."""
 
 
+TOGETHER = 1.0
+"""Marks of one rank so close together (s) may belong to one pause, whatever their order."""
+
+
 class Checkpoints(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
 
@@ -243,17 +247,28 @@ def _ended(window: JobWindow, begin: float, ends: Floats) -> float:
 
 
 def _announced(window: JobWindow) -> Floats:
-    """Return the same of those that a phase announces; the newest may not be over yet."""
+    """Return the same of those that a phase announces; the newest may not be over yet.
+
+    Marks of one short pause may come in any order: an end without a begin is that of the checkpoint
+    that begins at once.
+    """
     pairs: list[tuple[float, float]] = []
     writing: dict[object, float] = {}
+    phases: dict[object, object] = {}
+    ended: dict[object, float] = {}
     for event in own_events(window):
         if event.name != "training.phase":
             continue
-        rank = event.attributes.get("rank")
-        if event.attributes.get("phase") == "checkpoint":
-            writing.setdefault(rank, event.at)
-        elif (begin := writing.pop(rank, None)) is not None:
+        rank, phase = event.attributes.get("rank"), event.attributes.get("phase")
+        if phase == "checkpoint":
+            if event.at - ended.pop(rank, -math.inf) > TOGETHER:
+                writing.setdefault(rank, event.at)
+            continue
+        if (begin := writing.pop(rank, None)) is not None:
             pairs.append((begin, event.at))
+        elif phases.get(rank) == phase:
+            ended[rank] = event.at
+        phases[rank] = phase
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends)]
     pairs += [(begin, _ended(window, begin, ends)) for begin in writing.values()]
