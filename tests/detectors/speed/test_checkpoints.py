@@ -102,14 +102,14 @@ def test_the_end_of_a_short_pause_that_comes_before_its_begin_ends_it(steady, ev
     spans = [(30.0, 34.0), (60.0, 64.0)]
     short = [event("training.phase", at, rank=0, phase=phase, step=90)
              for at, phase in ((95.0, "train"), (95.01, "checkpoint"))]  # fmt: skip
-    late = {"now": START + 160}
+    now = START + 160
     rows = announced(event, spans)
-    assert [] == Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *short), **late))
-    alone = sketch(own[:, :90], events=(*rows, short[1]), **late)
+    assert [] == Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *short), now=now))
+    alone = sketch(own[:, :90], events=(*rows, short[1]), now=now)
     assert NAMED == kinds(Checkpoints().evaluate(alone))
     after_eval = (event("training.phase", 90.0, rank=0, phase="eval", step=90), *short)
     assert NAMED == kinds(
-        Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *after_eval), **late))
+        Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *after_eval), now=now))
     )
 
 
