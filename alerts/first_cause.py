@@ -5,6 +5,7 @@ unknown one to any that is named and lasts), and is given up when its own eviden
 a while: evidence has an age.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from ..vocabulary import faults
@@ -60,9 +61,10 @@ class FirstCause:
         self.rival_since = None
         settled = self.cause.status != "stable" and now - self.since >= STABLE_SECONDS
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
-        if self.cause.status == "stable" and first.score < held.score + MARGIN:
+        nearer = _rivals(found) > _rivals(self.cause) + MARGIN
+        if self.cause.status == "stable" and first.score < held.score + MARGIN and not nearer:
             return None
-        better = _shape(first) != _shape(held) or first.score > held.score + MARGIN
+        better = nearer or _shape(first) != _shape(held) or first.score > held.score + MARGIN
         if not better and not settled:
             return None
         stable = settled or self.cause.status == "stable"
@@ -110,6 +112,11 @@ class FirstCause:
             gone = now - self.supported_at
             return f"nothing has supported {held.fault} for {gone:.0f} s"
         return f"it leads {held.fault}: {_strongest(found.hypotheses[0])}"
+
+
+def _rivals(cause: RootCause) -> float:
+    """Return the score of the best hypothesis that comes after the first one."""
+    return max((row.score for row in cause.hypotheses[1:]), default=-math.inf)
 
 
 def _strongest(first: Hypothesis) -> str:

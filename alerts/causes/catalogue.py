@@ -61,6 +61,8 @@ class Cause:
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
     """Ranks that a fault of ranks can be at; empty: any."""
+    only_groups: tuple[str, ...] = ()
+    """Kinds of groups that a fault of groups can be at; empty: any."""
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
 
@@ -81,6 +83,8 @@ class Weights:
     late: float
     late_seconds: float
     prior: float = 1.0
+    unproven: float = -3.0
+    unseen: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +125,13 @@ def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogu
         version=head["version"],
         weights=Weights(**head["weights"]),
         causes=causes,
-        calibration=None if fitted is None else Calibration(**fitted),
+        calibration=None if fitted is None else _calibration(fitted),
     )
+
+
+def _calibration(fitted: Mapping[str, Any]) -> Calibration:
+    curve = tuple((float(lead), float(chance)) for lead, chance in fitted.get("curve", ()))
+    return Calibration(**{**fitted, "curve": curve})
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:
@@ -138,6 +147,7 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         runbook=row["runbook"],
         essential_any=tuple(row.get("essential_any", ())),
         only_ranks=tuple(row.get("only_ranks", ())),
+        only_groups=tuple(row.get("only_groups", ())),
     )
 
 

@@ -14,7 +14,10 @@ from .ranking import Candidate, Ranking, ranking
 from .view import JobView
 
 MOST_ROOTS = 4
-"""Roots of one job at one second. More of one fault at once are no coincidence: they are one."""
+"""Faults of one job at one second. More roots of one fault are no coincidence: they are one."""
+
+MOST_OF_ONE = 16
+"""Roots that are looked for in all; those of one fault beyond MOST_ROOTS are folded unseen."""
 
 LEAD = 1.9
 """Nats by which a further root must lead over unknown: the first one explains the symptom too, and
@@ -42,7 +45,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
     open_symptoms = list(index.symptoms)
     shared: list[Finding] = []
     found: list[tuple[Candidate, Root]] = []
-    while (open_symptoms or shared) and len(found) <= MOST_ROOTS:
+    while (open_symptoms or shared) and _goes_on(found):
         ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
         root = _next(ranked, {symptom.kind for symptom in open_symptoms})
         if root is None:
@@ -66,6 +69,12 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
     result = _folded(_at_one_host(found, view.topology))
     return _with_left_over(result, open_symptoms, index, view, knowledge)
+
+
+def _goes_on(found: Sequence[tuple[Candidate, Root]]) -> bool:
+    """Return whether another root is looked for: clocks that are all off must hide nothing else."""
+    faults = {candidate.cause.fault for candidate, _ in found}
+    return len(faults) <= MOST_ROOTS and len(found) < MOST_OF_ONE
 
 
 def _next(ranked: Ranking, open_kinds: set[str]) -> Candidate | None:
