@@ -24,9 +24,7 @@ def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[En
 
     Findings that are essential for the cause choose alone. In order of the entities.
     """
-    predicted = {p.finding for p in cause.predicts if p.essential or p.any in cause.essential_any}
-    if not predicted:
-        predicted = {p.finding for p in cause.predicts}
+    predicted = cause.essential_findings or {p.finding for p in cause.predicts}
     return _touched(cause, predicted, index, topology, MOST_CANDIDATES)
 
 

@@ -66,6 +66,13 @@ class Cause:
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
 
+    @property
+    def essential_findings(self) -> frozenset[str]:
+        """Return the findings that decide whether it is a candidate at all; empty for none."""
+        return frozenset(
+            row.finding for row in self.predicts if row.essential or row.any in self.essential_any
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -83,8 +90,8 @@ class Weights:
     late: float
     late_seconds: float
     prior: float = 1.0
-    unproven: float = -3.0
-    unseen: float = -1.0
+    unproven: float = -2.5
+    unseen: float = -1.5
 
 
 @dataclass(frozen=True, slots=True)

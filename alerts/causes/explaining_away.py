@@ -10,7 +10,7 @@ from ...vocabulary.topology import Topology
 from . import scoring
 from .catalogue import Catalogue
 from .index import FindingIndex
-from .ranking import Candidate, Ranking, ranking
+from .ranking import Candidate, Ranking, explains, ranking
 from .view import JobView
 
 MOST_ROOTS = 4
@@ -53,7 +53,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         explained = tuple(
             symptom
             for symptom in (*open_symptoms, *shared)
-            if _explains(root, symptom, view.topology)
+            if _explains(root, symptom, index, view.topology)
         )
         held = {symptom.kind for symptom in explained}
         found.append((root, Root(ranked.only(held), explained)))
@@ -66,7 +66,10 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         ]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
-        index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
+        whole = any(symptom.entity.type == "job" for symptom in explained)
+        index = _without(
+            root, index, gone, _bearing(held, knowledge), view.topology, whole=whole
+        )
     result = _folded(_at_one_host(found, view.topology))
     return _with_left_over(result, open_symptoms, index, view, knowledge)
 
@@ -94,7 +97,9 @@ def _effect(symptom: Finding) -> Effect:
     return kinds.catalogue()[symptom.kind].effect
 
 
-def _explains(root: Candidate, symptom: Finding, topology: Topology) -> bool:
+def _explains(
+    root: Candidate, symptom: Finding, index: FindingIndex, topology: Topology
+) -> bool:
     """Return whether a root explains a symptom: its own, and what a stop brings to the job.
 
     A symptom of one entity is explained by a root on it, above it or below it.
@@ -102,7 +107,7 @@ def _explains(root: Candidate, symptom: Finding, topology: Topology) -> bool:
     if symptom.entity.type != "job" and not _within(symptom.entity, root.entity, topology):
         return False
     if symptom.kind in root.cause.symptoms:
-        return True
+        return explains(root.cause, symptom, index)
     stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
     return stops and _effect(symptom) == "stops"
 
@@ -128,14 +133,25 @@ def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
 
 
 def _without(
-    root: Candidate, index: FindingIndex, gone: set[int], bearing: set[str], topology: Topology
+    root: Candidate,
+    index: FindingIndex,
+    gone: set[int],
+    bearing: set[str],
+    topology: Topology,
+    *,
+    whole: bool,
 ) -> FindingIndex:
     """Return what a root leaves: no evidence of its own, none on its scope for its symptoms.
 
     `gone` are the identities of the symptoms that need no other root; `bearing` the kinds of
-    findings that bear on what the root explains.
+    findings that bear on what the root explains; `whole`: it explains a symptom of the job, and so
+    takes evidence about the job too.
     """
-    used = {id(finding) for finding in scoring.support(root.cause, root.entity, index)}
+    used = {
+        id(finding)
+        for finding in scoring.support(root.cause, root.entity, index)
+        if whole or finding.entity.type != "job" or root.entity.type == "job"
+    }
     scope = root.entity
     host = topology.host_of_entity(scope) if scope.type == "host" else None
 

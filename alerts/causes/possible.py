@@ -13,7 +13,7 @@ from ...vocabulary.ids import Fault
 from . import scoring
 from .candidates import possible
 from .catalogue import Catalogue, Cause
-from .ranking import Candidate, Ranking, prior
+from .ranking import Candidate, Ranking, explains, prior
 from .view import JobView
 
 BELOW = 0.1
@@ -66,7 +66,9 @@ def _candidate(
     knowledge: Catalogue,
 ) -> Candidate | None:
     weights = knowledge.weights
-    explained = [symptom for symptom in ranked.symptoms if symptom.kind in cause.symptoms]
+    explained = [row for row in ranked.symptoms if explains(cause, row, ranked.index)]
+    if not explained:
+        return None
     found = scoring.terms(
         cause, entity, prior=odds, index=ranked.index, symptoms=explained, view=view,
         weights=weights, proven=False,

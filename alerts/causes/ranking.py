@@ -7,6 +7,7 @@ evidence that a named cause must bring, and gains where sources are missing.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, Hypothesis
@@ -18,6 +19,9 @@ from .unknown import unknown
 from .view import JobView
 
 ENGINE = "log-odds-3"
+
+PAGES = 1.0
+"""A slowness that its detector scores below this costs too little to page anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,30 @@ def explaining(shown: set[str], knowledge: Catalogue) -> tuple[Cause, ...]:
     return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
 
 
+def explains(cause: Cause, symptom: Finding, index: FindingIndex) -> bool:
+    """Return whether a cause can be what brings a symptom about.
+
+    What costs too little time for a page (a stage that always was somewhat longer) is not why the
+    job became slow enough for one.
+    """
+    if symptom.kind not in cause.symptoms:
+        return False
+    if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
+        return True
+    own = [
+        found.score
+        for kind in cause.essential_findings
+        if kind != symptom.kind and _slows(kind)
+        for found in index.of_kind(kind)
+    ]
+    return not own or max(own) >= PAGES
+
+
+def _slows(kind: str) -> bool:
+    known = kinds.catalogue()[kind]
+    return known.symptom and known.effect == "slows"
+
+
 def scored(
     index: FindingIndex, symptoms: Sequence[Finding], view: JobView, knowledge: Catalogue
 ) -> Iterator[tuple[Cause, Entity, list[scoring.Term]]]:
@@ -67,7 +95,9 @@ def scored(
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
     for cause in causes:
-        explained = [symptom for symptom in symptoms if symptom.kind in cause.symptoms]
+        explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
+        if not explained:
+            continue
         odds = prior(cause, causes, shown, knowledge)
         for entity in candidates(cause, index, view.topology):
             terms = scoring.terms(

@@ -91,7 +91,7 @@ def terms(
         elif not view.observable(prediction.finding):
             row = _absent("missing", prediction, entity, window, 0.0)
             rows.append(Term("missing", 0.0, row, prediction))
-        elif not proven and _is_essential(prediction, cause):
+        elif not proven and prediction.finding in cause.essential_findings:
             pass  # one term stands for all of it
         elif not prediction.any or prediction.any not in present | charged:
             charged.add(prediction.any)
@@ -115,10 +115,6 @@ def support(cause: Cause, entity: Entity, index: FindingIndex) -> list[Finding]:
         for match in index.related(prediction, entity)
     }
     return list(found.values())
-
-
-def _is_essential(prediction: Prediction, cause: Cause) -> bool:
-    return prediction.essential or prediction.any in cause.essential_any
 
 
 def unproven(
