@@ -21,14 +21,29 @@ MARGIN = 0.5
 EVIDENCE_SECONDS = 20.0
 """A stable cause is given up when for so long it has not beaten unknown on current evidence."""
 
+OWN = ("prior", "scope", "time")
+"""Families of terms that are no findings."""
+
 RootKey = tuple[Fault, str, str]
 """Fault, and type and id of its entity."""
 
 
 def key(cause: RootCause) -> RootKey:
     """Return what identifies the root that an explanation names first."""
-    first = cause.hypotheses[0]
-    return first.fault, first.entity.type, first.entity.id
+    return _root(cause.hypotheses[0])
+
+
+def _root(row: Hypothesis) -> RootKey:
+    return row.fault, row.entity.type, row.entity.id
+
+
+def _against(row: Hypothesis) -> float:
+    """Return the weight of what was found against a hypothesis, zero or less."""
+    return sum(
+        term.weight
+        for term in row.evidence
+        if term.relation == "contradicts" and term.observed is not None and term.family not in OWN
+    )
 
 
 def named(cause: RootCause) -> str:
@@ -90,7 +105,7 @@ class FirstCause:
             # Unknown has no evidence to defend: what beats it now, and lasts, is better.
             leads = (
                 held.fault == faults.UNKNOWN != found.hypotheses[0].fault
-                or found.hypotheses[0].score >= held.score + MARGIN
+                or found.hypotheses[0].score >= self._standing(found) + MARGIN
             )
             if not leads and not aged:
                 self.rival_since = None
@@ -104,6 +119,15 @@ class FirstCause:
             self.why = f"further evidence: {_strongest(found.hypotheses[0])}"
         self.cause, self.since, self.supported_at, self.rival_since = found, now, now, None
         return f"first cause is now {named(found)}"
+
+    def _standing(self, found: RootCause) -> float:
+        """Return the score of the held cause less what has come to contradict it since.
+
+        Evidence that is gone for a while does not count against it, what was found since does.
+        """
+        held = self.cause.hypotheses[0]
+        now = next((row for row in found.hypotheses if _root(row) == _root(held)), held)
+        return held.score + min(_against(now) - _against(held), 0.0)
 
     def _why_given_up(self, found: RootCause, now: float, *, aged: bool) -> str:
         """Return why a stable cause gives way to another."""

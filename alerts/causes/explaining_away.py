@@ -218,7 +218,9 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
     faults = [candidate.cause.fault for candidate, _ in found]
     kept: list[tuple[Candidate, Root]] = []
     for candidate, root in found:
-        many = faults.count(candidate.cause.fault) >= MOST_ROOTS
+        # What several groups of one job show (routing, the cut of stages) is the model's.
+        most = 2 if candidate.entity.type == "group" else MOST_ROOTS
+        many = faults.count(candidate.cause.fault) >= most
         same = [n for n, (other, _) in enumerate(kept) if other.cause is candidate.cause]
         if many and same:
             first, held = kept[same[0]]

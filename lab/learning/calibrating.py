@@ -1,10 +1,11 @@
 """The curve from a first cause's lead to how often it is right, and from where it is sure enough.
 
 An answer is an incident above info with a named first cause: false incidents and wrong entities are
-wrong answers. The curve is a logistic function or an isotonic regression, whichever makes held-out
-answers likelier; both never fall. The same answers give the same curve.
+wrong answers. The curve is a logistic function, an isotonic regression or the mean of both, whichever
+makes held-out answers likelier; none of them falls. The same answers give the same curve.
 """
 
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,7 +97,15 @@ def isotonic(rows: Sequence[Answer]) -> Curve:
     return _knots(fit.predict)
 
 
-FITS: dict[str, Fit] = {"logistic": logistic, "isotonic": isotonic}
+def mean(rows: Sequence[Answer]) -> Curve:
+    """Return the mean of both: the shape of the one, without its jumps where answers are few."""
+    return tuple(
+        (lead, round((one + other) / 2, 3))
+        for (lead, one), (_, other) in zip(logistic(rows), isotonic(rows), strict=True)
+    )
+
+
+FITS: dict[str, Fit] = {"logistic": logistic, "isotonic": isotonic, "mean": mean}
 
 
 def calibrated(rows: Sequence[Answer]) -> list[Calibrated]:
@@ -107,13 +116,19 @@ def calibrated(rows: Sequence[Answer]) -> list[Calibrated]:
 
 def held_out(rows: Sequence[Answer], fit: Fit) -> tuple[float, float]:
     """Return loss and calibration error of answers, each by a curve fitted without its fault."""
+    pairs = said_held_out(rows, fit)
+    return loss(pairs), ranked.calibration_error(ranked.binned(pairs))
+
+
+def said_held_out(rows: Sequence[Answer], fit: Fit) -> list[tuple[float, bool]]:
+    """Return the probability of each answer by a curve fitted without its fault, and its truth."""
     pairs: list[tuple[float, bool]] = []
     for number in range(PARTS):
         out = [row for row in rows if _part(row) == number]
         kept = [row for row in rows if _part(row) != number]
         if out and kept:
             pairs += said(out, fit(kept))
-    return loss(pairs), ranked.calibration_error(ranked.binned(pairs))
+    return pairs
 
 
 def said(rows: Sequence[Answer], curve: Curve) -> list[tuple[float, bool]]:
@@ -142,14 +157,10 @@ def high(rows: Sequence[Answer], curve: Curve) -> float:
     return best
 
 
-def fitted(rows: Sequence[Answer], held: Calibration, cases: str) -> tuple[Calibration, Calibrated]:
-    """Return the calibration of these answers, and the curve it has with what is known of it."""
-    made = calibrated(rows)[0]
-    sure = np.floor(high(rows, made.curve) * 1000) / 1000
-    return (
-        Calibration(held.temperature, float(sure), held.medium, cases, made.curve),
-        made,
-    )
+def fitted(rows: Sequence[Answer], made: Calibrated, held: Calibration, cases: str) -> Calibration:
+    """Return the calibration with this curve and the probability from which it is sure."""
+    sure = math.floor(high(rows, made.curve) * 1000) / 1000
+    return Calibration(held.temperature, sure, held.medium, cases, made.curve)
 
 
 def _columns(rows: Sequence[Answer]) -> tuple[Floats, Floats, Floats]:
