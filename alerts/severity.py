@@ -22,10 +22,10 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
     incident shows (a port that is down) counts as it would without the stall. A job that stopped
     for certain is no news of little weight, whatever its cause usually is. A page at night is for
-    what is certain or costly: where nothing has stopped, a cause of low confidence is a warning, as
-    bad as it would be. What only slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
-    costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
-    info, whatever its fault usually is.
+    what is certain or costly: where nothing has stopped, a cause of low confidence is a warning at
+    most. What only slows the job, or will harm it later, pages nobody while its detector scores it
+    below 1. What costs the job nothing and is barely worth reporting (a row remap that waits for a
+    reset) is info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN

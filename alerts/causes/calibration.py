@@ -1,11 +1,12 @@
 """Scores as probabilities: how often a first cause with such a lead over the others is right.
 
 The first cause's probability follows from its lead (nats) over the next cause at another place, or
-unknown: a curve that never falls, fitted by `rankscope lab calibrate` to cases that nobody tuned on,
-in catalogue.toml with the seeds of those cases. What is left is shared among the others by the
-softmax of score / temperature. Without a curve a probability is not called one.
+unknown: a curve that never falls, fitted by `rankscope lab learn --calibrate` to cases that nobody
+tuned on, in catalogue.toml with the seeds of those cases. What is left is shared among the others
+by the softmax of score / temperature. Without a curve a probability is not called one.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def at(curve: Curve, lead: float) -> float:
     """Return the probability of a lead."""
     if lead <= curve[0][0]:
         return curve[0][1]
-    for (low, start), (high, end) in zip(curve, curve[1:], strict=False):
+    for (low, start), (high, end) in itertools.pairwise(curve):
         if lead <= high:
             return start + (end - start) * (lead - low) / (high - low)
     return curve[-1][1]

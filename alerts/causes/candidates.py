@@ -28,9 +28,7 @@ def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[En
     return _touched(cause, predicted, index, topology, MOST_CANDIDATES)
 
 
-def possible(
-    cause: Cause, near: Entity, index: FindingIndex, topology: Topology
-) -> list[Entity]:
+def possible(cause: Cause, near: Entity, index: FindingIndex, topology: Topology) -> list[Entity]:
     """Return the entities that a cause may be at whose essential evidence was not found.
 
     Those that `near` means as the types the fault points at, and the few that most of what it

@@ -63,6 +63,8 @@ class Cause:
     """Ranks that a fault of ranks can be at; empty: any."""
     only_groups: tuple[str, ...] = ()
     """Kinds of groups that a fault of groups can be at; empty: any."""
+    of_a_rack: bool = False
+    """Hosts behind one leaf switch that have it together share its cause: power, cooling."""
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
 
@@ -155,6 +157,7 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         essential_any=tuple(row.get("essential_any", ())),
         only_ranks=tuple(row.get("only_ranks", ())),
         only_groups=tuple(row.get("only_groups", ())),
+        of_a_rack=bool(row.get("of_a_rack", False)),
     )
 
 

@@ -8,6 +8,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Effect, Finding
 from ...vocabulary.topology import Topology
 from . import scoring
+from .calibration import overlap
 from .catalogue import Catalogue
 from .index import FindingIndex
 from .ranking import Candidate, Ranking, explains, ranking
@@ -67,10 +68,8 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
         whole = any(symptom.entity.type == "job" for symptom in explained)
-        index = _without(
-            root, index, gone, _bearing(held, knowledge), view.topology, whole=whole
-        )
-    result = _folded(_at_one_host(found, view.topology))
+        index = _without(root, index, gone, _bearing(held, knowledge), view.topology, whole=whole)
+    result = _folded(_at_one_host(found, view.topology), view.topology)
     return _with_left_over(result, open_symptoms, index, view, knowledge)
 
 
@@ -97,9 +96,7 @@ def _effect(symptom: Finding) -> Effect:
     return kinds.catalogue()[symptom.kind].effect
 
 
-def _explains(
-    root: Candidate, symptom: Finding, index: FindingIndex, topology: Topology
-) -> bool:
+def _explains(root: Candidate, symptom: Finding, index: FindingIndex, topology: Topology) -> bool:
     """Return whether a root explains a symptom: its own, and what a stop brings to the job.
 
     A symptom of one entity is explained by a root on it, above it or below it.
@@ -213,7 +210,15 @@ def _shared_host(
     )
 
 
-def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
+def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
+    """Return whether two roots are one of a rack: another host behind the same leaf switch."""
+    host, beside = (topology.host_of_entity(row.entity) or "" for row in (one, other))
+    switch = topology.switches.get(host)
+    behind_one = switch is not None and switch == topology.switches.get(beside)
+    return one.cause.of_a_rack and host != beside and behind_one
+
+
+def _folded(found: Sequence[tuple[Candidate, Root]], topology: Topology) -> list[Root]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     faults = [candidate.cause.fault for candidate, _ in found]
     kept: list[tuple[Candidate, Root]] = []
@@ -221,8 +226,12 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
         # What several groups of one job show (routing, the cut of stages) is the model's.
         most = 2 if candidate.entity.type == "group" else MOST_ROOTS
         many = faults.count(candidate.cause.fault) >= most
-        same = [n for n, (other, _) in enumerate(kept) if other.cause is candidate.cause]
-        if many and same:
+        same = [
+            n
+            for n, (other, _) in enumerate(kept)
+            if other.cause is candidate.cause and (many or _in_one_rack(other, candidate, topology))
+        ]
+        if same:
             first, held = kept[same[0]]
             others = _same_fault(first, held.ranking)
             kept[same[0]] = (first, replace(_joined(held, root), others=others))
@@ -241,14 +250,16 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
 
 
 def _same_fault(root: Candidate, ranked: Ranking) -> tuple[Entity, ...]:
-    """Return the other entities for which the root's fault beats unknown, best first."""
-    return tuple(
-        row.entity
-        for row in ranked.candidates
-        if row.cause is root.cause
-        and row.entity != root.entity
-        and row.score > ranked.unknown.score
-    )
+    """Return the other places at which the root's fault beats unknown, best first.
+
+    A device beside the host that it is part of is no place of its own.
+    """
+    found = [root.entity]
+    for row in ranked.candidates:
+        named = row.cause is root.cause and row.score > ranked.unknown.score
+        if named and not any(overlap(row.entity, held) for held in found):
+            found.append(row.entity)
+    return tuple(found[1:])
 
 
 def _effects(root: Root) -> set[Effect]:

@@ -80,16 +80,14 @@ def _cases(options: Options) -> list[Case]:
     return drawn
 
 
-def _document(
-    rows: list[Answer], tried: list[Calibrated], fitted: Calibration
-) -> dict[str, Any]:
+def _document(rows: list[Answer], tried: list[Calibrated], fitted: Calibration) -> dict[str, Any]:
     pairs = calibrating.said_held_out(rows, calibrating.FITS[tried[0].name])
     sure = [right for chance, right in pairs if chance >= fitted.high]
     return {
         "answers": len(rows),
         "wrong": sum(not row.right for row in rows),
         "tried": [
-            {"curve": row.name, "loss": round(row.loss, 4), "calibration_error": round(row.error, 4)}
+            {"curve": row.name, "loss": round(row.loss, 4), "error": round(row.error, 4)}
             for row in tried
         ],
         "curve": [list(knot) for knot in fitted.curve],
@@ -105,15 +103,13 @@ def _document(
 
 
 def _text(document: dict[str, Any]) -> str:
+    sure, wrong = document["held_out_high"], document["held_out_high_wrong"]
     lines: Iterable[str] = (
         f"{document['answers']} first causes, {document['wrong']} of them wrong",
         "curve: loss (nats an answer), calibration error, on faults held out",
-        *(
-            f"  {row['curve']}: {row['loss']:.4f}, {row['calibration_error']:.3f}"
-            for row in document["tried"]
-        ),
-        f"high confidence from a probability of {document['high']:g}: "
-        f"{document['held_out_high_wrong']} of {document['held_out_high']} wrong on faults held out",
+        *(f"  {row['curve']}: {row['loss']:.4f}, {row['error']:.3f}" for row in document["tried"]),
+        f"high confidence from a probability of {document['high']:g}",
+        f"  wrong, faults held out: {wrong} of {sure}",
         *(f"  lead {lead:g}: {chance:g}" for lead, chance in document["curve"]),
     )
     return "\n".join(lines)

@@ -1,8 +1,8 @@
 """The curve from a first cause's lead to how often it is right, and from where it is sure enough.
 
-An answer is an incident above info with a named first cause: false incidents and wrong entities are
-wrong answers. The curve is a logistic function, an isotonic regression or the mean of both, whichever
-makes held-out answers likelier; none of them falls. The same answers give the same curve.
+An answer is an incident above info with a named first cause: false incidents and wrong entities
+are wrong answers. The curve is a logistic function, an isotonic regression or the mean of both,
+whichever makes held-out answers likelier; none of them falls. The same answers give the same curve.
 """
 
 import math

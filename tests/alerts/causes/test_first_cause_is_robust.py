@@ -1,4 +1,4 @@
-"""What must not matter to the first cause: names, order, healthy replicas, metrics that say nothing.
+"""What must not matter to the first cause: names, order, healthy replicas, constant metrics.
 
 For every fault with all of its evidence, and once through the whole pipeline.
 """
