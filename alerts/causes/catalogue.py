@@ -140,7 +140,7 @@ def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogu
 
 def _calibration(fitted: Mapping[str, Any]) -> Calibration:
     curve = tuple((float(lead), float(chance)) for lead, chance in fitted.get("curve", ()))
-    return Calibration(**{**fitted, "curve": curve})
+    return replace(Calibration(**{k: v for k, v in fitted.items() if k != "curve"}), curve=curve)
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:

@@ -19,6 +19,7 @@ from ...alerts.causes import calibration
 from ...alerts.causes.calibration import Calibration, Curve
 from ...alerts.causes.catalogue import Catalogue
 from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.ids import IncidentId
 from ..scoring import matching, placing, ranked
 from .evaluations import Replayed, TrackedCase
 
@@ -70,7 +71,7 @@ def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
         counted.add(made.found.id)
     found: list[Answer] = []
     for row in rows:
-        cause = replayed.tracker.incidents[row.id].root_cause
+        cause = replayed.tracker.incidents[IncidentId(row.id)].root_cause
         if row.id not in counted or row.fault == UNKNOWN:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)

@@ -1,6 +1,7 @@
 """The curve of probabilities: from a first cause's lead to how often it is right."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -75,8 +76,8 @@ def test_unknown_is_never_of_high_confidence():
     assert "high" == fitted.confidence("gpu.lost", 1.0)
 
 
-def test_a_curve_that_is_written_reads_back(tmp_path):
-    text = (applying.Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
+def test_a_curve_that_is_written_reads_back():
+    text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
     held = catalogue().calibration
     fitted = Calibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
     written = applying.rewrite_head(text, {}, fitted, "test")
