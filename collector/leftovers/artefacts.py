@@ -1,0 +1,55 @@
+"""Which kind each file of a folder is, by what it holds, and the reader that takes it."""
+
+from pathlib import Path
+
+from ...vocabulary.samples import Resource
+from ..recordings import RecordingError
+from . import recorders
+from .found import Found
+
+_HEAD = 4096
+MOST_FILES = 20_000
+
+
+def gather(path: Path, resource: Resource) -> Found:
+    """Return the telemetry of every file in a folder, or of one file.
+
+    Raises RecordingError where there is nothing that can be read.
+    """
+    files = _files(path)
+    found = Found()
+    dumps: dict[str, Path] = {}
+    for name, file in files.items():
+        try:
+            with file.open("rb") as opened:
+                head = opened.read(_HEAD)
+        except OSError as error:
+            found.unread[name] = f"cannot be read: {error.strerror}"
+            continue
+        if not head:
+            found.unread[name] = "empty"
+        elif recorders.is_dump(head):
+            dumps[name] = file
+        else:
+            found.unread[name] = "neither a Flight Recorder dump nor a log that is known"
+    recorders.read(dumps, resource, found)
+    if not found.read:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(found.unread.items())[:5])
+        raise RecordingError(f"{path}: nothing in it can be read: {reasons or 'it is empty'}")
+    return found
+
+
+def _files(path: Path) -> dict[str, Path]:
+    """Return the files by their name below the folder; links out of it are not followed."""
+    if path.is_file():
+        return {path.name: path}
+    if not path.is_dir():
+        raise RecordingError(f"{path}: there is no such file or folder")
+    found: dict[str, Path] = {}
+    for file in sorted(path.rglob("*")):
+        if not file.is_file() or file.is_symlink():
+            continue
+        if len(found) == MOST_FILES:
+            raise RecordingError(f"{path}: more than {MOST_FILES} files")
+        found[str(file.relative_to(path))] = file
+    return found
