@@ -14,10 +14,12 @@ from . import cleaning, communicators, line_formats, signatures, times, values
 from .cleaning import Cleaned
 from .line_formats import LineFormat
 from .logged import Logged
+from .prefilter import Prefilter, ending
 from .torchrun import BEGINS, Block
 
 _BLOCK = 1 << 20
 _MOST_RANKS = 4096
+_ALL = -1
 _INSIDE = re.compile(r"\[rank(\d{1,7})\]:")
 _LOSS = "training.loss"
 
@@ -51,7 +53,7 @@ class Parser:
         self._resource = Resource(host=host or "")
         self._formats = tuple(line_formats.shipped() if formats is None else formats)
         self._chosen: LineFormat | None = None
-        self._needles = prefilter(self._formats)
+        self._prefilter = Prefilter(needles(self._formats))
         self._zone = zone
         self._groups = groups or {}
         self._block = Block(zone)
@@ -69,7 +71,7 @@ class Parser:
     def feed(self, data: bytes, at: float | None = None) -> list[Logged]:
         """Take the next bytes, read at `at`; return what the lines that they end report."""
         if self._overlong:
-            end = _end(data, 0, len(data))
+            end = ending(data, 0)
             if end == len(data):
                 return []
             data = data[end:]
@@ -96,29 +98,36 @@ class Parser:
         self._lines += lines
 
     def _scan(self, data: bytes, at: float | None) -> Iterator[Logged]:
-        position, counted, size = 0, 0, len(data)
-        search = self._needles.search
-        while position < size:
-            if self._block.open:
-                start = position
-            else:
-                found = search(data, position)
-                if found is None:
-                    break
-                here = found.start()
-                start = 1 + max(
-                    data.rfind(b"\n", position, here), data.rfind(b"\r", position, here)
-                )
-                start = start or position
-            end = _end(data, start, size)
-            self._lines += data.count(b"\n", counted, start)
-            counted = start
-            if end > start:
-                logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
-                if logged is not None:
-                    yield logged
-            position = end + 1
+        """Look at the lines that the prefilter names, and inside a block at every one."""
+        position = counted = 0
+        for here in self._prefilter.find(data):
+            while self._block.open and position < here:
+                end = ending(data, position)
+                if end >= here:
+                    break  # the line that is named
+                yield from self._at(data, position, end, counted, at)
+                counted, position = position, end + 1
+            if here < position:
+                continue  # a line that was looked at
+            start = 1 + max(data.rfind(b"\n", position, here), data.rfind(b"\r", position, here))
+            start = start or position
+            end = ending(data, start)
+            yield from self._at(data, start, end, counted, at)
+            counted, position = start, end + 1
+        while self._block.open and position < len(data):
+            end = ending(data, position)
+            yield from self._at(data, position, end, counted, at)
+            counted, position = position, end + 1
         self._lines += data.count(b"\n", counted)
+
+    def _at(
+        self, data: bytes, start: int, end: int, counted: int, at: float | None
+    ) -> Iterator[Logged]:
+        self._lines += data.count(b"\n", counted, start)
+        if end > start:
+            logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
+            if logged is not None:
+                yield logged
 
     def _line(self, line: bytes, read_at: float | None) -> Logged | None:
         cleaned = cleaning.clean(line)
@@ -171,9 +180,14 @@ class Parser:
                 if not known:
                     self.missed["rank"] += 1
                     return [], [], True
-                progress = self._of(one.name, number, rank)
                 samples, events = values.samples(
-                    line, parts, rank=rank, at=at, stamped_at=stamped, progress=progress
+                    line,
+                    parts,
+                    rank=rank,
+                    at=at,
+                    stamped_at=stamped,
+                    progress=self._of(one.name, number, rank),
+                    newest=self._of(one.name, _ALL, rank),
                 )
                 return samples, events, True
         if missed and self._chosen is not None:
@@ -250,20 +264,6 @@ class Parser:
         ]
 
 
-def prefilter(formats: Sequence[LineFormat]) -> re.Pattern[bytes]:
-    """Return a pattern of all the texts of which a line that reports anything has one."""
-    every = [
-        *line_formats.needles(formats),
-        *(one.needle for one in signatures.catalogue()),
-        communicators.NEEDLE,
-    ]
-    shortest: list[str] = []
-    for needle in sorted(dict.fromkeys(every), key=len):
-        if not any(other in needle for other in shortest):
-            shortest.append(needle)
-    return re.compile(b"|".join(re.escape(one.encode()) for one in shortest))
-
-
 def read(
     lines: Iterable[bytes | str],
     *,
@@ -297,9 +297,10 @@ def read(
     yield from parser.end(default_at)
 
 
-def _end(data: bytes, start: int, size: int) -> int:
-    """Return where the line that begins at `start` ends: at a line feed or a carriage return."""
-    feed = data.find(b"\n", start)
-    feed = size if feed < 0 else feed
-    back = data.find(b"\r", start, feed)
-    return feed if back < 0 else back
+def needles(formats: Sequence[LineFormat]) -> list[str]:
+    """Return texts of which a line that reports anything has one."""
+    return [
+        *line_formats.needles(formats),
+        *(one.needle for one in signatures.catalogue()),
+        communicators.NEEDLE,
+    ]

@@ -11,6 +11,10 @@ from .line_formats import Line, Value
 _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
 _LARGEST_STEP = 10**12
+_APART_SECONDS = 1e-5
+_TOGETHER_SECONDS = 10.0
+"""Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
+
 _WHAT = {_LOSS: "loss", _GRAD: "grad_reduced"}
 """What the event about a value that is not finite calls it, as the probe does."""
 
@@ -98,18 +102,23 @@ def samples(
     at: float,
     stamped_at: float | None,
     progress: Progress,
+    newest: Progress,
 ) -> tuple[list[Sample], list[Event]]:
     """Return what a line reports; nothing for a step that was reported before.
 
-    Points of one step share one time, and no two steps of a rank have the same.
+    `progress` is that of this form of line, `newest` that of all lines of the format. Points of one
+    step share one time, and no two steps of a rank have the same.
     """
     step = parts.get((_STEP, ()))
     if step is not None and step == progress.step:
         return [], []
     _complete(line, parts, stamped_at, progress)
-    if progress.sent_at >= at > progress.sent_at - 1.0:
-        at = progress.sent_at + 1e-5
-    progress.step, progress.stamped_at, progress.sent_at = step, stamped_at, at
+    if step is not None and step == newest.step:
+        at = newest.sent_at
+    elif newest.sent_at >= at > newest.sent_at - _TOGETHER_SECONDS:
+        at = newest.sent_at + _APART_SECONDS
+    progress.step, progress.stamped_at = step, stamped_at
+    newest.step, newest.sent_at = step, at
     found = [
         Sample(metric, value, at, attributes(_pairs_of(rank, more)))
         for (metric, more), value in parts.items()
