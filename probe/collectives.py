@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Sample, Scalar, attributes
 from . import groups
-from .identity import Identity
 from .timeline import Span as StepPart
 from .timeline import Timeline
 
