@@ -8,8 +8,9 @@ from . import cleaning
 NEEDLE = "Init COMPLETE"
 _LINE = re.compile(
     r"(?P<host>[A-Za-z0-9][\w.-]{0,127}):(?P<pid>\d{1,9}):\d{1,9} \[\d{1,3}\] NCCL INFO "
-    r"(?:ncclCommInit\w+ )?comm (?P<comm>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,7}) nranks (?P<size>\d{1,7})"
-    r" cudaDev (?P<device>\d{1,3})(?: nvmlDev \d{1,3})? busId (?P<bus>[0-9a-fA-F]{1,12})"
+    r"(?:ncclCommInit\w+ )?comm (?P<comm>0x[0-9a-f]{1,16}) rank (?P<rank>\d{1,7})"
+    r" nranks (?P<size>\d{1,7}) cudaDev (?P<device>\d{1,3})(?: nvmlDev \d{1,3})?"
+    r" busId (?P<bus>[0-9a-fA-F]{1,12})"
     r"(?: commId (?P<id>0x[0-9a-f]{1,16}))?.* - Init COMPLETE"
 )
 

@@ -38,7 +38,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one part of a line is: a metric, how to get its unit, and the attributes of the point."""
+    """What one part of a line is: a metric, how to get its unit, the attributes of the point."""
 
     metric: str
     factor: float = 1.0

@@ -47,9 +47,7 @@ class Parser:
         groups: Mapping[str, str] | None = None,
     ) -> None:
         self.missed: Counter[str] = Counter()
-        self._rank = rank
-        self._world_size = world_size
-        self._local_ranks = local_ranks
+        self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
         self._resource = Resource(host=host or "")
         self._formats = tuple(line_formats.shipped() if formats is None else formats)
         self._chosen: LineFormat | None = None
@@ -62,6 +60,14 @@ class Parser:
         self._overlong = False
         self._lines = 0
         self._last_at: float | None = None
+
+    def attribute(
+        self, *, rank: int | None, world_size: int | None, local_ranks: Mapping[int, int] | None
+    ) -> None:
+        """Say whose log it is from now on, as to the constructor."""
+        self._rank = rank
+        self._world_size = world_size
+        self._local_ranks = local_ranks
 
     @property
     def format(self) -> str:
@@ -151,12 +157,8 @@ class Parser:
         self, text: str, at: float | None, samples: Sequence[Sample], events: Sequence[Event]
     ) -> Logged:
         if self._resource.host:
-            events = [
-                Event(one.name, one.at, one.attributes, self._resource) for one in events
-            ]
-        return Logged(
-            self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events)
-        )
+            events = [Event(one.name, one.at, one.attributes, self._resource) for one in events]
+        return Logged(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
 
     def _values(
         self, cleaned: Cleaned, at: float, stamped: float | None
@@ -249,9 +251,7 @@ class Parser:
             rank = self._rank
         return fault.rank if rank is None and cleaned.local is None else rank
 
-    def _counters(
-        self, fault: signatures.Fault, rank: int | None, at: float
-    ) -> list[Sample]:
+    def _counters(self, fault: signatures.Fault, rank: int | None, at: float) -> list[Sample]:
         """Return the counters of a watchdog's line where its group has a name."""
         group = self._groups.get(str(fault.details.get("group", "")))
         if group is None or rank is None:

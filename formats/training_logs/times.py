@@ -7,9 +7,12 @@ _FULL = re.compile(
     r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d)(?:[ T_]|-(?=\d\d:))(?P<time>\d\d:\d\d:\d\d)"
     r"(?:[.,](?P<part>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
-_SLASHES = re.compile(r"(?<!\d)(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d)")
+_SLASHES = re.compile(
+    r"(?<!\d)(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d)"
+)
 _GLOG = re.compile(
-    r"\[?[IWEFC](?P<month>1[0-2]|0?[1-9])(?P<day>[0-3]\d) (?P<time>\d\d:\d\d:\d\d)\.(?P<part>\d{6,9})"
+    r"\[?[IWEFC](?P<month>1[0-2]|0?[1-9])(?P<day>[0-3]\d) "
+    r"(?P<time>\d\d:\d\d:\d\d)\.(?P<part>\d{6,9})"
 )
 _NEAR = 400
 """A time stands at the start of a line; a bar may stand before it where writers interleave."""

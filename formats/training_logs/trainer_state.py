@@ -31,7 +31,7 @@ def read(data: bytes, *, rank: int = 0) -> Iterator[Logged]:
         raise ValueError("nested too deep") from error
     history: object = cast("dict[str, Any]", state).get("log_history") if _is(state) else None
     if not isinstance(history, list):
-        raise ValueError("there is no log_history")
+        raise ValueError("there is no log_history")  # noqa: TRY004  the file is wrong, no type
     for place, entry in enumerate(cast("list[object]", history), 1):
         if not _is(entry) or "loss" not in cast("dict[str, Any]", entry):
             continue

@@ -1,4 +1,4 @@
-"""The values of one line as samples: of which step, whose, and what a value that is missing means."""
+"""The values of one line as samples: of which step, and what a missing value means."""
 
 import math
 from collections.abc import Mapping
@@ -140,7 +140,8 @@ def _complete(line: Line, parts: Parts, stamped_at: float | None, progress: Prog
     hidden = any(metric == _NONFINITE and value > 0 for (metric, _), value in parts.items())
     if hidden and all(metric != _LOSS for metric, _ in parts):
         # Megatron prints a mean only if it is above 0: what is left out beside a NaN is a NaN.
-        scope = next((one.attributes for one in line.values.values() if _is_loss(one)), ())
+        losses = (one for one in line.values.values() if one is not None and one.metric == _LOSS)
+        scope = next((one.attributes for one in losses), ())
         parts[_LOSS, scope] = math.nan
     for metric in line.cumulative:
         total = parts.pop((metric, ()), None)
@@ -156,10 +157,6 @@ def _complete(line: Line, parts: Parts, stamped_at: float | None, progress: Prog
     took = (stamped_at - progress.stamped_at) / (step - progress.step)
     if took > 0:
         parts[_DURATION, (("quality", "estimated"),)] = took
-
-
-def _is_loss(value: Value | None) -> bool:
-    return value is not None and value.metric == _LOSS
 
 
 def _pairs_of(
