@@ -21,8 +21,12 @@ class Names:
         return self._resource(None, None)
 
     def of(self, trainer: Trainer) -> Resource:
-        """Return the resource of a job's attempt on this host."""
+        """Return the resource of the attempt that a process belongs to."""
         return self._resource(trainer.job, trainer.attempt)
+
+    def attempt(self, job: str, attempt: int | None) -> Resource:
+        """Return the resource of a job's attempt on this host."""
+        return self._resource(job, attempt)
 
     def _resource(self, job: str | None, attempt: int | None) -> Resource:
         return Resource(

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from types import TracebackType
 
 from ..vocabulary.groups import Group, world
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Sample, Scalar, attributes
 from .groups import Infos
-from .identity import Identity
 from .timeline import Span as StepPart
 from .timeline import Timeline
 

@@ -59,7 +59,11 @@ def pytest_configure() -> None:
     allocation, or on Jenkins, which sets JOB_NAME) and colours forced upon output that is compared.
     A proxy stays, for pyright may still have to fetch its own package, but not for this machine.
     """
-    text = resources.files("rankscope.probe").joinpath("identity.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rankscope.vocabulary")
+        .joinpath("identity.toml")
+        .read_text(encoding="utf-8")
+    )
     launchers = [list(row.values()) for row in tomllib.loads(text)["launcher"]]
     foreign = {
         name for row in launchers for names in row if isinstance(names, list) for name in names

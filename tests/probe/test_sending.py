@@ -8,7 +8,7 @@ import pytest
 
 from rankscope.probe.agent_socket import AgentSocket
 from rankscope.probe.event_message import EventMessage
-from rankscope.probe.identity import identify
+from rankscope.vocabulary.identity import identify
 from rankscope.probe.sender import QUEUE, Sender
 from rankscope.vocabulary import datagram
 
