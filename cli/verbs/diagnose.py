@@ -1,8 +1,10 @@
 """`rankscope diagnose PATH`: what a dead job left behind, explained as one incident."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .. import terminal
 
@@ -23,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the incident document")
     parser.add_argument("--job", help="what the job is called (default: the folder's name)")
+    parser.add_argument(
+        "--time-zone",
+        type=_zone,
+        metavar="NAME",
+        help="of times in logs that name none: UTC, Asia/Shanghai, ... (default: this machine's)",
+    )
     parser.add_argument("--config", type=Path, help="the collector's settings file")
 
 
@@ -39,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.path,
             settings,
             job=arguments.job or arguments.path.resolve().name,
+            zone=arguments.time_zone,
             warn=_complain,
             failed=lambda stage, error: defects.append(f"{stage}: {error!r}"),
         )
@@ -55,6 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_report(document))
     return 1 if defects or document is None else 0
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"{name!r} is no time zone: {error}") from error
 
 
 def _complain(text: str) -> None:
@@ -76,21 +92,33 @@ def _report(document: dict[str, Any]) -> str:
 
     left = document["leftovers"]
     parts = [report.incident_report(document), ""]
-    quoted = left["lines"][:_LINES]
+    quoted = _folded(left["lines"])
     if quoted:
         parts.append("Lines of logs, first errors first:")
-        parts += [f"  {line['file']}:{line['line']}: [{line['role']}] {line['text']}"
-                  for line in quoted]  # fmt: skip
-        if len(left["lines"]) > len(quoted):
-            parts.append(f"  ... and {len(left['lines']) - len(quoted)} more (--json)")
+        parts += [f"  {line}" for line in quoted[:_LINES]]
+        if len(quoted) > _LINES:
+            parts.append(f"  ... and {len(quoted) - _LINES} more (--json)")
     if left["layout"]:
         parts.append("Parallel layout, by the groups that ranks were in:")
         parts += [
             f"  {kind}: {len(groups)} groups: {' '.join(groups[:4])}{' ...' * (len(groups) > 4)}"
             for kind, groups in left["layout"].items()
         ]
-    parts.append(f"Read {len(left['read'])} files, {len(left['unread'])} not:")
+    unread = f", {len(left['unread'])} not:" if left["unread"] else "."
+    parts.append(f"Read {len(left['read'])} files{unread}")
     parts += [f"  {name}: {why}" for name, why in list(left["unread"].items())[:_LINES]]
     parts += [f"Missing: {text}" for text in left["missing"]]
     parts += [f"Beside this: {summary}" for summary in left["others"]]
     return "\n".join(parts)
+
+
+def _folded(lines: list[dict[str, Any]]) -> list[str]:
+    """Return the first line of each signature, and how many more bear it."""
+    counts = Counter((line["role"], line["signature"]) for line in lines)
+    shown: list[str] = []
+    for line in lines:
+        more = counts.pop((line["role"], line["signature"]), 0) - 1
+        if more >= 0:
+            text = f"{line['file']}:{line['line']}: [{line['role']}] {line['text']}"
+            shown.append(text + (f" (and {more} more of this kind)" if more else ""))
+    return shown

@@ -1,24 +1,27 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
+from datetime import tzinfo
 from pathlib import Path
 
 from ...vocabulary.samples import Resource
 from ..recordings import RecordingError
-from . import recorders
+from . import logs, recorders
 from .found import Found
 
 _HEAD = 4096
 MOST_FILES = 20_000
 
 
-def gather(path: Path, resource: Resource) -> Found:
+def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Found:
     """Return the telemetry of every file in a folder, or of one file.
 
-    Raises RecordingError where there is nothing that can be read.
+    `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
+    there is nothing that can be read.
     """
     files = _files(path)
     found = Found()
     dumps: dict[str, Path] = {}
+    texts: dict[str, Path] = {}
     for name, file in files.items():
         try:
             with file.open("rb") as opened:
@@ -30,9 +33,12 @@ def gather(path: Path, resource: Resource) -> Found:
             found.unread[name] = "empty"
         elif recorders.is_dump(head):
             dumps[name] = file
+        elif logs.is_text(head):
+            texts[name] = file
         else:
-            found.unread[name] = "neither a Flight Recorder dump nor a log that is known"
-    recorders.read(dumps, resource, found)
+            found.unread[name] = "neither a Flight Recorder dump nor a log"
+    groups = recorders.read(dumps, resource, found)
+    logs.read(texts, groups, resource, found, zone=zone)
     if not found.read:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(found.unread.items())[:5])
         raise RecordingError(f"{path}: nothing in it can be read: {reasons or 'it is empty'}")

@@ -4,6 +4,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,15 @@ def diagnose(
     job: str,
     warn: Callable[[str], None],
     failed: Callable[[str, Exception], None],
+    zone: tzinfo | None = None,
 ) -> Diagnosis:
     """Read what lies in a folder (or one file) and explain it.
 
-    `warn` gets what was left out, `failed` defects that were passed over. Raises RecordingError
-    where nothing in it can be read.
+    `zone` is that of times in logs without one, None: the machine's. `warn` gets what was left out,
+    `failed` defects that were passed over. Raises RecordingError where nothing in it can be read.
     """
     pipeline = Pipeline(detectors=_detectors(settings), settings=settings.evaluation)
-    found = gather(folder, Resource("", job=job, attempt=0))
+    found = gather(folder, Resource("", job=job, attempt=0), zone=zone)
     replay = Replay(pipeline=pipeline, warn=warn, failed=failed)
     with tempfile.TemporaryDirectory(prefix="rankscope-diagnose-") as scratch:
         recording = Path(scratch) / "leftovers.jsonl"

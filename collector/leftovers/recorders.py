@@ -27,8 +27,13 @@ def rank_of(name: str) -> int | None:
     return int(match[1]) if match is not None and len(match[1]) <= 7 else None
 
 
-def read(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
-    """Add the telemetry of all dumps of a job, given by name, to what was found."""
+def read(
+    files: Mapping[str, Path], resource: Resource, found: Found
+) -> Mapping[int, Mapping[str, str]]:
+    """Add the telemetry of all dumps of a job, given by name, to what was found.
+
+    Returns by rank the names of its groups by their description.
+    """
     dumps: dict[int, Dump] = {}
     of_rank: dict[int, str] = {}
     written = -math.inf
@@ -51,6 +56,7 @@ def read(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
         found.read[name] = f"Flight Recorder dump of rank {rank}"
     if dumps:
         _add(Ledger(dumps), of_rank, written, resource, found)
+    return {rank: {group.desc: group.name for group in dump.groups} for rank, dump in dumps.items()}
 
 
 def _add(

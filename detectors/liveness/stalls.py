@@ -167,7 +167,7 @@ class Stalls(Detector):
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]
-        signs = signs or collective_signs.absent(stall)
+        signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
         shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
