@@ -86,7 +86,9 @@ def test_a_loss_that_megatron_leaves_out_is_found_by_its_count_of_nan(explain, t
     bad = steps(40, loss="").splitlines(keepends=True)[30:]
     bad = [line.replace("nan iterations:   0", "nan iterations:   1") for line in bad]
     (tmp_path / "rank_7.log").write_text(good + "".join(bad))
-    assert "numerics" in first(explain(tmp_path, zone=UTC))["fault"]
+    document = explain(tmp_path, zone=UTC).document()
+    assert ["job.nonfinite"] == [symptom["kind"] for symptom in document["symptoms"]]
+    assert "not finite since step 31" in document["summary"]
 
 
 def test_a_log_of_a_healthy_end_shows_no_fault(explain, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from rankscope.detectors.liveness.stalls import Stalls
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.vocabulary.samples import Event
 
 
 @pytest.fixture
@@ -50,3 +51,42 @@ def test_a_member_that_reports_nothing_while_all_others_wait_is_named(standing):
 
 def test_a_member_that_reports_nothing_is_no_suspect_beside_one_that_is_behind(standing):
     assert ("rank.probe_silent", "3") not in standing([8, 7, 8], [7, 7, 7], absent=[3])
+
+
+def logged(ranks, text, at=200.0, name="log.fault"):
+    return tuple(
+        Event(name, START + at, {"rank": rank, "text": text, "signature": "any", "role": "cascade"})
+        for rank in ranks
+    )
+
+
+TIMED_OUT = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8)"
+
+
+@pytest.fixture
+def with_logs(steady, ages):
+    """Return a function that evaluates eight ranks whose last step ended 60 s after START."""
+
+    def evaluate(*events):
+        window = sketch(steady(ranks=8, spread=0.0), now=START + 260, events=sum(events, ()),
+                        rank_readings={"training.progress.age": ages(260, 8)})  # fmt: skip
+        found = Stalls().evaluate(window)
+        return {f.entity.id: f.text for f in found if f.kind == "rank.probe_silent"}
+
+    return evaluate
+
+
+def test_the_rank_that_logs_no_time_out_is_the_one_that_the_others_waited_for(with_logs):
+    everybody = logged(range(8), "comm 0x1 - Init COMPLETE", 5.0, "collective.communicator")
+    others = [0, 1, 2, 4, 5, 6, 7]
+    found = with_logs(everybody, logged(others, TIMED_OUT))
+    assert {"3": "rank 3 logged no time-out of a collective, as 7 others did"} == found
+
+
+def test_a_rank_whose_log_is_not_read_is_no_suspect(with_logs):
+    assert not with_logs(logged([0, 1, 2, 4, 5, 6, 7], TIMED_OUT))
+
+
+def test_where_many_log_nothing_nobody_stands_out(with_logs):
+    everybody = logged(range(8), "comm 0x1 - Init COMPLETE", 5.0, "collective.communicator")
+    assert not with_logs(everybody, logged([0, 1, 2, 4, 5], TIMED_OUT))
