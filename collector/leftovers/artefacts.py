@@ -3,9 +3,10 @@
 from datetime import tzinfo
 from pathlib import Path
 
+from ...formats.nccl import inspector, ras
 from ...vocabulary.samples import Resource
 from ..recordings import RecordingError
-from . import logs, recorders
+from . import logs, nccl, recorders
 from .found import Found
 
 _HEAD = 4096
@@ -20,8 +21,7 @@ def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Fou
     """
     files = _files(path)
     found = Found()
-    dumps: dict[str, Path] = {}
-    texts: dict[str, Path] = {}
+    of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
     for name, file in files.items():
         try:
             with file.open("rb") as opened:
@@ -29,20 +29,32 @@ def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Fou
         except OSError as error:
             found.unread[name] = f"cannot be read: {error.strerror}"
             continue
-        if not head:
-            found.unread[name] = "empty"
-        elif recorders.is_dump(head):
-            dumps[name] = file
-        elif logs.is_text(head):
-            texts[name] = file
+        kind = _kind(head)
+        if kind in of_kind:
+            of_kind[kind][name] = file
         else:
-            found.unread[name] = "neither a Flight Recorder dump nor a log"
-    groups = recorders.read(dumps, resource, found)
-    logs.read(texts, groups, resource, found, zone=zone)
+            found.unread[name] = kind
+    groups = recorders.read(of_kind["dump"], resource, found)
+    nccl.read_ras(of_kind["ras"], resource, found)
+    nccl.read_inspector(of_kind["inspector"], resource, found)
+    logs.read(of_kind["log"], groups, resource, found, zone=zone)
     if not found.read:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(found.unread.items())[:5])
         raise RecordingError(f"{path}: nothing in it can be read: {reasons or 'it is empty'}")
     return found
+
+
+def _kind(head: bytes) -> str:
+    """Return which kind a file that begins so is, or why it is none."""
+    if not head:
+        return "empty"
+    if ras.is_answer(head):
+        return "ras"
+    if inspector.is_record(head):
+        return "inspector"
+    if recorders.is_dump(head):
+        return "dump"
+    return "log" if logs.is_text(head) else "no log, dump or answer that is known"
 
 
 def _files(path: Path) -> dict[str, Path]:

@@ -159,8 +159,8 @@ def _place(gathered: _Read, resource: Resource, found: Found) -> None:
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > 0]
-    newest = max([*times, *([] if found.until is None else [found.until])], default=0.0)
-    oldest = min(times, default=newest)
+    newest = max([0.0 if found.until is None else found.until, *times])
+    oldest = min([newest, *times])
 
     def of(rank: int | None, file: str) -> Resource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""

@@ -101,7 +101,7 @@ def test_a_file_that_says_nothing_is_listed_as_unread(explain, hung):
     (hung / "model.bin").write_bytes(b"\x00\x01\x02")
     unread = explain(hung, zone=UTC).found.unread
     assert {"notes.txt", "model.bin"} == set(unread)
-    assert "neither a Flight Recorder dump nor a log" == unread["model.bin"]
+    assert "no log, dump or answer that is known" == unread["model.bin"]
 
 
 @pytest.mark.parametrize(
