@@ -2,6 +2,7 @@
 
 import argparse
 import http.client
+import itertools
 import json
 import os
 import urllib.error
@@ -15,6 +16,8 @@ DEFAULT_URL = "http://127.0.0.1:8470"
 _TIMEOUT_SECONDS = 30.0
 _SLOW_SECONDS = 3700.0
 """Longer than the collector itself may take (past.seconds)."""
+_PAGE = 200
+"""Items asked for at once."""
 Parameter = str | int | None
 """A value of a query; None is left out."""
 
@@ -40,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", help="bearer token (RANKSCOPE_TOKEN)")
 
 
+def given(arguments: argparse.Namespace) -> tuple[str, str | None]:
+    """Return the collector's address and token as arguments and environment name them."""
+    url = arguments.url or os.environ.get("RANKSCOPE_URL") or DEFAULT_URL
+    return url, arguments.token or os.environ.get("RANKSCOPE_TOKEN")
+
+
 class Collector:
     """A running collector."""
 
@@ -57,8 +66,7 @@ class Collector:
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "Collector":
         """Return the collector that arguments and environment name. Raises AskingError."""
-        url = arguments.url or os.environ.get("RANKSCOPE_URL") or DEFAULT_URL
-        return cls(url, arguments.token or os.environ.get("RANKSCOPE_TOKEN"))
+        return cls(*given(arguments))
 
     def get(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
@@ -122,6 +130,11 @@ class Collector:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
 
+    def first(self, number: int, *path: str, **parameters: Parameter) -> list[dict[str, Any]]:
+        """Return at most so many items of a list. Raises AskingError."""
+        found = self.every(*path, **parameters, limit=min(number, _PAGE))
+        return list(itertools.islice(found, number))
+
     def every(self, *path: str, **parameters: Parameter) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""
         cursor: str | None = None
@@ -131,6 +144,14 @@ class Collector:
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
+
+
+def count(text: str) -> int:
+    """Return a number from 1, as an argument of a parser."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("write a number from 1")
+    return number
 
 
 def _below(path: Sequence[str], parameters: Mapping[str, Parameter] | None = None) -> str:

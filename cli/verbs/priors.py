@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import asking, terminal
-from .incidents import table
+from .. import asking, tables, terminal
 
 HELP = "compare the catalogue's and the learnt share of each fault, or reset what was learnt"
 EXTRA: str | None = None
@@ -59,4 +58,4 @@ def _table(rows: Sequence[Mapping[str, Any]], *, every: bool) -> str:
         (row["fault"], f"{row['catalogue']:.1%}", f"{row['learnt']:.1%}", str(row["confirmed"]))
         for row in wanted
     ]
-    return table([_HEAD, *lines])
+    return tables.table([_HEAD, *lines])

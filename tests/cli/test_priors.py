@@ -2,21 +2,17 @@
 
 import json
 import shutil
-import threading
 
 import pytest
-import structlog
 
 from rankscope.cli.main import main
-from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
-from rankscope.vocabulary.clock import SystemClock
 
 READ, ADMIN = "read-token-0123456789", "admin-token-0123456789"
 
 
 @pytest.fixture
-def address(tmp_path, recorded):
+def address(tmp_path, serving, recorded):
     """Return the address of a running collector in which one incident was confirmed."""
     shutil.copytree(recorded.folder, tmp_path / "data")
     tokens = [{"token": READ, "role": "read"}, {"token": ADMIN, "role": "admin"}]
@@ -27,16 +23,8 @@ def address(tmp_path, recorded):
             "api": {"tokens": tokens},
         }
     )
-    # Its log would come out between the lines of a verb, at whatever moment.
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    service = Service(settings, clock=SystemClock())
-    thread = threading.Thread(target=service.serve, daemon=True)
-    thread.start()
-    assert service.ready.wait(60)
-    yield service.address
-    service.stop()
-    thread.join(30)
-    structlog.reset_defaults()
+    with serving(settings) as address:
+        yield address
 
 
 def test_shares_are_shown_side_by_side_and_reset(address, recorded, capsys):
