@@ -288,6 +288,6 @@ class Health(BaseModel):
 
 
 class Readiness(Health):
-    """That requests are served, and what keeps the collector from seeing all telemetry."""
+    """That telemetry is taken, and what else an operator has to see to."""
 
     warnings: list[str]
