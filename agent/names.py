@@ -1,8 +1,9 @@
 """What this host and its resources are called on the wire: one a host, job and attempt."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ..vocabulary.samples import Attributes, Resource
+from ..vocabulary.samples import JOB_USER, Attributes, Resource, attributes
 from .trainers import Trainer
 
 SERVICE = "rankscope-agent"
@@ -18,18 +19,24 @@ class Names:
 
     def node(self) -> Resource:
         """Return the resource of what belongs to no job."""
-        return self._resource(None, None)
+        return self._resource(None, None, self.extra)
 
     def of(self, trainer: Trainer) -> Resource:
         """Return the resource of a job's attempt on this host."""
-        return self._resource(trainer.job, trainer.attempt)
+        extra = _with_user(self.extra, trainer.user) if trainer.user else self.extra
+        return self._resource(trainer.job, trainer.attempt, extra)
 
-    def _resource(self, job: str | None, attempt: int | None) -> Resource:
+    def _resource(self, job: str | None, attempt: int | None, extra: Attributes) -> Resource:
         return Resource(
             host=self.host,
             job=job,
             attempt=0 if job is None else attempt,
             cluster=self.cluster,
             service=SERVICE,
-            extra=self.extra,
+            extra=extra,
         )
+
+
+@lru_cache(1024)
+def _with_user(extra: Attributes, user: str) -> Attributes:
+    return attributes({**dict(extra), JOB_USER: user})
