@@ -16,6 +16,8 @@ DEFAULT_URL = "http://127.0.0.1:8470"
 _TIMEOUT_SECONDS = 30.0
 _SLOW_SECONDS = 3700.0
 """Longer than the collector itself may take (past.seconds)."""
+_SHORTEST = 4
+"""Characters of an incident's id that are enough where they are unique."""
 _PAGE = 200
 """Items asked for at once."""
 Parameter = str | int | None
@@ -81,6 +83,29 @@ class Collector:
         """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
+    def delete(self, *path: str) -> dict[str, Any]:
+        """Delete what is at a path below /api/v1 and return the answer. Raises AskingError."""
+        return self._object(self._opened(_below(path), method="DELETE"))
+
+    def incident(self, identity: str) -> dict[str, Any]:
+        """Return an incident by its id, or by its beginning where that is unique.
+
+        Raises AskingError.
+        """
+        try:
+            return self.get("incidents", identity)
+        except AskingError as error:
+            if error.status != 404 or len(identity) < _SHORTEST:
+                raise
+            rows = self.every("incidents", limit=_PAGE)
+            fits = [row for row in rows if row["id"].startswith(identity)]
+            if len(fits) > 1:
+                ids = ", ".join(row["id"] for row in fits[:5])
+                raise AskingError(f"{identity} is the beginning of several: {ids}") from None
+            if not fits:
+                raise
+            return fits[0]
+
     def text(self, *path: str, **parameters: Parameter) -> str:
         """Return the text at a path below /api/v1. Raises AskingError."""
         return self._read(self._opened(_below(path, parameters), accept="text/csv")).decode()
@@ -112,11 +137,15 @@ class Collector:
         below: str,
         *,
         body: bytes | None = None,
+        method: str | None = None,
         accept: str = "application/json",
         timeout_seconds: float = _TIMEOUT_SECONDS,
     ) -> Any:
-        """Return the answer to a GET, or to a POST of `body`, not yet read. Raises AskingError."""
-        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body)  # noqa: S310  http(s) only: checked above
+        """Return the answer, not yet read: to a GET, or a POST of `body`, unless `method` is given.
+
+        Raises AskingError.
+        """
+        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body, method=method)  # noqa: S310  http(s) only: checked above
         if body is not None:
             request.add_header("content-type", "application/json")
         request.add_header("accept", accept)

@@ -44,9 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all or count:
         print(_table(rows, every=arguments.all))
     if count:
+        were = "incident was" if count == 1 else "incidents were"
         print(
-            f"{count} incidents were confirmed here; the catalogue's share is worth "
-            f"{found['strength']:g}"
+            f"{count} {were} confirmed here; the catalogue's share is worth {found['strength']:g}"
         )
     return 0
 

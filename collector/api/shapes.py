@@ -224,10 +224,10 @@ class CreatedWebhook(Webhook):
 
 
 class Webhooks(BaseModel):
-    """All endpoints, the oldest first."""
+    """Endpoints, the oldest first."""
 
     items: list[Webhook]
-    next_cursor: None = None
+    next_cursor: str | None
 
 
 class Tested(BaseModel):

@@ -19,7 +19,7 @@ from ...store.outbox import Entry, State
 from ...store.settings import check_credential, check_faults, check_url
 from .. import shapes
 from ..auth import Guard, Principal
-from ..pages import numbered
+from ..pages import Page, cut, numbered
 from ..parameters import Limit, Moment, Number, Parameters
 from ..problems import ProblemError
 from ..time_ranges import Pattern
@@ -116,8 +116,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
     writing = [Depends(unlimited_admin)]
 
     @routes.get("/webhooks", summary="List webhooks", dependencies=reading)
-    def webhooks() -> shapes.Webhooks:
-        return shapes.Webhooks(items=[_shape(row) for row in services.store.webhooks()])
+    def webhooks(query: Annotated[Page, Query()]) -> shapes.Webhooks:
+        rows, after = cut(services.store.webhooks(), limit=query.limit, cursor=query.cursor)
+        return shapes.Webhooks(items=[_shape(row) for row in rows], next_cursor=after)
 
     @routes.post("/webhooks", summary="Add a webhook", status_code=201, dependencies=writing)
     def add(body: NewWebhook) -> shapes.CreatedWebhook:
