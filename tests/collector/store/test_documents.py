@@ -8,8 +8,13 @@ AT = 1_700_000_000.0
 
 def _given(at, verdict):
     return {
-        "at": rfc3339(at), "by": "ann", "verdict": verdict, "fault": None, "entity": None, "note": "",
-    }  # fmt: skip
+        "at": rfc3339(at),
+        "by": "ann",
+        "verdict": verdict,
+        "fault": None,
+        "entity": None,
+        "note": "",
+    }
 
 
 def _document(*feedback):
@@ -34,7 +39,7 @@ def _verdicts(document, *actions):
 
 
 def test_feedback_is_in_the_order_in_which_it_was_given_whoever_took_it():
-    """The machine had given up the incident when the first came, and has it again for the second."""
+    """The machine had given up the incident at the first, and had it again at the second."""
     document = _document(_given(AT + 9, "wrong"))
     assert _verdicts(document, _action("feedback", AT + 5, "correct")) == ["correct", "wrong"]
     assert shown(document, [_action("feedback", AT + 5, "correct")])["root_cause"] == {
