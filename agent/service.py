@@ -34,6 +34,7 @@ from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
 from .training_logs import Batch
+from .users import Users
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -63,7 +64,8 @@ class Agent:
             cluster=settings.node.cluster,
             extra=attributes(settings.node.attributes),
         )
-        self._trainers = Trainers(health=self._health)
+        users = Users(settings.node.job_user, proc=settings.node.proc)
+        self._trainers = Trainers(health=self._health, user_of=users.of)
         self._latest = Latest(period_seconds=settings.readers.period_seconds)
         self._attribution = Attribution()
         self._imitation = assembling.imitation(

@@ -114,6 +114,9 @@ class Spool(Section):
     )
 
 
+JobUser = Literal["owner", "named", "none"]
+
+
 class Node(Section):
     """What this host is called."""
 
@@ -123,6 +126,11 @@ class Node(Section):
     cluster: str | None = Field(default=None, description="rankscope.cluster")
     attributes: Mapping[str, str] = Field(
         default_factory=dict, description="more resource attributes, such as network.switch"
+    )
+    job_user: JobUser = Field(
+        default="owner",
+        description="who is sent as a job's user: owner (whom the job names by RANKSCOPE_JOB_USER "
+        "or SLURM_JOB_USER, else the owner of the process), named (the first alone), none",
     )
 
     state: Path | None = Field(

@@ -197,6 +197,7 @@ class Sender:
             samples=tuple(samples),
             events=tuple(events),
             start_time=self._start_time,
+            user=who.user,
         )
         self._number += 1
         data = encode(datagram)

@@ -14,6 +14,9 @@ from typing import Any
 _NO_RUN_ID = {"", "none"}
 """What torchrun sets when nobody gave it a rendezvous id."""
 
+_USERS = ("RANKSCOPE_JOB_USER", "SLURM_JOB_USER")
+"""Whom a job names as its user: whoever starts it may name a team or a cost centre instead."""
+
 _REQUEUE = 100
 """One requeue by the scheduler outweighs every restart torchrun makes inside it."""
 
@@ -24,7 +27,8 @@ class Identity:
 
     `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
     them apart by the start times of their processes. `launched` is False when neither gave the
-    rank: 0 is then a guess, which torch's process group may still correct.
+    rank: 0 is then a guess, which torch's process group may still correct. `user` is whom the
+    job's GPU time is charged to, "" where neither site nor launcher names somebody.
     """
 
     job: str
@@ -34,6 +38,7 @@ class Identity:
     world_size: int
     given: frozenset[str] = frozenset()
     launched: bool = True
+    user: str = ""
 
 
 def identify(
@@ -72,6 +77,7 @@ def identify(
         world_size=max(number(world_size, "world_size", 1), the_rank + 1),
         given=frozenset(name for name, value in by_hand.items() if _whole(value) is not None),
         launched=here is not None or _whole(rank) is not None,
+        user=_first(environ, _USERS) or "",
     )
 
 

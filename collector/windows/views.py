@@ -69,6 +69,7 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
+        attempt_reported_at=attempt.first_at if attempt.first_at < np.inf else -np.inf,
         collective_timeout_seconds=collective_timeout_seconds,
         newest_world_size=attempt.newest_world_size,
         host_announced=hosts.announced(where.host_ids),
