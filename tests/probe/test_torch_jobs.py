@@ -82,7 +82,7 @@ def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it
 
 def _groups_are_named_alike_and_counted(listener) -> None:
     info = listener.samples("collective.group.info")
-    assert [("world", "0,1", 2)] == [
+    assert [("world", "0-1", 2)] == [
         (
             dict(each.attributes)["kind"],
             dict(each.attributes)["ranks"],
