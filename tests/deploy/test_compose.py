@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def composed(short_path: Path, program):
     yield started
     started.stop()
     for log in sorted(short_path.glob("*.log")):  # shown where the test fails
-        print(f"--- {log.name}\n{log.read_text()[-4000:]}")
+        sys.stdout.write(f"--- {log.name}\n{log.read_text()[-4000:]}\n")
 
 
 def tokens(composed: Composed) -> Path:
@@ -176,7 +177,7 @@ def test_every_part_works_with_the_others(composed: Composed):
     composed.start("agent")
     composed.start("demo")
     for name in ("agent", "prometheus", "alertmanager"):
-        until(lambda name=name: composed.healthy(name), composed, name)
+        until(partial(composed.healthy, name), composed, name)
 
     def jobs() -> list[str]:
         return [one["job"] for one in ask(f"{collector}/api/v1/jobs", read)["items"]]
@@ -206,8 +207,8 @@ def test_every_part_works_with_the_others(composed: Composed):
     alerts = f"http://127.0.0.1:{composed.port(9093)}/api/v2/alerts"
     ask(alerts, body=json.dumps([{"labels": {"alertname": "X", "host": "demo-b"}}]).encode())
     page = f"http://127.0.0.1:{composed.port(9093)}/metrics"
-    sent = re.compile(r'^alertmanager_notifications_total\{integration="webhook"\} [1-9]', re.M)
-    failed = re.compile(r'^alertmanager_notifications_failed_total\{.*"webhook".*\} [1-9]', re.M)
+    counter = r'(?m)^alertmanager_notifications_{}\{{integration="webhook"\S*\}} [1-9]'
+    sent, failed = (re.compile(counter.format(name)) for name in ("total", "failed_total"))
 
     def notified() -> bool:
         with urllib.request.urlopen(page, timeout=10) as answer:
