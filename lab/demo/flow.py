@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import time
@@ -97,6 +98,8 @@ class Demo:
     def _start(self, stage: Stage, client: Client) -> None:
         """Start everything and wait until the job trains and the collector sees it."""
         stage.prepare()
+        if busy := _busy():
+            self.say(busy)
         if stage.elsewhere is None:
             self.say("starting the collector")
             stage.collector()
@@ -296,6 +299,17 @@ def run(
         else:
             print(f"logs are in {logs}", file=out, flush=True)
     return 0 if right else 1
+
+
+def _busy() -> str:
+    """Say so where this machine has much else to do: then both hosts of the demo lack CPU."""
+    load, cpus = os.getloadavg()[0], len(places.usable_cpus())
+    if load <= cpus:
+        return ""
+    return (
+        f"this machine is busy (load {load:.0f} on {cpus} CPUs): every host of the demo is slow by "
+        "that, and the injected fault may not stand out"
+    )
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001

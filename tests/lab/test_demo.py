@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rankscope.lab.demo import flow
 from rankscope.lab.demo.hosts import Host, divide
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import JOB, Elsewhere, Stage, free_port, new_folder
@@ -167,3 +168,10 @@ def test_on_a_collector_that_goes_on_each_demo_is_a_job_of_its_own(tmp_path):
         {"RANKSCOPE_EXPORT__LISTEN": "0.0.0.0:9471", "RANKSCOPE_PUSH__TOKEN": elsewhere.token},
         {"RANKSCOPE_EXPORT__LISTEN": "0.0.0.0:9472", "RANKSCOPE_PUSH__TOKEN": elsewhere.token},
     ] == pages
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.5, False), (29.0, True)])
+def test_a_machine_with_much_else_to_do_is_named_first(load, said, monkeypatch):
+    monkeypatch.setattr(flow.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(flow.places, "usable_cpus", lambda: (0, 1))
+    assert said is ("load 29 on 2 CPUs" in flow._busy())
