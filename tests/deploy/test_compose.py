@@ -245,3 +245,10 @@ def test_the_script_of_the_tokens_needs_the_standard_library_only():
         check=False,
     )
     assert "FileNotFoundError" in done.stderr
+
+
+def test_the_file_beside_it_that_the_page_shows_is_accepted():
+    page = (ROOT / "docs/deploy/compose.md").read_text()
+    [text] = re.findall(r"^```yaml\n(services:.*?)^```", page, re.MULTILINE | re.DOTALL)
+    PyOptions().from_yaml(text).validate()
+    assert set(yaml.safe_load(text)["services"]) <= set(SERVICES)

@@ -1,6 +1,7 @@
 """The chart, rendered by helm itself: what kustomize makes, and every value does what it says."""
 
 import json
+import re
 from typing import Any
 
 import kubernetes_validate
@@ -52,6 +53,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "full": {"agent": {"profile": "full"}},
     "openshift": {"openshift": {"enabled": True}},
     "dcgm": {"agent": {"dcgmNames": "old"}},
+    "agents": {
+        "collector": {"enabled": False},
+        "agent": {"env": {"RANKSCOPE_PUSH__ENDPOINT": "http://rankscope-collector.rankscope:8470"}},
+    },
     "secret": {"tokens": {"existingSecret": "mine"}},
 }
 
@@ -104,8 +109,6 @@ def test_the_chart_makes_what_kustomize_makes(variant: str, overlay: str, client
     del chart["Secret", "rankscope-tokens"]
     plain = by_name(clients.kustomize(KUBERNETES / "overlays" / overlay))
     del plain["Namespace", "rankscope"]
-    plain.pop(("NetworkPolicy", "rankscope-router"), None)
-    chart.pop(("NetworkPolicy", "rankscope-router"), None)
     assert plain.keys() == chart.keys()
     for key, document in plain.items():
         assert document == chart[key], key
@@ -136,6 +139,15 @@ def test_tokens_are_made_for_whoever_brings_none(clients: Clients):
         if "secretKeyRef" in row.get("valueFrom", {})
     }
     assert {"mine"} == names
+
+
+def test_agents_alone_send_to_the_collector_that_is_named(clients: Clients):
+    documents = clients.chart(VARIANTS["agents"])
+    assert "StatefulSet" not in {document["kind"] for document in documents}
+    names = [row["name"] for row in container(agent(documents))["env"]]
+    assert len(set(names)) == len(names)
+    wanted = VARIANTS["agents"]["agent"]["env"]["RANKSCOPE_PUSH__ENDPOINT"]
+    assert wanted == environ(agent(documents))["RANKSCOPE_PUSH__ENDPOINT"]
 
 
 def test_settings_reach_agent_and_collector(clients: Clients):
@@ -220,3 +232,14 @@ def test_versions_are_the_packages_own():
 
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert version("rankscope") == chart["version"] == chart["appVersion"]
+
+
+@pytest.mark.parametrize("name", ["deploy/helm.md", "mixed-vendors.md"])
+def test_values_that_a_page_shows_are_accepted(name: str, clients: Clients):
+    page = (CHART.parents[2] / "docs" / name).read_text()
+    blocks = re.findall(r"^```yaml\n((?:# values|agent:).*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        spec = pod(agent(clients.chart(yaml.safe_load(block))))
+        assert "runtimeClassName" not in spec
+        assert "nvidia.com/gpu.present" not in spec.get("nodeSelector", {})

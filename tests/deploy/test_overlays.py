@@ -5,6 +5,7 @@ No API server was asked: what only it knows (defaults, admission, CEL) is not ch
 
 import copy
 import json
+import re
 from typing import Any
 
 import kubernetes_validate
@@ -362,3 +363,20 @@ def test_trainers_and_the_policy_bring_the_same_probe():
     for mount in inside["volumeMounts"]:
         assert f'name: "{mount["name"]}", mountPath: "{mount["mountPath"]}"' in expression
     assert expression.count("{") == expression.count("}")
+
+
+def test_the_overlay_that_the_page_shows_is_rendered(clients: Clients, tmp_path):
+    page = (KUBERNETES.parents[1] / "docs/deploy/kubernetes.md").read_text()
+    [text] = re.findall(
+        r"^```yaml\n(# deploy/kubernetes/overlays/ours/.*?)^```", page, re.MULTILINE | re.DOTALL
+    )
+    ours = tmp_path / "overlays" / "ours"
+    ours.mkdir(parents=True)
+    for name in ("base", "components"):
+        (tmp_path / name).symlink_to(KUBERNETES / name)
+    (ours / "kustomization.yaml").write_text(text)
+    documents = clients.kustomize(ours)
+    check(documents, VERSIONS[-1])
+    assert pod(agent(documents))["hostPID"]
+    assert "PodMonitor" in {document["kind"] for document in documents}
+    assert "true" == environ(collector(documents))["RANKSCOPE_KUBERNETES__WRITE_BACK"]
