@@ -347,6 +347,12 @@ def test_the_write_back_may_patch_and_create_and_nothing_else(clients: Clients, 
     assert pod(collector(documents))["automountServiceAccountToken"] is True
 
 
+def test_any_node_takes_away_what_only_nodes_with_nvidia_devices_have(clients: Clients, tmp_path):
+    spec = pod(agent(with_components(clients, tmp_path, "any-node")))
+    assert set() == {"runtimeClassName", "nodeSelector"} & set(spec)
+    assert "NVIDIA" not in " ".join(row["name"] for row in spec["containers"][0]["env"])
+
+
 def test_trainers_and_the_policy_bring_the_same_probe():
     [job] = yaml.safe_load_all((KUBERNETES / "trainer.yaml").read_text())
     kubernetes_validate.validate(copy.deepcopy(job), VERSIONS[0], strict=True)
