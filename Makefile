@@ -55,7 +55,7 @@ docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference
 
 site: $(VENV)/.developing ## build the documentation as a site in site/, links checked
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

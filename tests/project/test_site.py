@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def build(config: Path, out: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
-            *(sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"),
+            *(sys.executable, "-m", "mkdocs", "build", "--strict"),
             *("--config-file", config, "--site-dir", out),
         ],
         cwd=ROOT,
@@ -39,6 +39,21 @@ def test_every_page_is_built_and_every_link_resolves(tmp_path: Path):
     sources = [part.split('"')[0] for part in text.split(' src="')[1:]]
     sources += [part.split('"')[0] for part in text.split('rel="stylesheet" href="')[1:]]
     assert [] == [source for source in sources if source.startswith(("http", "//"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["nowhere.md", "index.md#nowhere", "images/nowhere.png"])
+def test_a_link_to_nothing_fails_the_build(link: str, tmp_path: Path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text(f"# Page\n\n![here]({link})\n[here]({link})\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {docs}\nhooks: []\nnav: [index.md]\n"
+    )
+    done = build(config, tmp_path / "site")
+    assert 1 == done.returncode
+    assert link.partition("#")[0] in done.stderr
 
 
 class File:
