@@ -1,6 +1,6 @@
 """Make the tokens of docker-compose.yml, once: `python tokens.py FOLDER`.
 
-Standard library only. `read`, `ingest` and `admin` hold one token each; collector.yaml knows their
+Standard library only. `read`, `ingest` and `admin` hold one token each; collector.yaml has their
 digests, agent.yaml the one that it sends with. A second call changes nothing, so that what was
 given out stays valid; to change them all, `docker compose down --volumes` or delete the files.
 """

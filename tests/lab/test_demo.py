@@ -172,6 +172,6 @@ def test_on_a_collector_that_goes_on_each_demo_is_a_job_of_its_own(tmp_path):
 
 @pytest.mark.parametrize(("load", "said"), [(0.5, False), (29.0, True)])
 def test_a_machine_with_much_else_to_do_is_named_first(load, said, monkeypatch):
-    monkeypatch.setattr(flow.os, "getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr(flow.places, "usable_cpus", lambda: (0, 1))
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("rankscope.lab.demo.hosts.usable_cpus", lambda: (0, 1))
     assert said is ("load 29 on 2 CPUs" in flow._busy())
