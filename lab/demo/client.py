@@ -12,11 +12,13 @@ _TIMEOUT_SECONDS = 5.0
 class Client:
     """Asks one collector. What cannot be asked right now (it starts, it is busy) is None."""
 
-    def __init__(self, address: str) -> None:
-        """Ask the collector at this base URL."""
+    def __init__(self, address: str, token: str = "") -> None:
+        """Ask the collector at this base URL, with a token of role read where it needs one."""
         self.address = address
         # Straight to this machine: a proxy in the environment is for the world outside.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        if token:
+            self._opener.addheaders.append(("Authorization", f"Bearer {token}"))
 
     def ready(self) -> bool:
         """Tell whether the collector takes telemetry."""
