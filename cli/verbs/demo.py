@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import sys
+from pathlib import Path
 
 from ...lab import mechanisms
 
@@ -49,6 +50,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the incident document on standard output, progress on standard error",
     )
+    parser.add_argument(
+        "--collector",
+        metavar="URL",
+        help="show it on a collector that runs already, as a job of its own, in the place of one "
+        "that ends with the demo",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="holds a bearer token of role read for --collector",
+    )
+    parser.add_argument(
+        "--listen",
+        type=_address,
+        default="127.0.0.1:9471",
+        metavar="HOST:PORT",
+        help="with --collector: /metrics of the first agent, and on the next port that of the "
+        "second (default: 127.0.0.1:9471)",
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Return host (empty: every address) and port."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is not HOST:PORT")
+    return host, int(port)
 
 
 def _ways() -> dict[str, list[str]]:
@@ -76,7 +105,17 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"rankscope demo: {arguments.fault} is injected by {ways}", file=sys.stderr)
         return 2
     from ...lab import demo  # noqa: PLC0415  heavy, and only this verb needs it
+    from ...lab.demo.stage import Elsewhere  # noqa: PLC0415
     from ..report import incident_report  # noqa: PLC0415
+
+    elsewhere = None
+    if arguments.collector:
+        try:
+            token = arguments.token_file.read_text().strip() if arguments.token_file else ""
+        except OSError as error:
+            print(f"rankscope demo: cannot read {arguments.token_file}: {error}", file=sys.stderr)
+            return 2
+        elsewhere = Elsewhere(arguments.collector.rstrip("/"), token, arguments.listen)
 
     return demo.run(
         mechanism=mechanism,
@@ -85,4 +124,5 @@ def run(arguments: argparse.Namespace) -> int:
         as_json=arguments.json,
         out=sys.stderr if arguments.json else sys.stdout,
         report=incident_report,
+        elsewhere=elsewhere,
     )

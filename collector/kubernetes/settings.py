@@ -70,8 +70,8 @@ class KubernetesSettings(Section):
         if not (self.credentials / "token").is_file():
             raise ValueError(
                 f"write_back: there is no service account's token at {self.credentials}/token; "
-                "give the pod the account of deploy/kubernetes/write-back.yaml, with its token "
-                "mounted"
+                "give the pod the account of deploy/kubernetes/components/write-back, with its "
+                "token mounted"
             )
         return self
 

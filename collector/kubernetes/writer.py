@@ -130,7 +130,7 @@ class Writer:
             if outcome == "refused":
                 _LOG.error(
                     "the Kubernetes API server refused a node condition: see "
-                    "deploy/kubernetes/write-back.yaml for the rights that are needed",
+                    "deploy/kubernetes/components/write-back for the rights that are needed",
                     node=mark.node,
                     error=self._api.error,
                 )

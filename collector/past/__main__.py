@@ -19,8 +19,8 @@ def main() -> int:
         # After the bound, so that it holds for them too.
         from ..detector_settings import DetectorSettings  # noqa: PLC0415
         from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
+        from ..figures.distribution import Wanted  # noqa: PLC0415
         from ..pipeline import Pipeline  # noqa: PLC0415
-        from ..summaries.distribution import Wanted  # noqa: PLC0415
         from . import reading  # noqa: PLC0415
 
         pipeline = Pipeline(

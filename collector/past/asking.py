@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 
+from ..figures.distribution import Wanted
 from ..settings import CollectorSettings
-from ..summaries.distribution import Wanted
 
 _LOG = structlog.get_logger(__name__)
 _NO_MEMORY = 3

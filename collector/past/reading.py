@@ -17,14 +17,14 @@ from ...formats.otlp.errors import UndecodableError
 from ...vocabulary import faults
 from ...vocabulary.incidents import Incident
 from ..evaluation.schedule import Hooks, Schedule
+from ..figures.distribution import Distribution, Wanted, results
+from ..figures.spread import FEWEST_BUCKETS, Spreading
 from ..intake.decoding import Decoder
 from ..intake.payloads import Payload
 from ..journal import journal
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
 from ..pipeline import Pipeline
-from ..summaries.distribution import Distribution, Wanted, results
-from ..summaries.spread import FEWEST_BUCKETS, Spreading
 from ..windows import queries
 from ..windows.matrices import matrices, newest_window
 

@@ -1,7 +1,7 @@
 """The demo's questions to the collector, through its public API and nothing else."""
 
+import http.client
 import json
-import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, cast
@@ -12,11 +12,13 @@ _TIMEOUT_SECONDS = 5.0
 class Client:
     """Asks one collector. What cannot be asked right now (it starts, it is busy) is None."""
 
-    def __init__(self, address: str) -> None:
-        """Ask the collector at this base URL."""
+    def __init__(self, address: str, token: str = "") -> None:
+        """Ask the collector at this base URL, with a token of role read where it needs one."""
         self.address = address
         # Straight to this machine: a proxy in the environment is for the world outside.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        if token:
+            self._opener.addheaders.append(("Authorization", f"Bearer {token}"))
 
     def ready(self) -> bool:
         """Tell whether the collector takes telemetry."""
@@ -50,6 +52,6 @@ class Client:
         try:
             with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:
                 body = answer.read()
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            return None
-        return json.loads(body) if as_json else body
+            return json.loads(body) if as_json else body
+        except (OSError, ValueError, http.client.HTTPException):
+            return None  # refused, slow, or killed while it answered

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import time
@@ -14,7 +15,7 @@ from ..mechanisms import Mechanism
 from . import hosts as places
 from .client import Client
 from .processes import Process, Processes
-from .stage import JOB, Stage, new_folder, trainer_module
+from .stage import Elsewhere, Stage, new_folder, trainer_module
 from .unsupported import UnsupportedError
 from .verdict import Truth, Verdict, evaluate, unrelated
 
@@ -75,7 +76,7 @@ class Demo:
         truth = self._truth(stage)
         injected = self._inject(stage)
         document = self._incident(stage, client, injected)
-        for text in unrelated(client.incidents(JOB), document["id"]):
+        for text in unrelated(client.incidents(stage.job_id), document["id"]):
             self.say(f"  another incident: {text}")
         return document, evaluate(document, truth)
 
@@ -97,9 +98,12 @@ class Demo:
     def _start(self, stage: Stage, client: Client) -> None:
         """Start everything and wait until the job trains and the collector sees it."""
         stage.prepare()
-        self.say("starting the collector")
-        collector = stage.collector()
-        self._wait(stage, START_SECONDS, collector.name, client.ready)
+        if busy := _busy():
+            self.say(busy)
+        if stage.elsewhere is None:
+            self.say("starting the collector")
+            stage.collector()
+        self._wait(stage, START_SECONDS, "the collector", client.ready)
         self.say(f"collector ready: {stage.address}")
         for host in self.hosts:
             stage.agent(host)
@@ -107,15 +111,17 @@ class Demo:
         stage.train(self._trainer)
         kind = "torch DDP over gloo" if self._trainer == "torch" else "numpy, all-reduce by sockets"
         self.say(f"a data-parallel job of {self._world} ranks, two a host ({kind})")
-        self._wait(stage, FIRST_STEP_SECONDS, "the first steps of every rank", self._trains(client))
+        self._wait(
+            stage, FIRST_STEP_SECONDS, "the first steps of every rank", self._trains(stage, client)
+        )
 
     @property
     def _world(self) -> int:
         return sum(len(host.ranks) for host in self.hosts)
 
-    def _trains(self, client: Client) -> Callable[[], bool]:
+    def _trains(self, stage: Stage, client: Client) -> Callable[[], bool]:
         def trains() -> bool:
-            steps = [row["last_step"] for row in client.ranks(JOB)]
+            steps = [row["last_step"] for row in client.ranks(stage.job_id)]
             return len(steps) == self._world and all(step is not None for step in steps)
 
         return trains
@@ -127,15 +133,15 @@ class Demo:
         while time.monotonic() < until:
             time.sleep(min(5.0, max(0.1, until - time.monotonic())))
             self._check(stage)
-            self._look(client)
+            self._look(stage, client)
 
-    def _look(self, client: Client) -> None:
-        ranks = client.ranks(JOB)
+    def _look(self, stage: Stage, client: Client) -> None:
+        ranks = client.ranks(stage.job_id)
         step = max((row["last_step"] or 0 for row in ranks), default=0)
-        took = client.step_seconds(JOB)
+        took = client.step_seconds(stage.job_id)
         pace = f"{took * 1000:.0f} ms a step, " if took else ""
         hosts = len({row["host"] for row in ranks})
-        count = len(client.incidents(JOB))
+        count = len(client.incidents(stage.job_id))
         incidents = "no incident" if not count else f"{count} incident(s)"
         self.say(f"  step {step}: {pace}{len(ranks)} ranks on {hosts} hosts seen, {incidents}")
 
@@ -144,7 +150,7 @@ class Demo:
         mechanism, host = self._mechanism, self._host.name
         answers = mechanism.answers or (mechanism.fault,)
         if mechanism.at == "job":
-            return Truth(answers, "job", (JOB,))
+            return Truth(answers, "job", (stage.job_id,))
         if mechanism.at == "host":
             return Truth(answers, "host", (host,), host)
         if mechanism.at == "rank":
@@ -165,23 +171,23 @@ class Demo:
         while time.monotonic() - begun < self._mechanism.quiet:
             time.sleep(1)
             self._check(stage)
-            if rows := self._since(client, injected):
+            if rows := self._since(stage, client, injected):
                 text = f"WRONG: nothing was wrong, and there is an incident: {rows[0]['summary']}"
                 return rows[0], Verdict(False, text)
             if time.monotonic() - shown > PROGRESS_SECONDS:
                 shown = time.monotonic()
-                self._look(client)
+                self._look(stage, client)
         return None, Verdict(
             True, "RIGHT: nothing was wrong, and no incident above info was raised"
         )
 
-    def _since(self, client: Client, injected: float) -> list[dict[str, Any]]:
+    def _since(self, stage: Stage, client: Client, injected: float) -> list[dict[str, Any]]:
         """Return the incidents that count, opened or changed since the injection."""
         # One that was open before, for some other trouble of this machine, may take it in.
         info, kinds = self._mechanism.worst == "info", self._mechanism.symptoms
         return [
             row
-            for row in client.incidents(JOB)
+            for row in client.incidents(stage.job_id)
             if parse(row["updated_at"]) >= injected
             and (info or row["severity"] != "info")
             and (not kinds or any(symptom["kind"] in kinds for symptom in row["symptoms"]))
@@ -194,10 +200,10 @@ class Demo:
 
         def seen() -> bool:
             nonlocal shown
-            found[:] = self._since(client, injected)
+            found[:] = self._since(stage, client, injected)
             if not found and time.monotonic() - shown > PROGRESS_SECONDS:
                 shown = time.monotonic()
-                self._look(client)
+                self._look(stage, client)
             return bool(found)
 
         self._wait(stage, self._mechanism.patience, "an incident", seen, job_may_end=True)
@@ -252,10 +258,12 @@ def run(
     as_json: bool,
     out: TextIO,
     report: Report,
+    elsewhere: Elsewhere | None = None,
 ) -> int:
     """Run the demo; return 0 only if the injected fault is the first cause at the right entity.
 
-    Progress goes to `out`; `report` turns the incident document into text.
+    Progress goes to `out`; `report` turns the incident document into text. With `elsewhere` the
+    collector is one that runs already.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
@@ -270,8 +278,9 @@ def run(
     right = False
     try:
         with Processes(logs) as processes:
-            stage = Stage(folder, processes, demo.hosts, mechanism)
-            document, verdict = demo.play(stage, Client(stage.address))
+            stage = Stage(folder, processes, demo.hosts, mechanism, elsewhere)
+            client = Client(stage.address, elsewhere.token if elsewhere else "")
+            document, verdict = demo.play(stage, client)
             right = verdict.right
             if as_json:
                 print(json.dumps(document), flush=True)
@@ -290,6 +299,17 @@ def run(
         else:
             print(f"logs are in {logs}", file=out, flush=True)
     return 0 if right else 1
+
+
+def _busy() -> str:
+    """Say so where this machine has much else to do: then both hosts of the demo lack CPU."""
+    load, cpus = os.getloadavg()[0], len(places.usable_cpus())
+    if load <= cpus:
+        return ""
+    return (
+        f"this machine is busy (load {load:.0f} on {cpus} CPUs): every host of the demo is slow by "
+        "that, and the injected fault may not stand out"
+    )
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001

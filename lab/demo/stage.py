@@ -5,7 +5,9 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -17,6 +19,18 @@ from .hosts import Host
 from .processes import Process, Processes
 
 JOB = "demo-job"
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A collector that runs already, and where the demo's agents show their pages to Prometheus."""
+
+    address: str
+    """Base URL of the collector."""
+    token: str
+    """Bearer token of role read: it sends, and it asks."""
+    listen: tuple[str, int]
+    """Host and port of the first agent's page; the second agent's is the next port."""
 
 
 _LONGEST_SOCKET_PATH = 107
@@ -63,13 +77,17 @@ class Stage:
         processes: Processes,
         hosts: Sequence[Host],
         mechanism: Mechanism = NOTHING,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """Use this folder for state and sockets, and prepare for this fault."""
         self._folder, self._processes, self._hosts = folder, processes, hosts
         self._mechanism = mechanism
         self._within: dict[str, tuple[str, ...]] = {}
         self._orders = folder / "orders.json"
-        self.address = f"http://127.0.0.1:{free_port()}"
+        self.elsewhere = elsewhere
+        self.address = elsewhere.address if elsewhere else f"http://127.0.0.1:{free_port()}"
+        # A collector that goes on may have seen a demo before: each is a job of its own there.
+        self.job_id = time.strftime(f"{JOB}-%Y%m%d-%H%M%S", time.gmtime()) if elsewhere else JOB
         self.parts: list[Process] = []
         self.job: list[Process] = []
 
@@ -98,8 +116,8 @@ class Stage:
             module, *words = (word.format(folder=self._folder) for word in self._mechanism.beside)
             self._beside("beside", module, *words)
 
-    def agent(self, host: Host) -> Process:
-        """Start the agent of a host, on the host's CPUs: those are all it can see."""
+    def agent(self, host: Host, more: Mapping[str, str] | None = None) -> Process:
+        """Start the agent of a host, on the host's CPUs, with more settings where given."""
         return self._part(
             f"agent-{host.name}",
             ["agent"],
@@ -110,7 +128,10 @@ class Stage:
                 "RANKSCOPE_PUSH__ENDPOINT": self.address,
                 "RANKSCOPE_SPOOL__FOLDER": str(self._folder / f"spool-{host.name}"),
                 "RANKSCOPE_NODE__STATE": str(self._folder / f"state-{host.name}"),
-                "RANKSCOPE_EXPORT__LISTEN": f"127.0.0.1:{free_port()}",
+                **self._page(host),
+                # Every agent here could read the logs of all the hosts' ranks, and of other jobs.
+                "RANKSCOPE_LOGS__FOLLOW": "false",
+                **(more or {}),
             },
             host,
         )
@@ -134,7 +155,7 @@ class Stage:
                     "WORLD_SIZE": str(world),
                     "MASTER_ADDR": "127.0.0.1",
                     "MASTER_PORT": str(detour if detour and number else port),
-                    "RANKSCOPE_JOB_ID": JOB,
+                    "RANKSCOPE_JOB_ID": self.job_id,
                     "RANKSCOPE_AGENT": f"unix://{self._socket(host)}",
                     orders.VARIABLE: str(self._orders),
                     # One thread a rank: the ranks share CPUs.
@@ -205,6 +226,17 @@ class Stage:
         )
         self.parts.append(process)
         return process
+
+    def _page(self, host: Host) -> dict[str, str]:
+        """Return where an agent shows its page, and with which token it sends."""
+        if self.elsewhere is None:
+            return {"RANKSCOPE_EXPORT__LISTEN": f"127.0.0.1:{free_port()}"}
+        address, port = self.elsewhere.listen
+        number = list(self._hosts).index(host)
+        return {
+            "RANKSCOPE_EXPORT__LISTEN": f"{address}:{port + number}",
+            "RANKSCOPE_PUSH__TOKEN": self.elsewhere.token,
+        }
 
     def _socket(self, host: Host) -> Path:
         return self._folder / f"{host.name}.sock"

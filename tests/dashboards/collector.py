@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
-from rankscope.collector.summaries.distribution import Distribution, Wanted, results
-from rankscope.collector.summaries.spread import Spreading
+from rankscope.collector.figures.distribution import Distribution, Wanted, results
+from rankscope.collector.figures.spread import Spreading
 from rankscope.collector.windows.matrices import Matrix
 from rankscope.dashboards import console
 from rankscope.vocabulary import metrics, times

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from rankscope.lab.demo.hosts import divide
+from rankscope.lab.demo import flow
+from rankscope.lab.demo.hosts import Host, divide
 from rankscope.lab.demo.processes import Processes
-from rankscope.lab.demo.stage import free_port, new_folder
+from rankscope.lab.demo.stage import JOB, Elsewhere, Stage, free_port, new_folder
 from rankscope.lab.demo.verdict import Truth, evaluate, unrelated
 
 CRASH_OF_3 = Truth(("software.crash",), "rank", ("3",), "demo-b")
@@ -152,3 +153,25 @@ def test_processes_are_ended_with_everything_they_started(tmp_path):
             not in "ZX"
         ):
             time.sleep(0.01)
+
+
+def test_on_a_collector_that_goes_on_each_demo_is_a_job_of_its_own(tmp_path):
+    hosts = (Host("demo-a", (0, 1)), Host("demo-b", (2, 3)))
+    elsewhere = Elsewhere("http://collector:8470", "a-token-of-role-read", ("0.0.0.0", 9471))
+    with Processes(tmp_path) as processes:
+        stage = Stage(tmp_path, processes, hosts, elsewhere=elsewhere)
+        assert "http://collector:8470" == stage.address
+        assert stage.job_id.startswith(f"{JOB}-")
+        assert JOB == Stage(tmp_path, processes, hosts).job_id
+        pages = [stage._page(host) for host in hosts]
+    assert [
+        {"RANKSCOPE_EXPORT__LISTEN": "0.0.0.0:9471", "RANKSCOPE_PUSH__TOKEN": elsewhere.token},
+        {"RANKSCOPE_EXPORT__LISTEN": "0.0.0.0:9472", "RANKSCOPE_PUSH__TOKEN": elsewhere.token},
+    ] == pages
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.5, False), (29.0, True)])
+def test_a_machine_with_much_else_to_do_is_named_first(load, said, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("rankscope.lab.demo.hosts.usable_cpus", lambda: (0, 1))
+    assert said is ("load 29 on 2 CPUs" in flow._busy())

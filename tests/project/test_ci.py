@@ -61,6 +61,7 @@ done
             "amtool",
             "chromium",
             "postgres",
+            "systemd-analyze",
         ),
         "",
     ),

@@ -107,6 +107,7 @@ def test_bare_make_prints_every_target_with_a_line(program):
         "soak",
         "steady",
         "docs",
+        "site",
     ]
     for target in targets:
         assert re.search(rf"^  make {target} +\S", done.stdout, re.MULTILINE)

@@ -35,12 +35,12 @@ def profiles() -> str:
     head = ("reader", "least profile", "the restricted one does not see", "needs")
     return (
         f"{NOTE}# What each profile sees\n\n"
-        "Two profiles, each a manifest: "
-        "[restricted](../../deploy/kubernetes/agent-restricted.yaml), the default, without a "
-        "capability or a namespace of the node, and "
-        "[full](../../deploy/kubernetes/agent-full.yaml). What each right is for, and how to give "
-        "only some: [two profiles](../deploy.md#two-profiles). `rankscope doctor` tries every "
-        "reader on a node and says what would mend it.\n\n"
+        "Two profiles, each an overlay: "
+        "[restricted](../../deploy/kubernetes/overlays/default/kustomization.yaml), the default, "
+        "without a capability or a namespace of the node, and "
+        "[full](../../deploy/kubernetes/overlays/full/kustomization.yaml). What each right is for, "
+        "and how to give only some: [two profiles](../deploy.md#two-profiles). `rankscope doctor` "
+        "tries every reader on a node and says what would mend it.\n\n"
         "## As much in either\n\n"
         + table(("readers", "need"), whole)
         + "\n## Less in the restricted profile, or nothing\n\n"

@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse
 from ....detectors.window import JobWindow
 from ....vocabulary import metrics
 from ....vocabulary.times import rfc3339
+from ...figures import distribution, heat, phases, waits
+from ...figures.spread import rounded
 from ...past import reading
 from ...past.asking import Past, PastError
 from ...services import Services
-from ...summaries import distribution, heat, phases, waits
-from ...summaries.spread import rounded
 from ...windows.matrices import newest_window
 from .. import shapes_figures as shapes
 from ..auth import Guard, Principal

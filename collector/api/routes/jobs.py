@@ -1,5 +1,6 @@
 """/jobs: what is watched, its ranks, and their series."""
 
+import math
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -174,8 +175,9 @@ def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int, now: fl
         status="running" if now - row.last_received < ENDED_SECONDS else "ended",
         attempt=row.attempt,
         cluster=row.cluster,
-        first_at=rfc3339(row.first_at),
-        last_at=rfc3339(row.last_at),
+        # A job whose first event came before its first sample has no time yet.
+        first_at=rfc3339(row.first_at) if math.isfinite(row.first_at) else None,
+        last_at=rfc3339(row.last_at) if math.isfinite(row.last_at) else None,
         world_size=row.world_size,
         hosts=list(row.hosts),
         ranks=row.ranks,

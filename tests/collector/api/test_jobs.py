@@ -2,11 +2,14 @@
 
 import json
 import math
+import time
 from urllib.parse import quote
 
 import pytest
 
 from rankscope.collector.windows import queries
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Event, Resource
 
 ODD = ["team/a b", "50%", "a%2Fb", "\u00fc\U0001f525", "a?b#c", "..", "+", "'\"\\"]
 
@@ -175,3 +178,27 @@ def test_a_quiet_stretch_is_explained_by_nothing(client, send_steps):
     assert answer.status_code == 200
     assert answer.json()["hypotheses"] == []
     assert answer.json()["unknown"]["reasons"] == ["nothing was found wrong in this time range"]
+
+
+def test_a_job_known_by_an_event_alone_has_no_time_yet(client, clock):
+    """Its first event comes before its first sample; the list of jobs must not fail until then."""
+    resource = Resource(host="gpu-1", job="new", cluster="c1")
+    event = Event("training.phase", clock.at, {"rank": 0, "phase": "init"}, resource)
+    sent = client.post(
+        "/v1/logs",
+        content=encode.logs_request([(resource, [event])]),
+        headers={"content-type": "application/x-protobuf"},
+    )
+    assert sent.status_code == 200
+    deadline = time.monotonic() + 20
+    while not (rows := client.get("/api/v1/jobs").json()["items"]):
+        assert time.monotonic() < deadline
+        clock.at += 1
+        time.sleep(0.02)
+    [job] = rows
+    assert ("new", None, None, None) == (
+        job["job"],
+        job["first_at"],
+        job["last_at"],
+        job["goodput"],
+    )

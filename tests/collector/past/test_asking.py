@@ -2,9 +2,9 @@
 
 import pytest
 
+from rankscope.collector.figures.distribution import Wanted
 from rankscope.collector.past.asking import Past, PastError
 from rankscope.collector.settings import CollectorSettings
-from rankscope.collector.summaries.distribution import Wanted
 
 START = 1_700_000_000.0
 

@@ -1,9 +1,9 @@
 """A stretch of the journal through the pipeline again."""
 
+from rankscope.collector.figures.distribution import Wanted
 from rankscope.collector.past import reading
 from rankscope.collector.past.reading import Stretch
 from rankscope.collector.pipeline import Pipeline
-from rankscope.collector.summaries.distribution import Wanted
 
 START = 1_700_000_000.0
 

@@ -1,0 +1,142 @@
+"""Who a process is: job, attempt, rank and world size, from the launcher's variables.
+
+The probe asks for its own process, the agent for those whose environment it may read.
+"""
+
+import os
+import socket
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+_NO_RUN_ID = {"", "none"}
+"""What torchrun sets when nobody gave it a rendezvous id."""
+
+_USERS = ("RANKSCOPE_JOB_USER", "SLURM_JOB_USER")
+"""Whom a job names as its user: whoever starts it may name a team or a cost centre instead."""
+
+_REQUEUE = 100
+"""One requeue by the scheduler outweighs every restart torchrun makes inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The job, attempt and rank of a process. `given` names the fields that the caller gave.
+
+    `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
+    them apart by the start times of their processes. `launched` is False when neither gave the
+    rank: 0 is then a guess, which torch's process group may still correct. `user` is whom the
+    job's GPU time is charged to, "" where neither site nor launcher names somebody.
+    """
+
+    job: str
+    attempt: int | None
+    rank: int
+    local_rank: int
+    world_size: int
+    given: frozenset[str] = frozenset()
+    launched: bool = True
+    user: str = ""
+
+
+def identify(
+    environ: Mapping[str, str],
+    *,
+    job: object = None,
+    attempt: object = None,
+    rank: object = None,
+    local_rank: object = None,
+    world_size: object = None,
+    pid: int | None = None,
+) -> Identity:
+    """Return who a process is: what the caller gave, else the launcher, else one process alone.
+
+    `pid` is the process's, None: this one's.
+
+    Values that make no sense (a rank that is no number) count as not given; nothing is raised.
+    """
+    launchers = _launchers()
+    here = next((row for row in launchers if _first(environ, row["rank"]) is not None), None)
+
+    def number(given: object, field: str, otherwise: int) -> int:
+        for candidate in (given, _first(environ, here[field]) if here else None):
+            value = _whole(candidate)
+            if value is not None:
+                return value
+        return otherwise
+
+    the_rank = number(rank, "rank", 0)
+    by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
+    return Identity(
+        job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
+        attempt=_attempt(environ, launchers, attempt),
+        rank=the_rank,
+        local_rank=number(local_rank, "local_rank", 0),
+        world_size=max(number(world_size, "world_size", 1), the_rank + 1),
+        given=frozenset(name for name, value in by_hand.items() if _whole(value) is not None),
+        launched=here is not None or _whole(rank) is not None,
+        user=_first(environ, _USERS) or "",
+    )
+
+
+def _launchers() -> list[dict[str, Any]]:
+    text = resources.files(__package__ or "").joinpath("identity.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["launcher"]
+    return rows
+
+
+def _first(environ: Mapping[str, str], names: Iterable[str]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number from 0, or None for whatever is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        number = int(value)
+    except ValueError:
+        return None
+    return number if number >= 0 else None
+
+
+def _job(
+    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object, pid: int
+) -> str:
+    if given is not None and str(given):
+        return str(given)
+    if named := environ.get("RANKSCOPE_JOB_ID"):
+        return named
+    for row in launchers:
+        found = _first(environ, row["job"])
+        if found is not None and found.lower() not in _NO_RUN_ID:
+            return found
+    # Every rank must arrive at the same name: the rendezvous is what they share.
+    if master := environ.get("MASTER_ADDR"):
+        return f"{master}-{environ.get('MASTER_PORT', '0')}"
+    return f"{socket.gethostname()}-{pid}"
+
+
+def _attempt(
+    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object
+) -> int | None:
+    for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
+        number = _whole(candidate)
+        if number is not None:
+            return number
+    counts = {row["name"]: _restarts(environ, row) for row in launchers}
+    requeues = counts.pop("slurm")
+    restarts = [count for count in counts.values() if count is not None]
+    if requeues is None and not restarts:
+        return None
+    return (requeues or 0) * _REQUEUE + sum(restarts)
+
+
+def _restarts(environ: Mapping[str, str], row: Mapping[str, Any]) -> int | None:
+    """Return how often a launcher restarted the job, None where it does not count."""
+    count = _whole(_first(environ, row["attempt"]))
+    if count is None and row.get("counts_restarts_only") and _first(environ, row["job"]):
+        return 0
+    return count
