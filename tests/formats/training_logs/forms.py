@@ -1,5 +1,7 @@
 """Lines of every framework with values of their own in each, as a job would write them."""
 
+# ruff: noqa: E501  lines are as long as they are printed
+
 NAMES = (
     "megatron", "deepspeed", "torchtitan", "huggingface", "lightning", "accelerate", "nanogpt",
     "build-nanogpt", "llm.c", "nemo",

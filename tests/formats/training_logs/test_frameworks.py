@@ -1,5 +1,7 @@
 """Lines of every framework: which values they are, whose, and how a hidden NaN shows."""
 
+# ruff: noqa: E501  lines are as long as they are printed
+
 import math
 from pathlib import Path
 

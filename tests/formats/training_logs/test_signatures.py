@@ -1,5 +1,7 @@
 """Lines that point at faults: every signature has a real form here, with its role and details."""
 
+# ruff: noqa: E501  lines are as long as they are printed
+
 import tomllib
 from datetime import UTC
 from pathlib import Path
