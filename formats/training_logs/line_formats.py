@@ -52,9 +52,9 @@ class Line:
 
     `needs`: metrics, without their prefix, a line without which is none of these. `cumulative`:
     values that count from the start of the job. `interval`: a step's duration follows from the
-    times of two lines. `hides_nan`: a loss of exactly 0 beside a gradient norm that is not finite stands
-    for a NaN. `redrawn`: a step's values are those of its second line. `open_end`:
-    nothing follows the last value, so that it may be cut: it is not read.
+    times of two lines. `hides_nan`: a loss of exactly 0 beside a gradient norm that is not finite
+    stands for a NaN. `redrawn`: a step's values are those of its second line. `open_end`: nothing
+    follows the last value, so that it may be cut: it is not read.
     """
 
     needle: str

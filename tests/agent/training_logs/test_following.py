@@ -10,7 +10,7 @@ import pytest
 
 from rankscope.agent.health import Health
 from rankscope.agent.settings import LogFiles
-from rankscope.agent.training_logs import Follower, Sources
+from rankscope.agent.training_logs import Batch, Follower, Sources
 from rankscope.agent.training_logs.positions import Positions
 
 AT = 1_787_000_000.0
@@ -30,7 +30,7 @@ class Node:
     now: float = AT
     used: float = 0.0
     cost: float = 0.0
-    batches: list = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
     health: Health = field(default_factory=Health)
 
     def start(self, *, files=None, follow=False, share=0.04, proc=Path("/proc")):
@@ -270,7 +270,12 @@ def test_the_output_of_a_process_with_a_rank_is_followed(node, trainer, until):
     process = trainer(node.folder / "out", RANK="5", **RANK)
     say(process)
     found = []
-    until(lambda: found.extend(own(node, follower)) or len(found) == 2)
+
+    def both():
+        found.extend(own(node, follower))
+        return len(found) == 2
+
+    until(both)
     assert found == [(1, 5), (2, 5)]
     name = str(node.folder / "out")
     (followed,) = [one for one in follower._files.values() if one.source.name == name]
@@ -295,7 +300,8 @@ def test_a_file_that_several_ranks_write_has_the_rank_of_who_prints_in_the_frame
 
     def followed():
         node.turn(follower)
-        return [one for one in follower._files.values() if len(one.source.ranks) == 2]
+        mine = [one for one in follower._files.values() if one.source.name == str(path)]
+        return [one for one in mine if len(one.source.ranks) == 2]
 
     (both,) = until(followed)
     assert both.source.rank is None

@@ -253,7 +253,9 @@ OWN = {
 
 
 def test_a_format_of_ones_own_is_a_pattern_with_metrics_and_units():
-    own = training_logs.own("mine", **OWN, units={"step_duration": "ms"})
+    own = training_logs.own(
+        "mine", contains=OWN["contains"], pattern=OWN["pattern"], units={"step_duration": "ms"}
+    )
     formats = (own, *training_logs.shipped())
     shown = values("metric s=3 l=1.5 t=250;", formats=formats)
     assert shown == {"step": 3, "loss": 1.5, "step.duration": 0.25}
