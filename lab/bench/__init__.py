@@ -13,5 +13,6 @@ BENCHES: dict[str, str] = {
     "node": "node",
     "kernel_log": "kernel_log",
     "training_logs": "training_logs",
+    "causes": "causes",
 }
 """Name of the bench -> name of its module in this package."""
