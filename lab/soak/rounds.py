@@ -27,7 +27,9 @@ KILLS_A_JOB = 3
 _AT_START = 0.3
 """Share of kills that do not wait until the collector is ready."""
 _STARTING_SECONDS, _WORKING_SECONDS = 2.0, 2.5
-_SETTLED_SECONDS = 180.0
+_SETTLED_SECONDS = 480.0
+"""Longer than the silence after which a job's incident is over: a NaN that came late, since the
+collector was killed, may leave less than a minute of the job."""
 
 Say = Callable[[str], None]
 
