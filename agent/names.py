@@ -22,9 +22,12 @@ class Names:
         return self._resource(None, None, self.extra)
 
     def of(self, trainer: Trainer) -> Resource:
-        """Return the resource of a job's attempt on this host."""
-        extra = _with_user(self.extra, trainer.user) if trainer.user else self.extra
-        return self._resource(trainer.job, trainer.attempt, extra)
+        """Return the resource of the attempt that a process belongs to."""
+        return self.attempt(trainer.job, trainer.attempt, trainer.user)
+
+    def attempt(self, job: str, attempt: int | None, user: str | None = None) -> Resource:
+        """Return the resource of a job's attempt on this host, with its user where known."""
+        return self._resource(job, attempt, _with_user(self.extra, user) if user else self.extra)
 
     def _resource(self, job: str | None, attempt: int | None, extra: Attributes) -> Resource:
         return Resource(

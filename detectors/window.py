@@ -211,6 +211,7 @@ class Group:
 
     rows: rows of the members in the window's matrices. changed_at: when a number last moved.
     launches: by kind of collective, how many each member has launched, where that is reported.
+    absent: rows of the members that never reported a number.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Group:
     at: Floats
     changed_at: Floats
     launches: Mapping[str, Floats] = field(default_factory=dict)
+    absent: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)

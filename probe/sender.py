@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..vocabulary.datagram import LARGEST, Datagram, encode
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Event, Sample
 from .agent_socket import AgentSocket
-from .identity import Identity
 from .step_record import StepRecord
 from .thinning import Thinning
 

@@ -38,10 +38,19 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         type=int,
         action="append",
         metavar="N",
-        help="a seed of suite fresh to learn from beside tuning (default: 11 and 12)",
+        help="a seed of suite fresh to learn from beside tuning (default: 11 and 12; with "
+        "--calibrate 20261210 and 20261211)",
     )
     parser.add_argument(
         "--collected", action="store_true", help="learn from what is in the folder; run nothing"
+    )
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="fit the probabilities alone, to suite fresh, its healthy cases too",
+    )
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="with --calibrate: the reliability as SVG"
     )
     parser.add_argument(
         "--write", action="store_true", help="write the numbers into the catalogue's files"

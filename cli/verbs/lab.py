@@ -53,8 +53,22 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _learn(arguments: argparse.Namespace) -> int:
-    from ...lab.learning import command  # noqa: PLC0415
+    from ...lab.learning import calibrate, command  # noqa: PLC0415
 
+    if arguments.calibrate:
+        return calibrate.calibrate(
+            calibrate.Options(
+                results=arguments.results,
+                seeds=tuple(arguments.seed or calibrate.SEEDS),
+                version=arguments.version,
+                write=arguments.write,
+                as_json=arguments.json,
+                collected_only=arguments.collected,
+                picture=arguments.picture,
+            )
+        )
+    if arguments.picture is not None:
+        return wrong("--picture is for --calibrate")
     return command.learn(
         command.Options(
             results=arguments.results,

@@ -1,7 +1,7 @@
 """/healthz and /readyz, for the orchestrator; no token.
 
 Neither asks the database: a collector that takes and keeps telemetry is ready, whatever its store
-does (docs/decisions/0013).
+does (docs/decisions/0014).
 """
 
 from fastapi import APIRouter

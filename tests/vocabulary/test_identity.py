@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.probe.identity import identify
+from rankscope.vocabulary.identity import identify
 
 LAUNCHED = {
     "torchrun": (

@@ -1,4 +1,7 @@
-"""Who this process is: job, attempt, rank and world size, from the launcher's variables."""
+"""Who a process is: job, attempt, rank and world size, from the launcher's variables.
+
+The probe asks for its own process, the agent for those whose environment it may read.
+"""
 
 import os
 import socket
@@ -46,8 +49,11 @@ def identify(
     rank: object = None,
     local_rank: object = None,
     world_size: object = None,
+    pid: int | None = None,
 ) -> Identity:
-    """Return who this process is: what the caller gave, else the launcher, else one process alone.
+    """Return who a process is: what the caller gave, else the launcher, else one process alone.
+
+    `pid` is the process's, None: this one's.
 
     Values that make no sense (a rank that is no number) count as not given; nothing is raised.
     """
@@ -64,7 +70,7 @@ def identify(
     the_rank = number(rank, "rank", 0)
     by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
     return Identity(
-        job=_job(environ, launchers, job),
+        job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
         attempt=_attempt(environ, launchers, attempt),
         rank=the_rank,
         local_rank=number(local_rank, "local_rank", 0),
@@ -96,7 +102,9 @@ def _whole(value: object) -> int | None:
     return number if number >= 0 else None
 
 
-def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> str:
+def _job(
+    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object, pid: int
+) -> str:
     if given is not None and str(given):
         return str(given)
     if named := environ.get("RANKSCOPE_JOB_ID"):
@@ -108,7 +116,7 @@ def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: obj
     # Every rank must arrive at the same name: the rendezvous is what they share.
     if master := environ.get("MASTER_ADDR"):
         return f"{master}-{environ.get('MASTER_PORT', '0')}"
-    return f"{socket.gethostname()}-{os.getpid()}"
+    return f"{socket.gethostname()}-{pid}"
 
 
 def _attempt(
