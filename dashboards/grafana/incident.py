@@ -1,0 +1,293 @@
+"""Incident: what broke, where, since when, and the evidence beside its peers."""
+
+from grafana_foundation_sdk.models import dashboard as models
+
+from . import links
+from .frame import Given, Put, Section, assemble, query
+from .panels import PLAIN, Column, above, lines, listing, number
+from .queries import Query, most, now, rows
+
+_THIS = 'incident="$incident"'
+_ON_HOST = (
+    f"and on (host_name) max_over_time(rankscope_incident_active{{{_THIS}}}[$__range] @ end())"
+)
+_OF_JOB = f"and on (job_id) max_over_time(rankscope_incident_active{{{_THIS}}}[$__range] @ end())"
+_TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
+_TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
+_GPU = "{{host_name}} GPU {{gpu}}"
+
+
+def build(given: Given) -> models.Dashboard:
+    """Return the dashboard."""
+    return assemble(
+        links.INCIDENT,
+        "Rankscope / Incident",
+        "One incident: its cause, what it costs, and the evidence of its node and job.",
+        given=given,
+        variables=[
+            query(
+                "job",
+                "Job",
+                'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
+                description="jobs that report to the collector",
+                many=True,
+                everything=".*",
+            ),
+            query(
+                "incident",
+                "Incident",
+                'label_values(rankscope_incident_active{job_id=~"$job"}, incident)',
+                description="incidents that were open in the time range",
+            ),
+        ],
+        incidents=_THIS,
+        sections=[
+            Section("What it is", _what()),
+            Section("The job", _job()),
+            Section("The node of the first cause", _node()),
+        ],
+    )
+
+
+def _what() -> list[Put]:
+    return [
+        Put(
+            listing(
+                "First cause",
+                "Fault and place as the collector sees them now; a row more where they changed in "
+                "the time range. Evidence, other causes and what to do: in the console.",
+                rows(f"max_over_time(rankscope_incident_active{{{_THIS}}}[$__range])"),
+                columns=[
+                    Column("severity", "Severity", width=90),
+                    Column("status", "Status", width=120),
+                    Column("fault", "Fault", width=220),
+                    Column("entity_type", "Type", width=80),
+                    Column("entity", "Entity"),
+                    Column("host_name", "Node", width=150, link=_TO_NODE),
+                    Column("job_id", "Job", width=180, link=_TO_JOB),
+                    Column(
+                        "incident",
+                        "Incident",
+                        width=210,
+                        link=links.console_incident("${__data.fields.Incident}"),
+                    ),
+                ],
+                steps=PLAIN,
+                none="choose an incident above",
+            ),
+            24,
+            5,
+        ),
+        Put(
+            number(
+                "Began",
+                "Onset, as it is judged.",
+                "dateTimeAsIso",
+                now(
+                    "max(max_over_time(rankscope_incident_opened_timestamp_seconds"
+                    f"{{{_THIS}}}[$__range])) * 1000"
+                ),
+                steps=PLAIN,
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "Open for",
+                "Time from the onset to now; no data once it is resolved.",
+                "s",
+                now(f"time() - max(rankscope_incident_opened_timestamp_seconds{{{_THIS}}})"),
+                steps=above(600, 3600),
+                none="resolved",
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "GPU-hours lost",
+                "GPU time that it has taken.",
+                "suffix: GPU h",
+                now(
+                    f"max(max_over_time(rankscope_incident_gpu_seconds_lost{{{_THIS}}}[$__range]))"
+                    " / 3600"
+                ),
+                steps=above(1, 24),
+                decimals=2,
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "GPUs lost now",
+                "GPU seconds that it takes in each second.",
+                "suffix: GPUs",
+                Query(
+                    f"sum(deriv(rankscope_incident_gpu_seconds_lost{{{_THIS}}}[$__rate_interval]))"
+                ),
+                steps=above(1, 8),
+                decimals=1,
+                none="resolved",
+                trend=True,
+            ),
+            6,
+            4,
+        ),
+    ]
+
+
+def _job() -> list[Put]:
+    by = "job_id, host_name, rank"
+    own = (
+        f"max by ({by}) (training_step_duration_seconds {_OF_JOB})"
+        f" - max by ({by}) (training_comm_duration_seconds {_OF_JOB})"
+    )
+    return [
+        Put(
+            lines(
+                "Own time: the slowest ranks and their peers",
+                "Step time less the wait in collectives. The 5 slowest ranks of the time range, "
+                "and the median of all.",
+                "s",
+                Query(most(own, by, 5), "{{job_id}} {{host_name}} rank {{rank}}"),
+                Query(f"quantile by (job_id) (0.5, {own})", "{{job_id}} median of ranks"),
+                steps=PLAIN,
+                least=None,
+            ),
+            12,
+            9,
+        ),
+        Put(
+            lines(
+                "Waited for",
+                "How long groups wait for their last rank, a step. Top 5.",
+                "s",
+                Query(
+                    most(f"sum by ({by}) (rankscope_group_wait_seconds {_OF_JOB})", by, 5),
+                    "{{job_id}} {{host_name}} rank {{rank}}",
+                ),
+                steps=above(0.5, 2),
+            ),
+            6,
+            9,
+        ),
+        Put(
+            lines(
+                "Loss",
+                "Median over ranks, and the highest.",
+                "short",
+                Query(f"quantile by (job_id) (0.5, training_loss {_OF_JOB})", "{{job_id}} median"),
+                Query(f"max by (job_id) (training_loss {_OF_JOB})", "{{job_id}} highest"),
+                steps=PLAIN,
+                least=None,
+            ),
+            6,
+            9,
+        ),
+    ]
+
+
+def _node() -> list[Put]:
+    ports = "host_name, device, port, error_type"
+    throttle = 'reason!~"idle|clocks_setting"'
+    return [
+        Put(
+            lines(
+                "SM clock",
+                "Devices of the node, and the median of all nodes.",
+                "hertz",
+                Query(f'hw_frequency_hertz{{domain="sm"}} {_ON_HOST}', _GPU),
+                Query(
+                    'quantile(0.5, hw_frequency_hertz{cluster=~"$cluster", domain="sm"})',
+                    "median of all nodes",
+                ),
+                steps=PLAIN,
+                least=None,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Temperature",
+                "Devices of the node, and the median of all nodes.",
+                "celsius",
+                Query(f'hw_temperature_celsius{{hw_sensor="gpu"}} {_ON_HOST}', _GPU),
+                Query(
+                    'quantile(0.5, hw_temperature_celsius{cluster=~"$cluster", hw_sensor="gpu"})',
+                    "median of all nodes",
+                ),
+                steps=above(80, 88),
+                least=None,
+                marked=True,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Power",
+                "Devices of the node, and the median of all nodes.",
+                "watt",
+                Query(f"hw_power_watts {_ON_HOST}", _GPU),
+                Query('quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"),
+                steps=PLAIN,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "What holds the clocks down",
+                "Devices and reasons that are active.",
+                "none",
+                Query(
+                    f"(hw_gpu_throttle{{{throttle}}} {_ON_HOST}) > 0",
+                    f"{_GPU} {{{{reason}}}}",
+                ),
+                steps=above(1),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "CPU, memory and pressure",
+                "Shares of the node's CPU and memory in use, and of the time tasks waited.",
+                "percentunit",
+                Query(f"system_cpu_utilization {_ON_HOST}", "{{host_name}} CPU"),
+                Query(
+                    f"(system_memory_usage_bytes {_ON_HOST}) / on (host_name)"
+                    " system_memory_limit_bytes",
+                    "{{host_name}} memory",
+                ),
+                Query(
+                    f'system_pressure{{kind="some"}} {_ON_HOST}',
+                    "{{host_name}} waits for {{resource}}",
+                ),
+                steps=above(0.9, 0.98),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Port errors",
+                "Errors a minute of the node's ports, by kind; the 20 highest.",
+                "none",
+                Query(
+                    most(
+                        f"(sum by ({ports}) (rate(hw_network_errors_total[$__rate_interval])) * 60)"
+                        f" {_ON_HOST}",
+                        ports,
+                    ),
+                    "{{host_name}} {{device}}:{{port}} {{error_type}}",
+                ),
+                steps=above(1, 60),
+            ),
+            8,
+            7,
+        ),
+    ]

@@ -1,0 +1,112 @@
+"""What a dashboard asks of Prometheus: its variables' values in place, its time range and step.
+
+Does what Grafana does with a query before it sends it, for the parts that our dashboards use.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .prometheus import Prometheus
+
+_NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
+_LABEL_VALUES = re.compile(r"label_values\((?:(.*),\s*)?(\w+)\)\s*$", re.DOTALL)
+_SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time range: start and end (s since the epoch), step, and the interval of scrapes (s)."""
+
+    start: float
+    end: float
+    step: float = 15.0
+    scrape: float = 15.0
+
+    def words(self) -> dict[str, str]:
+        """Return Grafana's own variables."""
+        seconds = round(self.end - self.start)
+        return {
+            "__range": f"{seconds}s",
+            "__interval": f"{round(self.step)}s",
+            "__rate_interval": f"{round(max(4 * self.scrape, self.step + self.scrape))}s",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One target of a panel, as it is sent."""
+
+    panel: str
+    ref: str
+    expr: str
+    legend: str
+    instant: bool
+    table: bool
+
+
+def substituted(text: str, values: Mapping[str, str]) -> str:
+    """Return a query with values in the place of variables; KeyError names one that is missing."""
+    return _NAME.sub(lambda match: values[match[1] or match[2]], text)
+
+
+def values_of(
+    document: Mapping[str, Any], server: Prometheus, span: Span, chosen: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the value of each variable: as chosen, else All, else the first that is found."""
+    found = span.words()
+    for variable in document["templating"]["list"]:
+        name = variable["name"]
+        if variable["type"] == "datasource":
+            found[name] = "prometheus"
+        elif variable["type"] == "textbox":
+            found[name] = variable["query"]
+        elif name in chosen:
+            found[name] = chosen[name]
+        else:
+            names = label_values(variable, server, span, found)
+            if not variable["includeAll"]:
+                found[name] = names[0] if names else ""
+            else:
+                found[name] = variable.get("allValue") or f"({'|'.join(map(_escaped, names))})"
+    return found
+
+
+def _escaped(value: str) -> str:
+    """Return a value for a regular expression within a text of PromQL."""
+    return _SPECIAL.sub(lambda match: "\\\\" + match[0], value)
+
+
+def label_values(
+    variable: Mapping[str, Any], server: Prometheus, span: Span, values: Mapping[str, str]
+) -> list[str]:
+    """Return what a variable offers."""
+    match = _LABEL_VALUES.match(substituted(variable["query"]["query"], values))
+    if match is None:
+        raise ValueError(f"{variable['name']}: not label_values(series, label)")
+    more = {"match[]": match[1]} if match[1] else {}
+    return list(
+        server.ask(f"label/{match[2]}/values", start=span.start, end=span.end, **more)
+    )
+
+
+def targets(document: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[Asked]:
+    """Yield every query of every panel."""
+    for panel in document["panels"]:
+        for target in panel.get("targets", ()):
+            yield Asked(
+                panel["title"],
+                target["refId"],
+                substituted(target["expr"], values),
+                target.get("legendFormat", ""),
+                bool(target.get("instant")),
+                target["format"] == "table",
+            )
+
+
+def answered(asked: Asked, server: Prometheus, span: Span) -> list[dict[str, Any]]:
+    """Return the series of one query, as a panel receives them."""
+    if asked.instant:
+        return server.query(asked.expr, span.end)
+    return server.range(asked.expr, span.start, span.end, span.step)
