@@ -16,8 +16,8 @@ RULES = "prometheus/rules"
 KUBERNETES = "kubernetes/grafana"
 SOURCE_UID = "prometheus"
 _WRITTEN = "# Written by `rankscope dashboards build`. Change dashboards/grafana, not this file.\n"
-_INSIDE = "/etc/grafana/dashboards/rankscope"
-"""Where the dashboards lie for Grafana, below its provisioning's own folder."""
+_INSIDE = "/var/lib/grafana/dashboards"
+"""Where docker-compose.yml mounts the dashboards."""
 
 
 def files(given: Given) -> Mapping[str, str]:
@@ -61,7 +61,7 @@ def write(given: Given, folder: Path) -> list[Path]:
 
 
 def _source(given: Given) -> dict[str, Any]:
-    """Return the data source that Grafana is to have; its address comes from the environment."""
+    """Return the data source that Grafana is to have, at the address of docker-compose.yml."""
     return {
         "apiVersion": 1,
         "datasources": [
@@ -70,7 +70,7 @@ def _source(given: Given) -> dict[str, Any]:
                 "uid": given.datasource or SOURCE_UID,
                 "type": "prometheus",
                 "access": "proxy",
-                "url": "${PROMETHEUS_URL}",
+                "url": "http://prometheus:9090",
                 "isDefault": True,
                 "editable": False,
                 "jsonData": {"httpMethod": "POST", "timeInterval": "15s"},

@@ -60,11 +60,16 @@ def build(given: Given) -> models.Dashboard:
 
 
 def of_job(metric: str, **labels: str) -> str:
-    """Return a device's metric for the devices on which the job's ranks are placed."""
+    """Return a device's metric with the rank that is placed on it, for the ranks of the job.
+
+    By the device's id: an agent learns only after some seconds which rank is on it. Of several
+    ranks on one device, one.
+    """
     more = "".join(f', {name}="{value}"' for name, value in labels.items())
     return (
-        f'{metric}{{cluster=~"$cluster", host_name=~"$host", rank=~"$rank"{more}}}'
-        f" and on (host_name, hw_id) training_rank_info{{{RANKS}}}"
+        f'{metric}{{cluster=~"$cluster", host_name=~"$host"{more}}}'
+        " * on (host_name, hw_id) group_left (rank)"
+        f" topk by (host_name, hw_id) (1, training_rank_info{{{RANKS}}})"
     )
 
 
@@ -378,7 +383,7 @@ def _memory() -> list[Put]:
                 Query(
                     most(
                         f"({of_job('hw_gpu_memory_usage_bytes')})"
-                        " / on (host_name, hw_id, rank) group_left ()"
+                        " / on (host_name, gpu, hw_id) group_left ()"
                         f" hw_gpu_memory_limit_bytes{{{HOSTS}}}",
                         _OF_RANK,
                     ),

@@ -91,7 +91,7 @@ def _numbers() -> list[Put]:
             steps=above(1, 1)[::2],
         ),
         number(
-            "Port errors",
+            "Errors of ports",
             "Errors of all ports in the time range.",
             "short",
             now(f"sum({errors})"),

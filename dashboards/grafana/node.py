@@ -329,7 +329,7 @@ def _host() -> list[Put]:
         ),
         Put(
             lines(
-                "Memory",
+                "Host memory",
                 "Memory and shared memory in use, and what there is.",
                 "bytes",
                 Query(f"system_memory_usage_bytes{{{HOST}}}", "{{host_name}} memory"),

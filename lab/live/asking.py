@@ -86,9 +86,7 @@ def label_values(
     if match is None:
         raise ValueError(f"{variable['name']}: not label_values(series, label)")
     more = {"match[]": match[1]} if match[1] else {}
-    return list(
-        server.ask(f"label/{match[2]}/values", start=span.start, end=span.end, **more)
-    )
+    return list(server.ask(f"label/{match[2]}/values", start=span.start, end=span.end, **more))
 
 
 def targets(document: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[Asked]:

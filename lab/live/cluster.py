@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import math
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,14 @@ from .ranks import JOB, Orders, host_names
 CLUSTER = "lab"
 GPUS = 8
 HOT_HOST, HOT_PLACE = 1, 5
+_CARRY_SECONDS = 1.0
+_PORT_BYTES = 50e9
+"""A second, of an NDR port."""
+_UNREADABLE = (
+    b'{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "system.shm.usage",'
+    b' "histogram": {"dataPoints": [{"count": "1", "timeUnixNano": "1"}]}}]}]}]}'
+)
+"""A histogram where there should be a number: accepted, and left out."""
 _THERMAL = 0x48
 """Hardware slowdown by heat, in NVML's bits of reasons."""
 
@@ -74,6 +84,8 @@ class LiveCluster:
         self.hot = (self.nodes[HOT_HOST].name, HOT_PLACE)
         self.client = Client(self.address)
         self.begun_at = 0.0
+        self._closing = threading.Event()
+        self._carrying = threading.Thread(target=self.carry, name="traffic", daemon=True)
         self.targets = {
             "rankscope-agent": [f"127.0.0.1:{node.port}" for node in self.nodes],
             "rankscope-collector": [self.address.removeprefix("http://")],
@@ -107,10 +119,37 @@ class LiveCluster:
             place=HOT_PLACE,
             step_seconds=step_seconds,
         )
+        self._carrying.start()
         words = [sys.executable, "-m", "rankscope.lab.live.ranks"]
         self._processes.start(
             "ranks", [*words, json.dumps(dataclasses.asdict(orders))], environ=clean_environment()
         )
+
+    def carry(self) -> None:
+        """Let the ports of every node carry what a job sends, and count, until `close`."""
+        while not self._closing.wait(_CARRY_SECONDS):
+            share = 0.35 + 0.1 * math.sin(time.time() / 20.0)
+            for number, node in enumerate(self.nodes):
+                for rail, device in enumerate(node.trees.nics):
+                    octets = int(_PORT_BYTES * _CARRY_SECONDS * share * (1 + 0.02 * rail))
+                    node.trees.network.carry(device, octets, octets)
+                    node.trees.network.count(device, "port_xmit_wait", 40 * (rail + 1))
+                if number == 0:
+                    node.trees.network.count(node.trees.nics[2], "symbol_error", 3)
+
+    def break_things(self) -> None:
+        """Bring about what is rare: a port and a link down, an error of memory, a lost device.
+
+        And what a collector refuses: a payload that is none, and one of a metric it cannot read.
+        """
+        first, second = self.nodes
+        first.trees.network.down(first.trees.nics[3])
+        with second.driver.together():
+            second.driver.set(2, "ecc_dbe", 1)
+            second.driver.set(3, "nvlink_state", 0)
+        first.driver.lose(7)
+        self.client.send("/v1/metrics", b"{", "application/json")
+        self.client.send("/v1/metrics", _UNREADABLE, "application/json")
 
     def heat(self) -> None:
         """Wait for the onset and let the driver report what the simulator has the rank suffer."""
@@ -123,7 +162,10 @@ class LiveCluster:
             driver.set(HOT_PLACE, "power_mw", 402_000)
 
     def close(self) -> None:
-        """Let go of the kernel logs."""
+        """Stop the traffic, let go of the kernel logs."""
+        self._closing.set()
+        if self._carrying.is_alive():
+            self._carrying.join()
         for node in self.nodes:
             node.kernel.close()
 

@@ -88,5 +88,3 @@ class Prometheus:
 
 class QueryError(ValueError):
     """A question that Prometheus does not take; the text is its own, with the question."""
-
-
