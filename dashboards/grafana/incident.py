@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import Query, most, now, rows
+from .queries import Query, by_gpu, most, now, rows
 
 _THIS = 'incident="$incident"'
 _ON_HOST = (
@@ -198,7 +198,7 @@ def _node() -> list[Put]:
                 "SM clock",
                 "Devices of the node, and the median of all nodes.",
                 "hertz",
-                Query(f'hw_frequency_hertz{{domain="sm"}} {_ON_HOST}', _GPU),
+                Query(by_gpu(f'hw_frequency_hertz{{domain="sm"}} {_ON_HOST}'), _GPU),
                 Query(
                     'quantile(0.5, hw_frequency_hertz{cluster=~"$cluster", domain="sm"})',
                     "median of all nodes",
@@ -214,7 +214,7 @@ def _node() -> list[Put]:
                 "Temperature",
                 "Devices of the node, and the median of all nodes.",
                 "celsius",
-                Query(f'hw_temperature_celsius{{hw_sensor="gpu"}} {_ON_HOST}', _GPU),
+                Query(by_gpu(f'hw_temperature_celsius{{hw_sensor="gpu"}} {_ON_HOST}'), _GPU),
                 Query(
                     'quantile(0.5, hw_temperature_celsius{cluster=~"$cluster", hw_sensor="gpu"})',
                     "median of all nodes",
@@ -231,7 +231,7 @@ def _node() -> list[Put]:
                 "Power",
                 "Devices of the node, and the median of all nodes.",
                 "watt",
-                Query(f"hw_power_watts {_ON_HOST}", _GPU),
+                Query(by_gpu(f"hw_power_watts {_ON_HOST}"), _GPU),
                 Query('quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"),
                 steps=PLAIN,
             ),
@@ -244,7 +244,7 @@ def _node() -> list[Put]:
                 "Devices and reasons that are active.",
                 "none",
                 Query(
-                    f"(hw_gpu_throttle{{{throttle}}} {_ON_HOST}) > 0",
+                    f"{by_gpu(f'hw_gpu_throttle{{{throttle}}} {_ON_HOST}', 'reason')} > 0",
                     f"{_GPU} {{{{reason}}}}",
                 ),
                 steps=above(1),

@@ -5,10 +5,11 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, Steps, above, below, lines, listing, number, states
-from .queries import HOST, Query, gained, now, rows
+from .queries import HOST, Query, by_gpu, gained, now, rows
 
 _GPU = "{{host_name}} GPU {{gpu}}"
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
+_HELD = f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}'
 _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
 _BAD: Steps = above(1, 1)[::2]
 
@@ -117,7 +118,7 @@ def _work() -> list[Put]:
                 "GPU utilization",
                 "Share of time in which a kernel ran.",
                 "percentunit",
-                Query(f"hw_gpu_utilization{{{HOST}}}", _GPU),
+                Query(by_gpu(f"hw_gpu_utilization{{{HOST}}}"), _GPU),
                 steps=below(0.7, 0.3),
             ),
             8,
@@ -128,7 +129,7 @@ def _work() -> list[Put]:
                 "Matrix units",
                 "Share of cycles in which the matrix units were busy, where the device tells.",
                 "percentunit",
-                Query(f"hw_gpu_tensor_activity{{{HOST}}}", _GPU),
+                Query(by_gpu(f"hw_gpu_tensor_activity{{{HOST}}}"), _GPU),
                 steps=PLAIN,
             ),
             8,
@@ -140,8 +141,9 @@ def _work() -> list[Put]:
                 "Memory in use, as a share of what the device has.",
                 "percentunit",
                 Query(
-                    f"hw_gpu_memory_usage_bytes{{{HOST}}} / on (host_name, gpu, hw_id)"
-                    f" hw_gpu_memory_limit_bytes{{{HOST}}}",
+                    by_gpu(f"hw_gpu_memory_usage_bytes{{{HOST}}}")
+                    + " / "
+                    + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOST}}}"),
                     _GPU,
                 ),
                 steps=above(0.92, 0.98),
@@ -160,7 +162,10 @@ def _clocks() -> list[Put]:
                 "Temperature",
                 "By sensor; a device slows itself where its limit is reached.",
                 "celsius",
-                Query(f"hw_temperature_celsius{{{HOST}}}", f"{_GPU} {{{{hw_sensor}}}}"),
+                Query(
+                    by_gpu(f"hw_temperature_celsius{{{HOST}}}", "hw_sensor"),
+                    f"{_GPU} {{{{hw_sensor}}}}",
+                ),
                 steps=above(80, 88),
                 least=None,
                 marked=True,
@@ -173,7 +178,7 @@ def _clocks() -> list[Put]:
                 "Power",
                 "Power drawn, and the limit in force.",
                 "watt",
-                Query(f"hw_power_watts{{{HOST}}}", _GPU),
+                Query(by_gpu(f"hw_power_watts{{{HOST}}}"), _GPU),
                 Query(f"max(hw_power_limit_watts{{{HOST}}})", "limit"),
                 steps=PLAIN,
             ),
@@ -185,7 +190,7 @@ def _clocks() -> list[Put]:
                 "SM clock",
                 "Clock of the compute units, and the highest allowed now.",
                 "hertz",
-                Query(f'hw_frequency_hertz{{{HOST}, domain="sm"}}', _GPU),
+                Query(by_gpu(f'hw_frequency_hertz{{{HOST}, domain="sm"}}'), _GPU),
                 Query(f'max(hw_frequency_limit_hertz{{{HOST}, domain="sm"}})', "limit"),
                 steps=PLAIN,
                 least=None,
@@ -199,10 +204,8 @@ def _clocks() -> list[Put]:
                 "A row for each device and reason that was active in the time range. Idle and "
                 "application clocks are left out.",
                 Query(
-                    f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}'
-                    " and on (host_name, gpu, reason) (max_over_time("
-                    f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}[$__range] @ end())'
-                    " > 0)",
+                    f"{by_gpu(_HELD, 'reason')} and on (host_name, gpu, reason)"
+                    f" (max_over_time({_HELD}[$__range] @ end()) > 0)",
                     f"{_GPU} {{{{reason}}}}",
                 ),
                 steps=above(1, 1)[::2],
@@ -256,8 +259,9 @@ def _errors() -> list[Put]:
                 "in a minute.",
                 "none",
                 Query(
-                    f"hw_gpu_pcie_width{{{HOST}}} / on (host_name, gpu, hw_id)"
-                    f" hw_gpu_pcie_width_max{{{HOST}}}",
+                    by_gpu(f"hw_gpu_pcie_width{{{HOST}}}")
+                    + " / "
+                    + by_gpu(f"hw_gpu_pcie_width_max{{{HOST}}}"),
                     f"{_GPU} width",
                 ),
                 Query(

@@ -29,6 +29,14 @@ class Query:
     table: bool = False
 
 
+def by_gpu(expr: str, *more: str) -> str:
+    """Return a device's series by node and index, and by `more` labels.
+
+    A device's series begins anew whenever another rank is placed on it: plots want one line.
+    """
+    return f"max by ({', '.join(('host_name', 'gpu', *more))}) ({expr})"
+
+
 def rows(expr: str) -> Query:
     """Return a query for a table: the labels and the value of each series now."""
     return Query(expr, instant=True, table=True)

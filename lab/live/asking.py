@@ -11,6 +11,7 @@ from typing import Any
 from .prometheus import Prometheus
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
+_LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _LABEL_VALUES = re.compile(r"label_values\((?:(.*),\s*)?(\w+)\)\s*$", re.DOTALL)
 _SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
 
@@ -101,6 +102,11 @@ def targets(document: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[
                 bool(target.get("instant")),
                 target["format"] == "table",
             )
+
+
+def legend(asked: Asked, labels: Mapping[str, str]) -> str:
+    """Return what the legend says of a series."""
+    return _LEGEND.sub(lambda match: labels.get(match[1], ""), asked.legend)
 
 
 def answered(asked: Asked, server: Prometheus, span: Span) -> list[dict[str, Any]]:

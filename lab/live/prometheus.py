@@ -58,7 +58,7 @@ class Prometheus:
             try:
                 self.query("vector(1)")
                 return
-            except (urllib.error.URLError, ConnectionError):
+            except (urllib.error.URLError, ConnectionError, QueryError):
                 if time.monotonic() > end:
                     raise TimeoutError("Prometheus did not answer within 30 s") from None
                 time.sleep(0.1)
@@ -83,7 +83,8 @@ class Prometheus:
             with self._opener.open(url, timeout=30) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
-            raise QueryError(f"{json.load(error)['error']}: {parameters}") from None
+            text = error.read().decode(errors="replace")
+            raise QueryError(f"{error.code} {text}: {parameters}") from None
 
 
 class QueryError(ValueError):

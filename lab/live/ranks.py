@@ -57,10 +57,9 @@ class Orders:
             init_seconds=2,
             compile_seconds=1,
             warm_up_steps=1,
-            loss_spikes=0.02,
             local_norms=True,
-            checkpoint_every=40,
-            checkpoint_seconds=2,
+            checkpoint_every=30,
+            checkpoint_seconds=1,
             variable_length=0.05,
         )
         heat = {"kind": "thermal_throttle", "onset": self.onset, "host": self.host}
@@ -72,6 +71,7 @@ class Orders:
             jobs=(job,),
             reporting=Reporting(collective_statistics=True, rank=2.0),
             fault={**heat, "place": self.place, "clock": 0.55, "ramp": 2.0},
+            also={"kind": "loss_spike", "onset": self.onset + 5.0},
         )
 
 

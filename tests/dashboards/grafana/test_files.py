@@ -19,7 +19,7 @@ INSIDE = Path("/var/lib/grafana/dashboards")
 
 
 def test_what_lies_in_deploy_is_what_the_code_writes(built, deployed):
-    """Otherwise: rankscope dashboards build --out deploy"""
+    """Otherwise run `rankscope dashboards build --out deploy`."""
     folders = (building.DASHBOARDS, building.PROVISIONING, building.RULES, building.KUBERNETES)
     there = {
         str(path.relative_to(deployed)): path.read_text(encoding="utf-8")

@@ -57,11 +57,14 @@ def selectors(expression):
         elif isinstance(node, promql_parser.BinaryExpr):
             walk(node.lhs, around)
             walk(node.rhs, around)
-        elif isinstance(node, promql_parser.AggregateExpr):
-            walk(node.expr, around)
-        elif isinstance(node, promql_parser.SubqueryExpr | promql_parser.ParenExpr):
-            walk(node.expr, around)
-        elif isinstance(node, promql_parser.UnaryExpr):
+        elif isinstance(
+            node,
+            (
+                promql_parser.AggregateExpr,
+                promql_parser.SubqueryExpr | promql_parser.ParenExpr,
+                promql_parser.UnaryExpr,
+            ),
+        ):
             walk(node.expr, around)
 
     walk(promql_parser.parse(expression), ())
