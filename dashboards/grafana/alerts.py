@@ -10,6 +10,7 @@ from .rules import Alert, Group
 _AT = "{{ $labels.host_name }}"
 _GPU = "GPU {{ $labels.gpu }} of {{ $labels.host_name }}"
 _PORT = "{{ $labels.device }}:{{ $labels.port }} of {{ $labels.host_name }}"
+_DEVICE = "cluster, host_name, gpu, hw_id"
 _JOB = "{{ $labels.job_id }}"
 _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
@@ -165,7 +166,7 @@ HARDWARE = Group(
         ),
         Alert(
             "RankscopeGpuPcieDegraded",
-            "hw_gpu_pcie_width < on (cluster, host_name, gpu, hw_id) hw_gpu_pcie_width_max",
+            f"max by ({_DEVICE}) (hw_gpu_pcie_width) < max by ({_DEVICE}) (hw_gpu_pcie_width_max)",
             "15m",
             "warning",
             f"{_GPU} runs on {_VALUE} PCIe lanes",

@@ -4,7 +4,7 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
 from .frame import Given, Put, Section, assemble, query
-from .panels import PLAIN, Column, above, bars, below, lines, listing, number
+from .panels import PLAIN, SEVERITY_HUES, Column, above, bars, below, lines, listing, number
 from .queries import JOBS, JOBS_OR_NONE, Query, gained, highest, now, rows
 
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
@@ -149,7 +149,7 @@ def _jobs() -> list[Put]:
                 none="no incident",
             ),
             24,
-            7,
+            6,
         ),
         Put(
             listing(
@@ -221,6 +221,7 @@ def _lost() -> list[Put]:
                 ),
                 steps=above(1, 8),
                 stacked=True,
+                none="nothing lost in this time range",
             ),
             8,
             8,
@@ -236,6 +237,8 @@ def _lost() -> list[Put]:
                 ),
                 steps=above(1, 5),
                 stacked=True,
+                hues=SEVERITY_HUES,
+                none="no incident in this time range",
             ),
             8,
             8,

@@ -142,7 +142,7 @@ def _annotation(incidents: str) -> dashboard.AnnotationQuery:
         .enable(True)
         .hide(False)
         .icon_color("red")
-        .expr(f"rankscope_incident_active{{{incidents}}}")
+        .expr(f'rankscope_incident_active{{{incidents}, severity!="info"}}')
         .step("15s")
         .title_format("{{fault}}")
         .text_format("{{entity_type}} {{entity}} on {{host_name}}, incident {{incident}}")

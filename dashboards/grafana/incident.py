@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import Query, by_gpu, most, now, rows
+from .queries import Query, any_of, by_gpu, most, now, rows
 
 _THIS = 'incident="$incident"'
 _ON_HOST = (
@@ -14,6 +14,7 @@ _ON_HOST = (
 _OF_JOB = f"and on (job_id) max_over_time(rankscope_incident_active{{{_THIS}}}[$__range] @ end())"
 _TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
+_NOWHERE = "the first cause is on no node, or there is nothing to see"
 _GPU = "{{host_name}} GPU {{gpu}}"
 
 
@@ -151,7 +152,7 @@ def _job() -> list[Put]:
                 "Step time less the wait in collectives. The 5 slowest ranks of the time range, "
                 "and the median of all.",
                 "s",
-                Query(most(own, by, 5), "{{job_id}} {{host_name}} rank {{rank}}"),
+                Query(most(own, by, 5, lasting=True), "{{job_id}} {{host_name}} rank {{rank}}"),
                 Query(f"quantile by (job_id) (0.5, {own})", "{{job_id}} median of ranks"),
                 steps=PLAIN,
                 least=None,
@@ -204,6 +205,7 @@ def _node() -> list[Put]:
                     "median of all nodes",
                 ),
                 steps=PLAIN,
+                none=_NOWHERE,
                 least=None,
             ),
             8,
@@ -220,6 +222,7 @@ def _node() -> list[Put]:
                     "median of all nodes",
                 ),
                 steps=above(80, 88),
+                none=_NOWHERE,
                 least=None,
                 marked=True,
             ),
@@ -234,6 +237,7 @@ def _node() -> list[Put]:
                 Query(by_gpu(f"hw_power_watts {_ON_HOST}"), _GPU),
                 Query('quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"),
                 steps=PLAIN,
+                none=_NOWHERE,
             ),
             8,
             8,
@@ -248,6 +252,7 @@ def _node() -> list[Put]:
                     f"{_GPU} {{{{reason}}}}",
                 ),
                 steps=above(1),
+                none=_NOWHERE,
             ),
             8,
             7,
@@ -268,6 +273,7 @@ def _node() -> list[Put]:
                     "{{host_name}} waits for {{resource}}",
                 ),
                 steps=above(0.9, 0.98),
+                none=_NOWHERE,
             ),
             8,
             7,
@@ -278,7 +284,7 @@ def _node() -> list[Put]:
                 "Errors a minute of the node's ports, by kind; the 20 highest.",
                 "none",
                 Query(
-                    most(
+                    any_of(
                         f"(sum by ({ports}) (rate(hw_network_errors_total[$__rate_interval])) * 60)"
                         f" {_ON_HOST}",
                         ports,
@@ -286,6 +292,7 @@ def _node() -> list[Put]:
                     "{{host_name}} {{device}}:{{port}} {{error_type}}",
                 ),
                 steps=above(1, 60),
+                none=_NOWHERE,
             ),
             8,
             7,

@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble
 from .panels import PLAIN, Column, above, below, lines, listing, number
-from .queries import Query, most, now, rows
+from .queries import MOST_SMALL, Query, most, now, rows
 
 _BUCKETS = "collector_evaluation_duration_seconds_bucket"
 _BAD = above(1, 1)[::2]
@@ -257,14 +257,13 @@ def _agents() -> list[Put]:
         Put(
             lines(
                 "Slowest readers",
-                "Duration of the last reading; the 20 slowest.",
+                "Duration of the last reading; the 12 slowest.",
                 "s",
                 Query(
-                    most("rankscope_agent_reader_duration_seconds", "instance, reader"),
+                    most("rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL),
                     "{{instance}} {{reader}}",
                 ),
                 steps=above(1, 5),
-                beside=True,
             ),
             8,
             8,
@@ -272,11 +271,10 @@ def _agents() -> list[Put]:
         Put(
             lines(
                 "Waiting to be pushed",
-                "Bytes in agents' spools; the 20 fullest.",
-                "bytes",
-                Query(most("rankscope_agent_spool_bytes", "instance"), "{{instance}}"),
+                "Batches on agents' disks that wait for the collector; the 20 most.",
+                "none",
+                Query(most("rankscope_agent_spool_records", "instance"), "{{instance}}"),
                 steps=PLAIN,
-                beside=True,
             ),
             8,
             8,

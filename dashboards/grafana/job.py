@@ -5,7 +5,19 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, above, below, heat, lines, listing, number
-from .queries import HOSTS, JOB, MOST_RANKS, RANKS, Query, highest, most, now, rows
+from .queries import (
+    HOSTS,
+    JOB,
+    MOST_RANKS,
+    MOST_SMALL,
+    RANKS,
+    Query,
+    by_gpu,
+    highest,
+    most,
+    now,
+    rows,
+)
 
 _INCIDENTS = 'job_id="$job"'
 _TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
@@ -66,8 +78,9 @@ def of_job(metric: str, **labels: str) -> str:
     ranks on one device, one.
     """
     more = "".join(f', {name}="{value}"' for name, value in labels.items())
+    device = by_gpu(f'{metric}{{cluster=~"$cluster", host_name=~"$host"{more}}}', "hw_id")
     return (
-        f'{metric}{{cluster=~"$cluster", host_name=~"$host"{more}}}'
+        f"{device}"
         " * on (host_name, hw_id) group_left (rank)"
         f" topk by (host_name, hw_id) (1, training_rank_info{{{RANKS}}})"
     )
@@ -188,6 +201,7 @@ def _scores() -> Put:
             ),
             steps=above(1, 5),
             beside=True,
+            none="no rank stands out",
         ),
         9,
         6,
@@ -217,7 +231,7 @@ def _loss() -> list[Put]:
                 least=None,
                 points="spike",
             ),
-            9,
+            8,
             8,
         ),
         Put(
@@ -230,7 +244,7 @@ def _loss() -> list[Put]:
                 steps=PLAIN,
                 points="spike",
             ),
-            9,
+            8,
             8,
         ),
         Put(
@@ -241,8 +255,8 @@ def _loss() -> list[Put]:
                 Query(f"max(training_learning_rate{{{JOB}}})", "learning rate"),
                 steps=PLAIN,
             ),
-            6,
             4,
+            8,
         ),
         Put(
             lines(
@@ -253,8 +267,8 @@ def _loss() -> list[Put]:
                 steps=above(1, 1)[::2],
                 marked=True,
             ),
-            6,
             4,
+            8,
         ),
     ]
 
@@ -273,7 +287,7 @@ def _ranks() -> list[Put]:
                 "Step time less the wait in collectives: what a rank itself needs. In a "
                 f"synchronous job the rank that is hot here holds up all others. {by_rank}",
                 "s",
-                Query(most(own, "rank", MOST_RANKS), "{{rank}}"),
+                Query(most(own, "rank", MOST_RANKS, lasting=True), "{{rank}}"),
                 steps=PLAIN,
                 rows="rank",
             ),
@@ -349,6 +363,7 @@ def _time() -> list[Put]:
                         f"sum by (host_name, rank) (rankscope_group_wait_seconds{{{_INCIDENTS}}})",
                         _OF_RANK,
                         10,
+                        lasting=True,
                     ),
                     _RANK,
                 ),
@@ -365,12 +380,14 @@ def _memory() -> list[Put]:
         Put(
             lines(
                 "Memory of the framework by rank",
-                "Bytes that the framework's allocator holds from the device; the 20 highest.",
+                "Bytes that the framework's allocator holds from the device; the 12 highest.",
                 "bytes",
-                Query(highest(f"training_memory_reserved_bytes{{{RANKS}}}", _OF_RANK), _RANK),
+                Query(
+                    highest(f"training_memory_reserved_bytes{{{RANKS}}}", _OF_RANK, MOST_SMALL),
+                    _RANK,
+                ),
                 steps=PLAIN,
                 least=None,
-                beside=True,
             ),
             8,
             8,
@@ -378,21 +395,21 @@ def _memory() -> list[Put]:
         Put(
             lines(
                 "Fullest devices",
-                "Device memory in use, as a share of what the device has; the 20 fullest.",
+                "Device memory in use, as a share of what the device has; the 12 fullest.",
                 "percentunit",
                 Query(
                     most(
                         f"({of_job('hw_gpu_memory_usage_bytes')})"
-                        " / on (host_name, gpu, hw_id) group_left ()"
-                        f" hw_gpu_memory_limit_bytes{{{HOSTS}}}",
+                        " / on (host_name, gpu) group_left () "
+                        + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOSTS}}}"),
                         _OF_RANK,
+                        MOST_SMALL,
                     ),
                     "{{host_name}} rank {{rank}} GPU {{gpu}}",
                 ),
                 steps=above(0.92, 0.98),
                 least=None,
                 marked=True,
-                beside=True,
             ),
             8,
             8,
@@ -400,17 +417,17 @@ def _memory() -> list[Put]:
         Put(
             lines(
                 "Host memory by rank",
-                "Resident memory of trainers and their data loaders; the 20 highest.",
+                "Resident memory of trainers and their data loaders; the 12 highest.",
                 "bytes",
                 Query(
                     most(
                         f"sum by (host_name, rank, role) (process_memory_usage_bytes{{{RANKS}}})",
                         "host_name, rank, role",
+                        MOST_SMALL,
                     ),
                     "{{host_name}} rank {{rank}} {{role}}",
                 ),
                 steps=PLAIN,
-                beside=True,
             ),
             8,
             8,
@@ -426,17 +443,16 @@ def _devices() -> list[Put]:
         Put(
             lines(
                 "Lowest SM clocks",
-                "Clock of the 20 devices that ran slowest in the time range; power capping lowers "
+                "Clock of the 12 devices that ran slowest in the time range; power capping lowers "
                 "all, a fault lowers one.",
                 "hertz",
                 Query(
-                    f"({clocks}) and on ({by}) bottomk(20, min by ({by})"
+                    f"({clocks}) and on ({by}) bottomk({MOST_SMALL}, min by ({by})"
                     f" (min_over_time(({clocks})[$__range:$__interval] @ end())))",
                     device,
                 ),
                 steps=PLAIN,
                 least=None,
-                beside=True,
             ),
             8,
             8,
@@ -444,16 +460,15 @@ def _devices() -> list[Put]:
         Put(
             lines(
                 "Hottest devices",
-                "Temperature of the 20 devices that grew hottest.",
+                "Temperature of the 12 devices that grew hottest.",
                 "celsius",
                 Query(
-                    most(of_job("hw_temperature_celsius", hw_sensor="gpu"), by),
+                    most(of_job("hw_temperature_celsius", hw_sensor="gpu"), by, MOST_SMALL),
                     device,
                 ),
                 steps=above(80, 88),
                 least=None,
                 marked=True,
-                beside=True,
             ),
             8,
             8,

@@ -21,15 +21,6 @@ class Link:
     url: str
     new_tab: bool = False
 
-    def builder(self) -> dashboard.DashboardLink:
-        """Return it for a panel's values."""
-        return (
-            dashboard.DashboardLink(self.title)
-            .type(models.DashboardLinkType.LINK)
-            .url(self.url)
-            .target_blank(self.new_tab)
-        )
-
     def document(self) -> dict[str, Any]:
         """Return it for a column."""
         return {"title": self.title, "url": self.url, "targetBlank": self.new_tab}

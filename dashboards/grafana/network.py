@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import HOSTS, Query, most, now, rows
+from .queries import HOSTS, Query, any_of, most, now, rows
 
 _JOB = 'cluster=~"$cluster", job_id=~"$job"'
 _INCIDENTS = 'job_id=~"$job"'
@@ -151,10 +151,11 @@ def _waits() -> list[Put]:
             lines(
                 "Latest ranks",
                 "How much less a rank waits than the one that waits longest: in a synchronous job "
-                "that is how late it comes. The 20 latest.",
+                "that is how late it comes. The 20 that are latest on average.",
                 "s",
                 Query(
-                    most(late, "job_id, host_name, rank"), "{{job_id}} {{host_name}} rank {{rank}}"
+                    most(late, "job_id, host_name, rank", lasting=True),
+                    "{{job_id}} {{host_name}} rank {{rank}}",
                 ),
                 steps=above(0.2, 1),
                 beside=True,
@@ -259,9 +260,10 @@ def _ports() -> list[Put]:
                 "Congestion",
                 "Signs of congestion a second: marks, pauses, waits to send. The 20 highest.",
                 "none",
-                Query(most(congestion, f"{_OF_PORT}, kind"), f"{_PORT} {{{{kind}}}}"),
+                Query(any_of(congestion, f"{_OF_PORT}, kind"), f"{_PORT} {{{{kind}}}}"),
                 steps=above(1000, 100000),
                 beside=True,
+                none="no congestion",
             ),
             12,
             8,
@@ -271,9 +273,10 @@ def _ports() -> list[Put]:
                 "Port errors",
                 "Errors a minute by kind; the 20 highest. A cable that goes bad shows here first.",
                 "none",
-                Query(most(errors, f"{_OF_PORT}, error_type"), f"{_PORT} {{{{error_type}}}}"),
+                Query(any_of(errors, f"{_OF_PORT}, error_type"), f"{_PORT} {{{{error_type}}}}"),
                 steps=above(1, 60),
                 beside=True,
+                none="no port has errors",
             ),
             12,
             8,
@@ -329,11 +332,12 @@ def _links() -> list[Put]:
                 "Errors a minute by kind; the 20 highest.",
                 "none",
                 Query(
-                    most(errors, "host_name, gpu, error_type"),
+                    any_of(errors, "host_name, gpu, error_type"),
                     "{{host_name}} GPU {{gpu}} {{error_type}}",
                 ),
                 steps=above(1, 60),
                 beside=True,
+                none="no link has errors",
             ),
             12,
             8,

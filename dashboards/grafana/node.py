@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, Steps, above, below, lines, listing, number, states
-from .queries import HOST, Query, by_gpu, gained, now, rows
+from .queries import HOST, Query, any_of, by_gpu, gained, now, rows
 
 _GPU = "{{host_name}} GPU {{gpu}}"
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
@@ -209,6 +209,7 @@ def _clocks() -> list[Put]:
                     f"{_GPU} {{{{reason}}}}",
                 ),
                 steps=above(1, 1)[::2],
+                none="nothing held the clocks down",
             ),
             24,
             5,
@@ -224,11 +225,15 @@ def _errors() -> list[Put]:
                 "Errors of device memory in a minute; corrected ones are normal life when rare.",
                 "none",
                 Query(
-                    f"sum by (host_name, gpu, error_type) (rate(hw_errors_total{{{HOST}}}"
-                    "[$__rate_interval])) * 60",
+                    any_of(
+                        "sum by (host_name, gpu, error_type)"
+                        f" (rate(hw_errors_total{{{HOST}}}[$__rate_interval])) * 60",
+                        "host_name, gpu, error_type",
+                    ),
                     f"{_GPU} {{{{error_type}}}}",
                 ),
                 steps=above(1, 10),
+                none="no memory errors",
             ),
             8,
             7,
@@ -243,11 +248,15 @@ def _errors() -> list[Put]:
                     f"{_GPU} links down",
                 ),
                 Query(
-                    f"sum by (host_name, gpu) (rate(hw_gpu_nvlink_errors_total{{{HOST}}}"
-                    "[$__rate_interval])) * 60",
+                    any_of(
+                        "sum by (host_name, gpu)"
+                        f" (rate(hw_gpu_nvlink_errors_total{{{HOST}}}[$__rate_interval])) * 60",
+                        "host_name, gpu",
+                    ),
                     f"{_GPU} errors",
                 ),
                 steps=above(1),
+                none="all links up, no errors",
             ),
             8,
             7,
@@ -255,21 +264,25 @@ def _errors() -> list[Put]:
         Put(
             lines(
                 "PCIe",
-                "Width in use as a share of the width possible (below 1: degraded), and replays "
-                "in a minute.",
+                "Devices that run on fewer lanes than they could, and replays in a minute.",
                 "none",
                 Query(
                     by_gpu(f"hw_gpu_pcie_width{{{HOST}}}")
                     + " / "
-                    + by_gpu(f"hw_gpu_pcie_width_max{{{HOST}}}"),
-                    f"{_GPU} width",
+                    + by_gpu(f"hw_gpu_pcie_width_max{{{HOST}}}")
+                    + " < 1",
+                    f"{_GPU} share of lanes",
                 ),
                 Query(
-                    f"sum by (host_name, gpu) (rate(hw_gpu_pcie_replays_total{{{HOST}}}"
-                    "[$__rate_interval])) * 60",
+                    any_of(
+                        "sum by (host_name, gpu)"
+                        f" (rate(hw_gpu_pcie_replays_total{{{HOST}}}[$__rate_interval])) * 60",
+                        "host_name, gpu",
+                    ),
                     f"{_GPU} replays",
                 ),
                 steps=PLAIN,
+                none="full width, no replays",
             ),
             8,
             7,
@@ -377,16 +390,23 @@ def _host() -> list[Put]:
                 "held back by the quota of their cgroup.",
                 "suffix: CPUs",
                 Query(
-                    f"sum by (host_name, rank) (rate(process_cpu_wait_seconds_total{{{HOST}}}"
-                    "[$__rate_interval]))",
+                    any_of(
+                        "sum by (host_name, rank)"
+                        f" (rate(process_cpu_wait_seconds_total{{{HOST}}}[$__rate_interval]))",
+                        "host_name, rank",
+                    ),
                     "{{host_name}} rank {{rank}} waits",
                 ),
                 Query(
-                    "sum by (host_name, rank)"
-                    f" (rate(container_cpu_throttled_seconds_total{{{HOST}}}[$__rate_interval]))",
+                    any_of(
+                        "sum by (host_name, rank) (rate("
+                        f"container_cpu_throttled_seconds_total{{{HOST}}}[$__rate_interval]))",
+                        "host_name, rank",
+                    ),
                     "{{host_name}} rank {{rank}} quota",
                 ),
                 steps=above(0.1, 0.5),
+                none="no trainer waits for a CPU",
             ),
             8,
             7,

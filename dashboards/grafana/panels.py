@@ -1,6 +1,6 @@
 """The kinds of panel that the dashboards use, each with unit, description and thresholds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -30,6 +30,8 @@ Steps = Sequence[tuple[float | None, str]]
 
 PLAIN: Steps = ((None, "blue"),)
 """A value that is neither good nor bad by itself."""
+
+SEVERITY_HUES = {"critical": "red", "warning": "orange", "info": "blue"}
 
 AnyPanel = (
     bargauge.Panel
@@ -76,7 +78,6 @@ def number(
     *,
     steps: Steps,
     decimals: float | None = None,
-    link: Link | None = None,
     none: str = "no data",
     trend: bool = False,
 ) -> stat.Panel:
@@ -92,7 +93,7 @@ def number(
     )
     if decimals is not None:
         built.decimals(decimals)
-    return _finished(built, title, description, unit, (query,), steps, link)
+    return _finished(built, title, description, unit, (query,), steps)
 
 
 def lines(
@@ -107,11 +108,13 @@ def lines(
     points: str = "",
     marked: bool = False,
     beside: bool = False,
-    link: Link | None = None,
+    none: str = "",
+    hues: Mapping[str, str] | None = None,
 ) -> timeseries.Panel:
     """Return a plot. `points` names a series that is drawn as red points without a line.
 
     `marked` draws the thresholds; `beside` puts the legend to the right, with last and highest.
+    `none` says what it means that nothing is found; `hues` colours series by their legend.
     """
     legend = (
         common.VizLegendOptions()
@@ -147,6 +150,14 @@ def lines(
         built.scale_distribution(
             common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LOG).log(10)
         )
+    if unit == "percentunit" and least is not None:
+        built.axis_soft_max(1)
+    if none:
+        built.no_value(none)
+    for name, hue in (hues or {}).items():
+        built.override_by_name(
+            name, [models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": hue})]
+        )
     if marked:
         built.thresholds_style(
             common.GraphThresholdsStyleConfig().mode(common_models.GraphThresholdsStyleMode.DASHED)
@@ -161,7 +172,7 @@ def lines(
                 models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": "red"}),
             ],
         )
-    return _finished(built, title, description, unit, queries, steps, link)
+    return _finished(built, title, description, unit, queries, steps)
 
 
 def heat(
@@ -187,11 +198,11 @@ def heat(
             .reverse(False)
         )
     )
-    return _finished(built, title, description, unit, (query,), steps, None)
+    return _finished(built, title, description, unit, (query,), steps)
 
 
 def states(
-    title: str, description: str, query: Query, *, steps: Steps, unit: str = "none"
+    title: str, description: str, query: Query, *, steps: Steps, none: str
 ) -> statushistory.Panel:
     """Return a row of coloured cells for each series, by thresholds."""
     built = (
@@ -199,6 +210,7 @@ def states(
         .show_value(common_models.VisibilityMode.NEVER)
         .row_height(0.9)
         .col_width(1.0)
+        .no_value(none)
         .fill_opacity(80)
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
         .legend(
@@ -208,7 +220,7 @@ def states(
             .placement(common_models.LegendPlacement.BOTTOM)
         )
     )
-    return _finished(built, title, description, unit, (query,), steps, None)
+    return _finished(built, title, description, "none", (query,), steps)
 
 
 def bars(
@@ -218,7 +230,6 @@ def bars(
     query: Query,
     *,
     steps: Steps,
-    link: Link | None = None,
 ) -> bargauge.Panel:
     """Return a horizontal bar for each series, coloured by thresholds."""
     built = (
@@ -231,7 +242,7 @@ def bars(
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
         .no_value("none")
     )
-    return _finished(built, title, description, unit, (query,), steps, link)
+    return _finished(built, title, description, unit, (query,), steps)
 
 
 def listing(
@@ -267,7 +278,12 @@ def listing(
         built.override_by_name(column.title, _column(column))
     if sort:
         built.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
-    return _finished(built, title, description, "none", queries, steps, None)
+    return _finished(built, title, description, "none", queries, steps)
+
+
+_SEVERITIES = {
+    name: {"index": index, "color": hue} for index, (name, hue) in enumerate(SEVERITY_HUES.items())
+}
 
 
 def _column(column: Column) -> list[models.DynamicConfigValue]:
@@ -282,6 +298,11 @@ def _column(column: Column) -> list[models.DynamicConfigValue]:
             models.DynamicConfigValue("thresholds", {"mode": "absolute", "steps": steps}),
             models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
         ]
+    if column.source == "severity":
+        found += [
+            models.DynamicConfigValue("mappings", [{"type": "value", "options": _SEVERITIES}]),
+            models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
+        ]
     if column.link:
         found.append(models.DynamicConfigValue("links", [column.link.document()]))
     return found
@@ -294,7 +315,6 @@ def _finished(
     unit: str,
     queries: Sequence[Query],
     steps: Steps,
-    link: Link | None,
 ) -> P:
     """Give a panel what every one has."""
     panel.title(title).description(description).unit(unit).datasource(SOURCE)
@@ -303,8 +323,6 @@ def _finished(
         .mode(models.ThresholdsMode.ABSOLUTE)
         .steps([models.Threshold(value=value, color=colour) for value, colour in steps])
     )
-    if link is not None:
-        panel.data_links([link.builder()])
     for number_, query in enumerate(queries):
         target = prometheus.Dataquery().expr(query.expr).ref_id("ABCDEFGHIJ"[number_])
         target.datasource(SOURCE)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 MOST_RANKS = 64
 """Rows of a heatmap: as many as a screen tells apart."""
+MOST_SMALL = 12
+"""Lines of a small plot, whose legend is beneath it."""
 MOST_LINES = 20
 """Lines of a plot: more cannot be told apart by their colours."""
 
@@ -47,13 +49,21 @@ def now(expr: str, legend: str = "") -> Query:
     return Query(expr, legend, instant=True)
 
 
-def most(expr: str, by: str, count: int = MOST_LINES) -> str:
+def most(expr: str, by: str, count: int = MOST_LINES, *, lasting: bool = False) -> str:
     """Return the series of `expr` that reach highest in the time range, at most `count`.
 
-    topk alone picks anew at each point of time, so that a plot shows many broken lines.
+    topk alone picks anew at each point of time, so that a plot shows many broken lines. `lasting`
+    takes those with the highest mean: single spikes do not count.
     """
-    highest = f"max by ({by}) (max_over_time(({expr})[$__range:$__interval] @ end()))"
+    over = "avg_over_time" if lasting else "max_over_time"
+    highest = f"max by ({by}) ({over}(({expr})[$__range:$__interval] @ end()))"
     return f"({expr}) and on ({by}) topk({count}, {highest})"
+
+
+def any_of(expr: str, by: str, count: int = MOST_LINES) -> str:
+    """Return as `most` does the series that are above zero at all: nothing where all is well."""
+    over_zero = f"max by ({by}) (max_over_time(({expr})[$__range:$__interval] @ end())) > 0"
+    return f"({expr}) and on ({by}) topk({count}, {over_zero})"
 
 
 def highest(selector: str, by: str, count: int = MOST_LINES) -> str:

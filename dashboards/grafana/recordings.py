@@ -6,6 +6,7 @@ Our own dashboards do not need them: they work with a Prometheus that loads no r
 from .rules import Group, Recording
 
 _BY = "by (cluster, job_id)"
+_RANK = "by (cluster, job_id, host_name, rank)"
 _STEP = "training_step_duration_seconds"
 _COMM = "training_comm_duration_seconds"
 _HELD = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
@@ -21,7 +22,7 @@ RECORDINGS = (
             Recording("job_id:training_comm_duration_seconds:mean", f"avg {_BY} ({_COMM})"),
             Recording(
                 "job_id:training_own_duration_seconds:max",
-                f"max {_BY} ({_STEP} - on (cluster, job_id, host_name, rank) {_COMM})",
+                f"max {_BY} (max {_RANK} ({_STEP}) - max {_RANK} ({_COMM}))",
             ),
             Recording("job_id:training_loss:median", f"quantile {_BY} (0.5, training_loss)"),
             Recording("job_id:training_loss:max", f"max {_BY} (training_loss)"),

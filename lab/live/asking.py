@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .prometheus import Prometheus
+from .prometheus import Client
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -53,7 +53,7 @@ def substituted(text: str, values: Mapping[str, str]) -> str:
 
 
 def values_of(
-    document: Mapping[str, Any], server: Prometheus, span: Span, chosen: Mapping[str, str]
+    document: Mapping[str, Any], server: Client, span: Span, chosen: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the value of each variable: as chosen, else All, else the first that is found."""
     found = span.words()
@@ -80,7 +80,7 @@ def _escaped(value: str) -> str:
 
 
 def label_values(
-    variable: Mapping[str, Any], server: Prometheus, span: Span, values: Mapping[str, str]
+    variable: Mapping[str, Any], server: Client, span: Span, values: Mapping[str, str]
 ) -> list[str]:
     """Return what a variable offers."""
     match = _LABEL_VALUES.match(substituted(variable["query"]["query"], values))
@@ -109,7 +109,7 @@ def legend(asked: Asked, labels: Mapping[str, str]) -> str:
     return _LEGEND.sub(lambda match: labels.get(match[1], ""), asked.legend)
 
 
-def answered(asked: Asked, server: Prometheus, span: Span) -> list[dict[str, Any]]:
+def answered(asked: Asked, server: Client, span: Span) -> list[dict[str, Any]]:
     """Return the series of one query, as a panel receives them."""
     if asked.instant:
         return server.query(asked.expr, span.end)

@@ -145,8 +145,11 @@ class LiveCluster:
         first, second = self.nodes
         first.trees.network.down(first.trees.nics[3])
         with second.driver.together():
-            second.driver.set(2, "ecc_dbe", 1)
+            second.driver.ramp(2, "ecc_dbe", 0.5)
             second.driver.set(3, "nvlink_state", 0)
+            second.driver.ramp(4, "nvlink_crc_flit", 5.0)
+            second.driver.set(4, "pcie_width", 8)
+            second.driver.ramp(4, "pcie_replays", 2.0)
         first.driver.lose(7)
         self.client.send("/v1/metrics", b"{", "application/json")
         self.client.send("/v1/metrics", _UNREADABLE, "application/json")

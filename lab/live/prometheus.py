@@ -13,55 +13,12 @@ from ..demo.processes import Processes
 from ..demo.stage import clean_environment, free_port
 
 
-class Prometheus:
-    """A server that scrapes `targets` (job -> addresses) every `interval`."""
+class Client:
+    """Asks a Prometheus that runs at this address."""
 
-    def __init__(
-        self,
-        program: str,
-        folder: Path,
-        processes: Processes,
-        *,
-        targets: Mapping[str, Sequence[str]],
-        rules: Sequence[Path] = (),
-        interval: str = "1s",
-        lookback: str = "5m",
-    ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        config = folder / "prometheus.yml"
-        config.write_text(
-            json.dumps(
-                {
-                    "global": {"scrape_interval": interval, "evaluation_interval": interval},
-                    "rule_files": [str(path.resolve()) for path in rules],
-                    "scrape_configs": [
-                        {"job_name": job, "static_configs": [{"targets": list(addresses)}]}
-                        for job, addresses in targets.items()
-                    ],
-                }
-            ),
-            encoding="utf-8",
-        )
-        listen = f"127.0.0.1:{free_port()}"
-        self.address = f"http://{listen}"
-        command = [
-            program,
-            f"--config.file={config}",
-            f"--storage.tsdb.path={folder / 'data'}",
-            f"--web.listen-address={listen}",
-            f"--query.lookback-delta={lookback}",
-        ]
-        processes.start("prometheus", command, environ=clean_environment())
+    def __init__(self, address: str) -> None:
+        self.address = address
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        end = time.monotonic() + 30.0
-        while True:
-            try:
-                self.query("vector(1)")
-                return
-            except (urllib.error.URLError, ConnectionError, QueryError):
-                if time.monotonic() > end:
-                    raise TimeoutError("Prometheus did not answer within 30 s") from None
-                time.sleep(0.1)
 
     def query(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:
         """Return the series of an instant query. QueryError says what is wrong with it."""
@@ -85,6 +42,56 @@ class Prometheus:
         except urllib.error.HTTPError as error:
             text = error.read().decode(errors="replace")
             raise QueryError(f"{error.code} {text}: {parameters}") from None
+
+
+class Prometheus(Client):
+    """A server that scrapes `targets` (job -> addresses) every `interval`."""
+
+    def __init__(
+        self,
+        program: str,
+        folder: Path,
+        processes: Processes,
+        *,
+        targets: Mapping[str, Sequence[str]],
+        rules: Sequence[Path] = (),
+        interval: str = "1s",
+        retention: str = "15d",
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "prometheus.yml"
+        config.write_text(
+            json.dumps(
+                {
+                    "global": {"scrape_interval": interval, "evaluation_interval": interval},
+                    "rule_files": [str(path.resolve()) for path in rules],
+                    "scrape_configs": [
+                        {"job_name": job, "static_configs": [{"targets": list(addresses)}]}
+                        for job, addresses in targets.items()
+                    ],
+                }
+            ),
+            encoding="utf-8",
+        )
+        listen = f"127.0.0.1:{free_port()}"
+        super().__init__(f"http://{listen}")
+        command = [
+            program,
+            f"--config.file={config}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={listen}",
+            f"--storage.tsdb.retention.time={retention}",
+        ]
+        processes.start("prometheus", command, environ=clean_environment())
+        end = time.monotonic() + 30.0
+        while True:
+            try:
+                self.query("vector(1)")
+                return
+            except (urllib.error.URLError, ConnectionError, QueryError):
+                if time.monotonic() > end:
+                    raise TimeoutError("Prometheus did not answer within 30 s") from None
+                time.sleep(0.1)
 
 
 class QueryError(ValueError):
