@@ -5,13 +5,11 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import Query, any_of, by_gpu, most, now, rows
+from .queries import Query, by_gpu, few, now, rated, rows
 
 _THIS = 'incident="$incident"'
-_ON_HOST = (
-    f"and on (host_name) max_over_time(rankscope_incident_active{{{_THIS}}}[$__range] @ end())"
-)
-_OF_JOB = f"and on (job_id) max_over_time(rankscope_incident_active{{{_THIS}}}[$__range] @ end())"
+_AT = 'cluster=~"$cluster", host_name=~"$host"'
+_OF_JOB = 'cluster=~"$cluster", job_id=~"$of_job"'
 _TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
 _NOWHERE = "the first cause is on no node, or there is nothing to see"
@@ -39,6 +37,20 @@ def build(given: Given) -> models.Dashboard:
                 "Incident",
                 'label_values(rankscope_incident_active{job_id=~"$job"}, incident)',
                 description="incidents that were open in the time range",
+            ),
+            query(
+                "host",
+                "Node of the first cause",
+                'label_values(rankscope_incident_active{incident="$incident"}, host_name)',
+                description="where the first cause lies; several where it changed",
+                many=True,
+            ),
+            query(
+                "of_job",
+                "Job of the incident",
+                'label_values(rankscope_incident_active{incident="$incident"}, job_id)',
+                description="the job whose ranks are shown",
+                many=True,
             ),
         ],
         incidents=_THIS,
@@ -141,10 +153,14 @@ def _what() -> list[Put]:
 
 def _job() -> list[Put]:
     by = "job_id, host_name, rank"
-    own = (
-        f"max by ({by}) (training_step_duration_seconds {_OF_JOB})"
-        f" - max by ({by}) (training_comm_duration_seconds {_OF_JOB})"
+    both = "training_step_duration_seconds", "training_comm_duration_seconds"
+    every = " - ".join(f"max by ({by}) ({one}{{{_OF_JOB}}})" for one in both)
+    usual = " - ".join(
+        f"max by ({by}) (avg_over_time({one}{{{_OF_JOB}}}[$__range] @ end()))" for one in both
     )
+    slowest = f"topk(5, {usual})"
+    own = " - ".join(f"max by ({by}) ({one}{{{_OF_JOB}}} and on ({by}) {slowest})" for one in both)
+    waits = 'rankscope_group_wait_seconds{job_id=~"$of_job"}'
     return [
         Put(
             lines(
@@ -152,8 +168,8 @@ def _job() -> list[Put]:
                 "Step time less the wait in collectives. The 5 slowest ranks of the time range, "
                 "and the median of all.",
                 "s",
-                Query(most(own, by, 5, lasting=True), "{{job_id}} {{host_name}} rank {{rank}}"),
-                Query(f"quantile by (job_id) (0.5, {own})", "{{job_id}} median of ranks"),
+                Query(own, "{{job_id}} {{host_name}} rank {{rank}}"),
+                Query(f"quantile by (job_id) (0.5, {every})", "{{job_id}} median of ranks"),
                 steps=PLAIN,
                 least=None,
             ),
@@ -166,7 +182,13 @@ def _job() -> list[Put]:
                 "How long groups wait for their last rank, a step. Top 5.",
                 "s",
                 Query(
-                    most(f"sum by ({by}) (rankscope_group_wait_seconds {_OF_JOB})", by, 5),
+                    few(
+                        waits,
+                        by,
+                        f"avg_over_time({waits}[$__range] @ end())",
+                        5,
+                        operation="sum",
+                    ),
                     "{{job_id}} {{host_name}} rank {{rank}}",
                 ),
                 steps=above(0.5, 2),
@@ -179,8 +201,10 @@ def _job() -> list[Put]:
                 "Loss",
                 "Median over ranks, and the highest.",
                 "short",
-                Query(f"quantile by (job_id) (0.5, training_loss {_OF_JOB})", "{{job_id}} median"),
-                Query(f"max by (job_id) (training_loss {_OF_JOB})", "{{job_id}} highest"),
+                Query(
+                    f"quantile by (job_id) (0.5, training_loss{{{_OF_JOB}}})", "{{job_id}} median"
+                ),
+                Query(f"max by (job_id) (training_loss{{{_OF_JOB}}})", "{{job_id}} highest"),
                 steps=PLAIN,
                 least=None,
             ),
@@ -199,7 +223,7 @@ def _node() -> list[Put]:
                 "SM clock",
                 "Devices of the node, and the median of all nodes.",
                 "hertz",
-                Query(by_gpu(f'hw_frequency_hertz{{domain="sm"}} {_ON_HOST}'), _GPU),
+                Query(by_gpu(f'hw_frequency_hertz{{{_AT}, domain="sm"}}'), _GPU),
                 Query(
                     'quantile(0.5, hw_frequency_hertz{cluster=~"$cluster", domain="sm"})',
                     "median of all nodes",
@@ -216,7 +240,7 @@ def _node() -> list[Put]:
                 "Temperature",
                 "Devices of the node, and the median of all nodes.",
                 "celsius",
-                Query(by_gpu(f'hw_temperature_celsius{{hw_sensor="gpu"}} {_ON_HOST}'), _GPU),
+                Query(by_gpu(f'hw_temperature_celsius{{{_AT}, hw_sensor="gpu"}}'), _GPU),
                 Query(
                     'quantile(0.5, hw_temperature_celsius{cluster=~"$cluster", hw_sensor="gpu"})',
                     "median of all nodes",
@@ -234,7 +258,7 @@ def _node() -> list[Put]:
                 "Power",
                 "Devices of the node, and the median of all nodes.",
                 "watt",
-                Query(by_gpu(f"hw_power_watts {_ON_HOST}"), _GPU),
+                Query(by_gpu(f"hw_power_watts{{{_AT}}}"), _GPU),
                 Query('quantile(0.5, hw_power_watts{cluster=~"$cluster"})', "median of all nodes"),
                 steps=PLAIN,
                 none=_NOWHERE,
@@ -248,7 +272,7 @@ def _node() -> list[Put]:
                 "Devices and reasons that are active.",
                 "none",
                 Query(
-                    f"{by_gpu(f'hw_gpu_throttle{{{throttle}}} {_ON_HOST}', 'reason')} > 0",
+                    by_gpu(f"hw_gpu_throttle{{{_AT}, {throttle}}}", "reason") + " > 0",
                     f"{_GPU} {{{{reason}}}}",
                 ),
                 steps=above(1),
@@ -262,14 +286,14 @@ def _node() -> list[Put]:
                 "CPU, memory and pressure",
                 "Shares of the node's CPU and memory in use, and of the time tasks waited.",
                 "percentunit",
-                Query(f"system_cpu_utilization {_ON_HOST}", "{{host_name}} CPU"),
+                Query(f"system_cpu_utilization{{{_AT}}}", "{{host_name}} CPU"),
                 Query(
-                    f"(system_memory_usage_bytes {_ON_HOST}) / on (host_name)"
-                    " system_memory_limit_bytes",
+                    f"max by (host_name) (system_memory_usage_bytes{{{_AT}}})"
+                    f" / max by (host_name) (system_memory_limit_bytes{{{_AT}}})",
                     "{{host_name}} memory",
                 ),
                 Query(
-                    f'system_pressure{{kind="some"}} {_ON_HOST}',
+                    f'system_pressure{{{_AT}, kind="some"}}',
                     "{{host_name}} waits for {{resource}}",
                 ),
                 steps=above(0.9, 0.98),
@@ -284,11 +308,7 @@ def _node() -> list[Put]:
                 "Errors a minute of the node's ports, by kind; the 20 highest.",
                 "none",
                 Query(
-                    any_of(
-                        f"(sum by ({ports}) (rate(hw_network_errors_total[$__rate_interval])) * 60)"
-                        f" {_ON_HOST}",
-                        ports,
-                    ),
+                    rated(f"hw_network_errors_total{{{_AT}}}", ports, minute=True),
                     "{{host_name}} {{device}}:{{port}} {{error_type}}",
                 ),
                 steps=above(1, 60),

@@ -5,8 +5,9 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble
 from .panels import PLAIN, Column, above, below, lines, listing, number
-from .queries import MOST_SMALL, Query, most, now, rows
+from .queries import MOST_SMALL, Query, highest, now, rated, rows
 
+_READER_SECONDS = "rankscope_agent_reader_duration_seconds"
 _BUCKETS = "collector_evaluation_duration_seconds_bucket"
 _BAD = above(1, 1)[::2]
 
@@ -233,7 +234,6 @@ def _notices() -> list[Put]:
 
 
 def _agents() -> list[Put]:
-    lost = _rate("agent_datagrams_lost_total") + " + " + _rate("agent_probe_dropped_total")
     return [
         Put(
             listing(
@@ -260,7 +260,9 @@ def _agents() -> list[Put]:
                 "Duration of the last reading; the 12 slowest.",
                 "s",
                 Query(
-                    most("rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL),
+                    highest(
+                        "rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL
+                    ),
                     "{{instance}} {{reader}}",
                 ),
                 steps=above(1, 5),
@@ -273,7 +275,7 @@ def _agents() -> list[Put]:
                 "Waiting to be pushed",
                 "Batches on agents' disks that wait for the collector; the 20 most.",
                 "none",
-                Query(most("rankscope_agent_spool_records", "instance"), "{{instance}}"),
+                Query(highest("rankscope_agent_spool_records", "instance"), "{{instance}}"),
                 steps=PLAIN,
             ),
             8,
@@ -285,7 +287,14 @@ def _agents() -> list[Put]:
                 "Datagrams of probes that never arrived or were given up, in a second; the 20 "
                 "highest.",
                 "cps",
-                Query(most(lost, "instance"), "{{instance}}"),
+                Query(
+                    rated("rankscope_agent_datagrams_lost_total", "instance", positive=False),
+                    "{{instance}} lost",
+                ),
+                Query(
+                    rated("rankscope_agent_probe_dropped_total", "instance", positive=False),
+                    "{{instance}} given up",
+                ),
                 steps=above(1, 100),
             ),
             8,
@@ -297,7 +306,12 @@ def _agents() -> list[Put]:
                 "Pushes that failed, in a minute; the 20 highest.",
                 "none",
                 Query(
-                    most(_rate("agent_push_failures_total", minute=True), "instance"),
+                    rated(
+                        "rankscope_agent_push_failures_total",
+                        "instance",
+                        minute=True,
+                        positive=False,
+                    ),
                     "{{instance}}",
                 ),
                 steps=above(1, 10),
@@ -310,7 +324,7 @@ def _agents() -> list[Put]:
                 "Series left off the page",
                 "Series that did not fit on an agent's page (export.max_series); the 20 highest.",
                 "none",
-                Query(most("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
+                Query(highest("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
                 steps=above(1, 100),
             ),
             8,

@@ -1,5 +1,7 @@
 """Job: how training goes, which rank is slow, where the time goes, who waits for whom."""
 
+from collections.abc import Mapping
+
 from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
@@ -13,8 +15,9 @@ from .queries import (
     RANKS,
     Query,
     by_gpu,
+    chosen,
+    few,
     highest,
-    most,
     now,
     rows,
 )
@@ -22,6 +25,7 @@ from .queries import (
 _INCIDENTS = 'job_id="$job"'
 _TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
 _TO_INCIDENT = links.to(links.INCIDENT, "The incident", incident="${__data.fields.Incident}")
+_WAITS = f"rankscope_group_wait_seconds{{{_INCIDENTS}}}"
 _RANK = "{{host_name}} rank {{rank}}"
 _OF_RANK = "host_name, rank"
 
@@ -71,19 +75,27 @@ def build(given: Given) -> models.Dashboard:
     )
 
 
-def of_job(metric: str, **labels: str) -> str:
-    """Return a device's metric with the rank that is placed on it, for the ranks of the job.
+def placed(metric: str, top: str, **labels: str) -> str:
+    """Return a device's metric by the rank that is on it, of the devices that `top` chooses.
 
-    By the device's id: an agent learns only after some seconds which rank is on it. Of several
-    ranks on one device, one.
+    Only the few that are chosen are looked at in each point of time.
     """
-    more = "".join(f', {name}="{value}"' for name, value in labels.items())
-    device = by_gpu(f'{metric}{{cluster=~"$cluster", host_name=~"$host"{more}}}', "hw_id")
+    chosen_ = f"{_of_devices(metric, labels)} and on (host_name, hw_id) {top}"
+    return by_gpu(chosen_, "rank")
+
+
+def extreme(metric: str, function: str, sign: str = "", **labels: str) -> str:
+    """Return the devices with a rank of the job on which a metric is most in the time range."""
+    over = f"{function}({_of_devices(metric, labels)}[$__range] @ end())"
     return (
-        f"{device}"
-        " * on (host_name, hw_id) group_left (rank)"
-        f" topk by (host_name, hw_id) (1, training_rank_info{{{RANKS}}})"
+        f"topk({MOST_SMALL}, {sign}max by (host_name, hw_id) ({over}) and on (host_name, hw_id)"
+        f" last_over_time(training_rank_info{{{RANKS}}}[$__range] @ end()))"
     )
+
+
+def _of_devices(metric: str, labels: Mapping[str, str]) -> str:
+    more = "".join(f', {name}="{value}"' for name, value in labels.items())
+    return f'{metric}{{{HOSTS}, rank=~"$rank", rank!=""{more}}}'
 
 
 def _numbers() -> list[Put]:
@@ -196,7 +208,7 @@ def _scores() -> Put:
             "Scores of detectors; from 1 on a rank is reported. The 20 highest.",
             "short",
             Query(
-                most(f"rankscope_detector_score{{{_INCIDENTS}}}", "detector, rank"),
+                highest(f"rankscope_detector_score{{{_INCIDENTS}}}", "detector, rank"),
                 "rank {{rank}} {{detector}}",
             ),
             steps=above(1, 5),
@@ -275,10 +287,12 @@ def _loss() -> list[Put]:
 
 def _ranks() -> list[Put]:
     step = f"training_step_duration_seconds{{{RANKS}}}"
-    own = (
-        f"max by ({_OF_RANK}) (training_step_duration_seconds{{{RANKS}}})"
-        f" - max by ({_OF_RANK}) (training_comm_duration_seconds{{{RANKS}}})"
+    both = "training_step_duration_seconds", "training_comm_duration_seconds"
+    usual = " - ".join(
+        f"max by (rank) (avg_over_time({one}{{{RANKS}}}[$__range] @ end()))" for one in both
     )
+    slowest = f"topk({MOST_RANKS}, {usual})"
+    own = " - ".join(f"max by (rank) ({one}{{{RANKS}}} and on (rank) {slowest})" for one in both)
     by_rank = f"The {MOST_RANKS} highest of the time range; choose nodes or ranks above for others."
     return [
         Put(
@@ -287,7 +301,7 @@ def _ranks() -> list[Put]:
                 "Step time less the wait in collectives: what a rank itself needs. In a "
                 f"synchronous job the rank that is hot here holds up all others. {by_rank}",
                 "s",
-                Query(most(own, "rank", MOST_RANKS, lasting=True), "{{rank}}"),
+                Query(own, "{{rank}}"),
                 steps=PLAIN,
                 rows="rank",
             ),
@@ -359,11 +373,11 @@ def _time() -> list[Put]:
                 "The same over time: how long groups wait for their last rank, a step. Top 10.",
                 "s",
                 Query(
-                    most(
-                        f"sum by (host_name, rank) (rankscope_group_wait_seconds{{{_INCIDENTS}}})",
+                    chosen(
+                        f"sum by ({_OF_RANK}) ({_WAITS})",
                         _OF_RANK,
+                        f"sum by ({_OF_RANK}) (avg_over_time({_WAITS}[$__range] @ end()))",
                         10,
-                        lasting=True,
                     ),
                     _RANK,
                 ),
@@ -376,6 +390,11 @@ def _time() -> list[Put]:
 
 
 def _memory() -> list[Put]:
+    fullest = extreme("hw_gpu_memory_usage_bytes", "max_over_time")
+    used = placed("hw_gpu_memory_usage_bytes", fullest)
+    there = placed("hw_gpu_memory_limit_bytes", fullest)
+    resident = f"process_memory_usage_bytes{{{RANKS}}}"
+    by_role = "host_name, rank, role"
     return [
         Put(
             lines(
@@ -398,13 +417,7 @@ def _memory() -> list[Put]:
                 "Device memory in use, as a share of what the device has; the 12 fullest.",
                 "percentunit",
                 Query(
-                    most(
-                        f"({of_job('hw_gpu_memory_usage_bytes')})"
-                        " / on (host_name, gpu) group_left () "
-                        + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOSTS}}}"),
-                        _OF_RANK,
-                        MOST_SMALL,
-                    ),
+                    f"{used} / {there}",
                     "{{host_name}} rank {{rank}} GPU {{gpu}}",
                 ),
                 steps=above(0.92, 0.98),
@@ -420,10 +433,12 @@ def _memory() -> list[Put]:
                 "Resident memory of trainers and their data loaders; the 12 highest.",
                 "bytes",
                 Query(
-                    most(
-                        f"sum by (host_name, rank, role) (process_memory_usage_bytes{{{RANKS}}})",
-                        "host_name, rank, role",
+                    few(
+                        resident,
+                        by_role,
+                        f"max_over_time({resident}[$__range] @ end())",
                         MOST_SMALL,
+                        operation="sum",
                     ),
                     "{{host_name}} rank {{rank}} {{role}}",
                 ),
@@ -437,8 +452,9 @@ def _memory() -> list[Put]:
 
 def _devices() -> list[Put]:
     device = "{{host_name}} GPU {{gpu}} rank {{rank}}"
-    by = "host_name, gpu, rank"
-    clocks = of_job("hw_frequency_hertz", domain="sm")
+    slowest = extreme("hw_frequency_hertz", "min_over_time", "-", domain="sm")
+    hottest = extreme("hw_temperature_celsius", "max_over_time", hw_sensor="gpu")
+    work = f'{{{HOSTS}, rank!=""}} and on (host_name, hw_id) training_rank_info{{{RANKS}}}'
     return [
         Put(
             lines(
@@ -447,8 +463,7 @@ def _devices() -> list[Put]:
                 "all, a fault lowers one.",
                 "hertz",
                 Query(
-                    f"({clocks}) and on ({by}) bottomk({MOST_SMALL}, min by ({by})"
-                    f" (min_over_time(({clocks})[$__range:$__interval] @ end())))",
+                    placed("hw_frequency_hertz", slowest, domain="sm"),
                     device,
                 ),
                 steps=PLAIN,
@@ -463,7 +478,7 @@ def _devices() -> list[Put]:
                 "Temperature of the 12 devices that grew hottest.",
                 "celsius",
                 Query(
-                    most(of_job("hw_temperature_celsius", hw_sensor="gpu"), by, MOST_SMALL),
+                    placed("hw_temperature_celsius", hottest, hw_sensor="gpu"),
                     device,
                 ),
                 steps=above(80, 88),
@@ -479,8 +494,8 @@ def _devices() -> list[Put]:
                 "Mean over the job's devices. Kernels that run but leave the matrix units idle do "
                 "not train.",
                 "percentunit",
-                Query(f"avg({of_job('hw_gpu_utilization')})", "a kernel runs"),
-                Query(f"avg({of_job('hw_gpu_tensor_activity')})", "matrix units busy"),
+                Query(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
+                Query(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
                 steps=below(0.7, 0.3),
             ),
             8,

@@ -4,8 +4,8 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
 from .frame import Given, Put, Section, assemble, query
-from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import HOSTS, Query, any_of, most, now, rows
+from .panels import PLAIN, Column, above, bars, lines, listing, number
+from .queries import HOSTS, Query, chosen, now, rated, rows
 
 _JOB = 'cluster=~"$cluster", job_id=~"$job"'
 _INCIDENTS = 'job_id=~"$job"'
@@ -123,8 +123,13 @@ def _numbers() -> list[Put]:
 
 def _waits() -> list[Put]:
     ranks = f'{_JOB}, host_name=~"$host", rank=~"$rank"'
-    comm = f"max by (job_id, host_name, rank) (training_comm_duration_seconds{{{ranks}}})"
-    late = f"max by (job_id) ({comm}) - on (job_id) group_right () {comm}"
+    by = "job_id, host_name, rank"
+    waits = f"training_comm_duration_seconds{{{ranks}}}"
+    least = f"topk(20, -max by ({by}) (avg_over_time({waits}[$__range] @ end())))"
+    late = (
+        f"max by (job_id) ({waits}) - on (job_id) group_right ()"
+        f" max by ({by}) ({waits} and on ({by}) {least})"
+    )
     return [
         Put(
             listing(
@@ -154,7 +159,7 @@ def _waits() -> list[Put]:
                 "that is how late it comes. The 20 that are latest on average.",
                 "s",
                 Query(
-                    most(late, "job_id, host_name, rank", lasting=True),
+                    late,
                     "{{job_id}} {{host_name}} rank {{rank}}",
                 ),
                 steps=above(0.2, 1),
@@ -167,6 +172,11 @@ def _waits() -> list[Put]:
 
 
 def _collectives() -> list[Put]:
+    by_group = "job_id, group"
+    flight = (
+        f"max by ({by_group}) (collective_enqueued{{{{{_JOB}}}}}{{at}})"
+        f" - min by ({by_group}) (collective_completed{{{{{_JOB}}}}}{{at}})"
+    )
     return [
         Put(
             lines(
@@ -209,14 +219,10 @@ def _collectives() -> list[Put]:
             lines(
                 "Operations in flight",
                 "Enqueued by the first member of a group and not completed by the last: grows "
-                f"while a group hangs. The 20 largest. {_GROUPS}",
+                f"while a group hangs. The 20 that are largest now. {_GROUPS}",
                 "none",
                 Query(
-                    most(
-                        f"max by (job_id, group) (collective_enqueued{{{_JOB}}})"
-                        f" - min by (job_id, group) (collective_completed{{{_JOB}}})",
-                        "job_id, group",
-                    ),
+                    chosen(flight.format(at=""), by_group, flight.format(at=" @ end()")),
                     "{{job_id}} {{group}}",
                 ),
                 steps=above(100, 1000),
@@ -228,16 +234,14 @@ def _collectives() -> list[Put]:
 
 
 def _ports() -> list[Put]:
-    io = f"sum by ({_OF_PORT}) (rate(hw_network_io_bytes_total{{{HOSTS}}}[$__rate_interval]))"
-    limit = f"max by ({_OF_PORT}) (hw_network_bandwidth_limit_bytes_per_second{{{HOSTS}}})"
-    errors = (
-        f"sum by ({_OF_PORT}, error_type)"
-        f" (rate(hw_network_errors_total{{{HOSTS}}}[$__rate_interval])) * 60"
+    io = f"hw_network_io_bytes_total{{{HOSTS}}}"
+    limit = f"hw_network_bandwidth_limit_bytes_per_second{{{HOSTS}}}"
+    busy = (
+        f"sum by ({_OF_PORT}) (rate({io}[$__rate_interval])) / (2 * max by ({_OF_PORT}) ({limit}))"
     )
-    congestion = (
-        f"sum by ({_OF_PORT}, kind)"
-        f" (rate(hw_network_congestion_total{{{HOSTS}}}[$__rate_interval]))"
-    )
+    busiest = f"sum by ({_OF_PORT}) (rate({io}[$__range] @ end()))"
+    errors = rated(f"hw_network_errors_total{{{HOSTS}}}", f"{_OF_PORT}, error_type", minute=True)
+    congestion = rated(f"hw_network_congestion_total{{{HOSTS}}}", f"{_OF_PORT}, kind")
     by_type = (
         f"sum by ({_OF_PORT}, error_type) (increase(hw_network_errors_total{{{HOSTS}}}[$__range]))"
     )
@@ -248,9 +252,10 @@ def _ports() -> list[Put]:
                 "Sent and received, as a share of what the port can carry both ways; the 20 "
                 "busiest.",
                 "percentunit",
-                Query(most(f"{io} / (2 * {limit})", _OF_PORT), _PORT),
+                Query(chosen(busy, _OF_PORT, busiest), _PORT),
                 steps=above(0.8, 0.95),
                 beside=True,
+                every="1m",
             ),
             12,
             8,
@@ -260,9 +265,10 @@ def _ports() -> list[Put]:
                 "Congestion",
                 "Signs of congestion a second: marks, pauses, waits to send. The 20 highest.",
                 "none",
-                Query(any_of(congestion, f"{_OF_PORT}, kind"), f"{_PORT} {{{{kind}}}}"),
+                Query(congestion, f"{_PORT} {{{{kind}}}}"),
                 steps=above(1000, 100000),
                 beside=True,
+                every="1m",
                 none="no congestion",
             ),
             12,
@@ -273,9 +279,10 @@ def _ports() -> list[Put]:
                 "Port errors",
                 "Errors a minute by kind; the 20 highest. A cable that goes bad shows here first.",
                 "none",
-                Query(any_of(errors, f"{_OF_PORT}, error_type"), f"{_PORT} {{{{error_type}}}}"),
+                Query(errors, f"{_PORT} {{{{error_type}}}}"),
                 steps=above(1, 60),
                 beside=True,
+                every="1m",
                 none="no port has errors",
             ),
             12,
@@ -306,9 +313,7 @@ def _ports() -> list[Put]:
 
 
 def _links() -> list[Put]:
-    io = (
-        f"sum by (host_name, gpu) (rate(hw_gpu_nvlink_io_bytes_total{{{HOSTS}}}[$__rate_interval]))"
-    )
+    io = rated(f"hw_gpu_nvlink_io_bytes_total{{{HOSTS}}}", "host_name, gpu", positive=False)
     errors = (
         "sum by (host_name, gpu, error_type)"
         f" (rate(hw_gpu_nvlink_errors_total{{{HOSTS}}}[$__rate_interval])) * 60"
@@ -319,25 +324,21 @@ def _links() -> list[Put]:
                 "Traffic between devices",
                 "NVLink, HCCS, xGMI and their like, both directions; the 20 busiest devices.",
                 "Bps",
-                Query(most(io, "host_name, gpu"), "{{host_name}} GPU {{gpu}}"),
+                Query(io, "{{host_name}} GPU {{gpu}}"),
                 steps=PLAIN,
                 beside=True,
+                every="1m",
             ),
             12,
             8,
         ),
         Put(
-            lines(
+            bars(
                 "Errors of device links",
-                "Errors a minute by kind; the 20 highest.",
+                "Errors a minute by kind, now; the 20 highest. Their course is on the node's page.",
                 "none",
-                Query(
-                    any_of(errors, "host_name, gpu, error_type"),
-                    "{{host_name}} GPU {{gpu}} {{error_type}}",
-                ),
+                now(f"topk(20, {errors} > 0)", "{{host_name}} GPU {{gpu}} {{error_type}}"),
                 steps=above(1, 60),
-                beside=True,
-                none="no link has errors",
             ),
             12,
             8,

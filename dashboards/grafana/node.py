@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from . import links
 from .frame import Given, Put, Section, assemble, query
 from .panels import PLAIN, Column, Steps, above, below, lines, listing, number, states
-from .queries import HOST, Query, any_of, by_gpu, gained, now, rows
+from .queries import HOST, Query, by_gpu, gained, now, rated, rows
 
 _GPU = "{{host_name}} GPU {{gpu}}"
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
@@ -225,11 +225,7 @@ def _errors() -> list[Put]:
                 "Errors of device memory in a minute; corrected ones are normal life when rare.",
                 "none",
                 Query(
-                    any_of(
-                        "sum by (host_name, gpu, error_type)"
-                        f" (rate(hw_errors_total{{{HOST}}}[$__rate_interval])) * 60",
-                        "host_name, gpu, error_type",
-                    ),
+                    rated(f"hw_errors_total{{{HOST}}}", "host_name, gpu, error_type", minute=True),
                     f"{_GPU} {{{{error_type}}}}",
                 ),
                 steps=above(1, 10),
@@ -248,11 +244,7 @@ def _errors() -> list[Put]:
                     f"{_GPU} links down",
                 ),
                 Query(
-                    any_of(
-                        "sum by (host_name, gpu)"
-                        f" (rate(hw_gpu_nvlink_errors_total{{{HOST}}}[$__rate_interval])) * 60",
-                        "host_name, gpu",
-                    ),
+                    rated(f"hw_gpu_nvlink_errors_total{{{HOST}}}", "host_name, gpu", minute=True),
                     f"{_GPU} errors",
                 ),
                 steps=above(1),
@@ -274,11 +266,7 @@ def _errors() -> list[Put]:
                     f"{_GPU} share of lanes",
                 ),
                 Query(
-                    any_of(
-                        "sum by (host_name, gpu)"
-                        f" (rate(hw_gpu_pcie_replays_total{{{HOST}}}[$__rate_interval])) * 60",
-                        "host_name, gpu",
-                    ),
+                    rated(f"hw_gpu_pcie_replays_total{{{HOST}}}", "host_name, gpu", minute=True),
                     f"{_GPU} replays",
                 ),
                 steps=PLAIN,
@@ -390,19 +378,11 @@ def _host() -> list[Put]:
                 "held back by the quota of their cgroup.",
                 "suffix: CPUs",
                 Query(
-                    any_of(
-                        "sum by (host_name, rank)"
-                        f" (rate(process_cpu_wait_seconds_total{{{HOST}}}[$__rate_interval]))",
-                        "host_name, rank",
-                    ),
+                    rated(f"process_cpu_wait_seconds_total{{{HOST}}}", "host_name, rank"),
                     "{{host_name}} rank {{rank}} waits",
                 ),
                 Query(
-                    any_of(
-                        "sum by (host_name, rank) (rate("
-                        f"container_cpu_throttled_seconds_total{{{HOST}}}[$__rate_interval]))",
-                        "host_name, rank",
-                    ),
+                    rated(f"container_cpu_throttled_seconds_total{{{HOST}}}", "host_name, rank"),
                     "{{host_name}} rank {{rank}} quota",
                 ),
                 steps=above(0.1, 0.5),

@@ -25,6 +25,9 @@ from .queries import Query
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
+MOST_POINTS, MOST_TREND = 120, 60
+"""Of a series: what a query costs grows with it, and a screen shows hardly more."""
+
 Steps = Sequence[tuple[float | None, str]]
 """Thresholds: from which value on which colour; the first begins at None."""
 
@@ -85,6 +88,7 @@ def number(
     graph = common_models.BigValueGraphMode
     built = (
         stat.Panel()
+        .max_data_points(MOST_TREND)
         .graph_mode(graph.AREA if trend else graph.NONE)
         .color_mode(common_models.BigValueColorMode.VALUE)
         .text_mode(common_models.BigValueTextMode.VALUE)
@@ -109,12 +113,14 @@ def lines(
     marked: bool = False,
     beside: bool = False,
     none: str = "",
+    every: str = "",
     hues: Mapping[str, str] | None = None,
 ) -> timeseries.Panel:
     """Return a plot. `points` names a series that is drawn as red points without a line.
 
     `marked` draws the thresholds; `beside` puts the legend to the right, with last and highest.
-    `none` says what it means that nothing is found; `hues` colours series by their legend.
+    `none` says what it means that nothing is found; `every` is the
+    least step; `hues` colours series by their legend.
     """
     legend = (
         common.VizLegendOptions()
@@ -132,6 +138,7 @@ def lines(
         legend.calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
     built = (
         timeseries.Panel()
+        .max_data_points(MOST_POINTS)
         .line_width(1)
         .fill_opacity(60 if stacked else 0)
         .show_points(common_models.VisibilityMode.NEVER)
@@ -154,6 +161,8 @@ def lines(
         built.axis_soft_max(1)
     if none:
         built.no_value(none)
+    if every:
+        built.interval(every)
     for name, hue in (hues or {}).items():
         built.override_by_name(
             name, [models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": hue})]
@@ -181,6 +190,7 @@ def heat(
     """Return a heatmap with a row for each series; `rows` says what a row is."""
     built = (
         heatmap.Panel()
+        .max_data_points(MOST_POINTS)
         .calculate(False)
         .show_legend()
         .cell_gap(0)
@@ -207,6 +217,7 @@ def states(
     """Return a row of coloured cells for each series, by thresholds."""
     built = (
         statushistory.Panel()
+        .max_data_points(MOST_POINTS)
         .show_value(common_models.VisibilityMode.NEVER)
         .row_height(0.9)
         .col_width(1.0)
@@ -234,6 +245,7 @@ def bars(
     """Return a horizontal bar for each series, coloured by thresholds."""
     built = (
         bargauge.Panel()
+        .interval("1m")
         .orientation(common_models.VizOrientation.HORIZONTAL)
         .display_mode(common_models.BarGaugeDisplayMode.BASIC)
         .show_unfilled(False)

@@ -49,27 +49,37 @@ def now(expr: str, legend: str = "") -> Query:
     return Query(expr, legend, instant=True)
 
 
-def most(expr: str, by: str, count: int = MOST_LINES, *, lasting: bool = False) -> str:
-    """Return the series of `expr` that reach highest in the time range, at most `count`.
+def chosen(expr: str, by: str, ranking: str, count: int = MOST_LINES) -> str:
+    """Return the series of `expr` that `ranking` puts first, at most `count`.
 
-    topk alone picks anew at each point of time, so that a plot shows many broken lines. `lasting`
-    takes those with the highest mean: single spikes do not count.
+    topk alone picks anew at each point of time, so that a plot shows many broken lines. `ranking`
+    is computed once, at the end of the time range, and best over `[$__range] @ end()`: a subquery
+    over a thousand ranks would cost more than all the rest of a dashboard.
     """
-    over = "avg_over_time" if lasting else "max_over_time"
-    highest = f"max by ({by}) ({over}(({expr})[$__range:$__interval] @ end()))"
-    return f"({expr}) and on ({by}) topk({count}, {highest})"
+    return f"({expr}) and on ({by}) topk({count}, {ranking})"
 
 
-def any_of(expr: str, by: str, count: int = MOST_LINES) -> str:
-    """Return as `most` does the series that are above zero at all: nothing where all is well."""
-    over_zero = f"max by ({by}) (max_over_time(({expr})[$__range:$__interval] @ end())) > 0"
-    return f"({expr}) and on ({by}) topk({count}, {over_zero})"
+def few(
+    selector: str, by: str, ranking: str, count: int = MOST_LINES, *, operation: str = "max"
+) -> str:
+    """Return as `chosen` does a selector by some labels; those left out are not even added up."""
+    top = f"topk({count}, {operation} by ({by}) ({ranking}))"
+    return f"{operation} by ({by}) ({selector} and on ({by}) {top})"
 
 
 def highest(selector: str, by: str, count: int = MOST_LINES) -> str:
-    """Return as `most` does, of a plain selector: cheaper, and every sample counts."""
-    top = f"topk({count}, max by ({by}) (max_over_time({selector}[$__range] @ end())))"
-    return f"max by ({by}) ({selector}) and on ({by}) {top}"
+    """Return the series of a gauge that reach highest in the time range."""
+    return few(selector, by, f"max_over_time({selector}[$__range] @ end())", count)
+
+
+def rated(counter: str, by: str, *, minute: bool = False, positive: bool = True) -> str:
+    """Return how often a counter counts in a second, or a minute, where it does most.
+
+    `positive` leaves out what counted nothing in the time range: nothing found, all is well.
+    """
+    rate = f"sum by ({by}) (rate({counter}[$__rate_interval]))"
+    ranking = f"sum by ({by}) (rate({counter}[$__range] @ end()))"
+    return chosen(f"{rate} * 60" if minute else rate, by, f"{ranking} > 0" if positive else ranking)
 
 
 def gained(counter: str) -> str:

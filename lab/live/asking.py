@@ -3,15 +3,18 @@
 Does what Grafana does with a query before it sends it, for the parts that our dashboards use.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .prometheus import Client
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_SECONDS = {"1m": 60.0}
+"""Intervals that panels of ours set."""
 _LABEL_VALUES = re.compile(r"label_values\((?:(.*),\s*)?(\w+)\)\s*$", re.DOTALL)
 _SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
 
@@ -45,6 +48,7 @@ class Asked:
     legend: str
     instant: bool
     table: bool
+    step: float
 
 
 def substituted(text: str, values: Mapping[str, str]) -> str:
@@ -90,17 +94,22 @@ def label_values(
     return list(server.ask(f"label/{match[2]}/values", start=span.start, end=span.end, **more))
 
 
-def targets(document: Mapping[str, Any], values: Mapping[str, str]) -> Iterator[Asked]:
-    """Yield every query of every panel."""
+def targets(document: Mapping[str, Any], values: Mapping[str, str], span: Span) -> Iterator[Asked]:
+    """Yield every query of every panel, at the step that the panel's own options allow."""
     for panel in document["panels"]:
+        points = panel.get("maxDataPoints") or math.inf
+        least = _SECONDS.get(panel.get("interval", ""), 0.0)
+        own = replace(span, step=max(span.step, (span.end - span.start) / points, least))
+        words = {**values, **own.words()}
         for target in panel.get("targets", ()):
             yield Asked(
                 panel["title"],
                 target["refId"],
-                substituted(target["expr"], values),
+                substituted(target["expr"], words),
                 target.get("legendFormat", ""),
                 bool(target.get("instant")),
                 target["format"] == "table",
+                own.step,
             )
 
 
@@ -113,4 +122,4 @@ def answered(asked: Asked, server: Client, span: Span) -> list[dict[str, Any]]:
     """Return the series of one query, as a panel receives them."""
     if asked.instant:
         return server.query(asked.expr, span.end)
-    return server.range(asked.expr, span.start, span.end, span.step)
+    return server.range(asked.expr, span.start, span.end, asked.step)

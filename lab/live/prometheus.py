@@ -82,7 +82,7 @@ class Prometheus(Client):
             f"--web.listen-address={listen}",
             f"--storage.tsdb.retention.time={retention}",
         ]
-        processes.start("prometheus", command, environ=clean_environment())
+        self.process = processes.start("prometheus", command, environ=clean_environment())
         end = time.monotonic() + 30.0
         while True:
             try:

@@ -2,9 +2,10 @@
 
     python -m rankscope.lab.live.thousand [--hosts 128] [--minutes 60]
 
-The series are the simulator's, in the names and labels of an agent's page, a sample each 15 s, put
-into the store by promtool. Only what the dashboards ask for is stored. Every query is sent once,
-and Prometheus' own figure of the time it spent is added up.
+The series are the simulator's of eight hosts, repeated under other names, in the names and labels
+of an agent's page, a sample each 30 s, put into the store by promtool. Only what the dashboards ask
+for is stored, and of single links only the first eight hosts'. Every query is sent once; what is
+added up is Prometheus' own figure of the time it spent, and the CPU time of its process.
 """
 
 import argparse
@@ -13,9 +14,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from ...dashboards.grafana import everything
 from ...dashboards.grafana.frame import Given
@@ -27,11 +30,13 @@ from ..simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
 from . import asking
 from .prometheus import Client, Prometheus
 
-SCRAPE = 15.0
+SCRAPE = 30.0
 POINTS = 240
-"""Points of a plot about a thousand pixels wide, at an hour: as many as there are samples."""
+"""Points of a plot at an hour: the most that our panels ask for."""
 _JOB = "llama-405b"
-_HOST, _PLACE = 17, 3
+_SIMULATED = 8
+_LARGEST = 4
+_HOST, _PLACE = 5, 3
 _HIDDEN = frozenset({"pid", "container.pid", "cgroup", "process.start_time"})
 
 
@@ -63,9 +68,18 @@ def main() -> int:
                 prometheus, folder / "prometheus", processes, targets={}, retention="100y"
             )
             span = asking.Span(EPOCH, EPOCH + seconds, step=seconds / POINTS, scrape=SCRAPE)
+            process = psutil.Process(server.process.handle.pid)
+
+            def cpu() -> float:
+                times = process.cpu_times()
+                return float(times.user + times.system)
+
             print(json.dumps({"ranks": 8 * wanted.hosts, **stored}), flush=True)
             for uid, document in documents.items():
-                print(json.dumps({"dashboard": uid, **measured(document, server, span)}))
+                print(
+                    json.dumps({"dashboard": uid, **measured(document, server, span, cpu)}),
+                    flush=True,
+                )
     return 0
 
 
@@ -75,12 +89,16 @@ def asked_for(documents: Mapping[str, Mapping[str, Any]]) -> set[str]:
     return {one.name for one in metrics.catalogue().values() if one.prometheus_name in text}
 
 
-def measured(document: Mapping[str, Any], server: Client, span: asking.Span) -> dict[str, Any]:
+def measured(
+    document: Mapping[str, Any], server: Client, span: asking.Span, cpu: Callable[[], float]
+) -> dict[str, Any]:
     """Return the seconds that Prometheus spends on one refresh, and the most series of a query."""
     values = asking.values_of(document, server, span, {})
-    spent, most, slowest = 0.0, 0, (0.0, "")
-    for one in asking.targets(document, values):
-        where: dict[str, Any] = {"start": span.start, "end": span.end, "step": span.step}
+    began = cpu()
+    spent, most = 0.0, 0
+    read: list[tuple[int, str, float]] = []
+    for one in asking.targets(document, values, span):
+        where: dict[str, Any] = {"start": span.start, "end": span.end, "step": one.step}
         path = "query" if one.instant else "query_range"
         answer = server.ask(
             path, query=one.expr, stats="all", **({"time": span.end} if one.instant else where)
@@ -88,39 +106,47 @@ def measured(document: Mapping[str, Any], server: Client, span: asking.Span) -> 
         took = answer["stats"]["timings"]["execTotalTime"]
         spent += took
         most = max(most, len(answer["result"]))
-        slowest = max(slowest, (took, one.panel))
+        samples = answer["stats"]["samples"]["totalQueryableSamples"]
+        read.append((samples, f"{one.panel} {one.ref}", round(took, 3)))
     return {
         "seconds": round(spent, 3),
-        "queries": sum(1 for _ in asking.targets(document, values)),
+        "cpu_seconds": round(cpu() - began, 3),
+        "queries": sum(1 for _ in asking.targets(document, values, span)),
         "most_series": most,
-        "slowest": [slowest[1], round(slowest[0], 3)],
+        "samples": sum(samples for samples, _, _ in read),
+        "largest": sorted(read, reverse=True)[:_LARGEST],
     }
 
 
 def _write(path: Path, names: set[str], *, hosts: int, seconds: float) -> dict[str, int]:
     """Write everything in OpenMetrics' text; return how many series and samples there are."""
+    few = min(_SIMULATED, hosts)
     scenario = Scenario(
         name="thousand",
         text="a thousand ranks",
         seconds=seconds,
-        cluster=Cluster(hosts=hosts, slots=8, nics=8),
+        cluster=Cluster(hosts=few, slots=8, nics=8),
         jobs=(Job(name=_JOB, tp=8, step_seconds=SCRAPE, init_seconds=2, compile_seconds=1),),
         reporting=Reporting(push=SCRAPE, rank=SCRAPE, node=SCRAPE, collective_statistics=True),
-        fault={
-            "kind": "thermal_throttle",
-            "onset": seconds / 2,
-            "host": min(_HOST, hosts - 1),
-            "place": _PLACE,
-        },
+        fault={"kind": "thermal_throttle", "onset": seconds / 2, "host": _HOST, "place": _PLACE},
     )
+    rows = [
+        row
+        for row in simulate(scenario, 1).series
+        if row.metric in names and row.metric != "collective.group.info"
+    ]
     series = samples = 0
     with path.open("w", encoding="utf-8") as out:
-        for row in simulate(scenario, 1).series:
-            if row.metric in names and row.metric != "collective.group.info":
-                start = _named(row)
-                for at, value in zip(row.at.tolist(), row.value.tolist(), strict=True):
-                    out.write(f"{start} {value!r} {EPOCH + at:.3f}\n")
-                series, samples = series + 1, samples + len(row.at)
+        for row in rows:
+            points = [
+                f" {value:.8g} {EPOCH + at:.3f}\n"
+                for at, value in zip(row.at.tolist(), row.value.tolist(), strict=True)
+            ]
+            links = "link" in metrics.catalogue()[row.metric].attributes
+            for copy in range(1 if links else hosts // few):
+                start = _named(row, copy)
+                out.write(start + start.join(points))
+                series, samples = series + 1, samples + len(points)
         for start, value in _collector(hosts):
             for step in range(int(seconds / SCRAPE)):
                 out.write(f"{start} {value * (1 + step / 1000)!r} {EPOCH + step * SCRAPE:.3f}\n")
@@ -129,16 +155,21 @@ def _write(path: Path, names: set[str], *, hosts: int, seconds: float) -> dict[s
     return {"series": series, "samples": samples}
 
 
-def _named(row: Series) -> str:
-    """Return name and labels as an agent's page has them."""
+def _named(row: Series, copy: int) -> str:
+    """Return name and labels as an agent's page has them, of the n-th repetition of the hosts."""
     metric = metrics.catalogue()[row.metric]
-    labels = {"host_name": row.resource.host, "cluster": "lab"}
+    known = {*metric.attributes, *metric.optional} - _HIDDEN
+    number = int(row.resource.host.rpartition("-")[2]) + copy * _SIMULATED
+    labels = {"host_name": f"gpu-{number:03}", "cluster": "lab"}
     if row.resource.job is not None:
         labels["job_id"] = row.resource.job
-    known = {*metric.attributes, *metric.optional} - _HIDDEN
-    labels |= {
-        name.replace(".", "_"): str(value) for name, value in row.attributes if name in known
-    }
+    for name, value in row.attributes:
+        if name == "rank":
+            value = int(value) + copy * _SIMULATED * 8
+        elif name in ("hw.id", "group"):
+            value = f"{value}-{copy}"
+        if name in known:
+            labels[name.replace(".", "_")] = str(value)
     text = ",".join(f'{name}="{value}"' for name, value in labels.items())
     return f"{metric.prometheus_name}{{{text}}}"
 
@@ -146,7 +177,7 @@ def _named(row: Series) -> str:
 def _collector(hosts: int) -> Iterator[tuple[str, float]]:
     """Yield what a collector's page would show of that job, with a value of each."""
     job = f'job_id="{_JOB}"'
-    host = f'host_name="gpu-{min(_HOST, hosts - 1):02}"'
+    host = f'host_name="gpu-{min(_HOST, hosts - 1):03}"'
     incident = f'incident="6a296f10a53fb8dd7eec",{job}'
     yield f'rankscope_job_info{{{job},cluster="lab",attempt="0",user=""}}', 1.0
     yield f"rankscope_job_ranks{{{job}}}", 8.0 * hosts

@@ -39,6 +39,8 @@ def main() -> int:
             path.write_text(page(document, Client(wanted.url), span, chosen), encoding="utf-8")
             browser.open(path.as_uri())
             browser.wait("document.querySelector('.grid')")
+            browser.size(1456, int(browser.run("document.documentElement.scrollHeight")))
+            browser.run("new Promise(done => requestAnimationFrame(() => setTimeout(done, 200)))")
             path.with_suffix(".png").write_bytes(browser.picture(whole=True))
             print(path.with_suffix(".png"))
     return 0

@@ -57,7 +57,7 @@ def page(
             continue
         found = [
             (one, asking.answered(one, server, span))
-            for one in asking.targets({"panels": [panel]}, values)
+            for one in asking.targets({"panels": [panel]}, values, span)
         ]
         inside = Frame(width, height - 34, span.start, span.end)
         parts.append(

@@ -115,7 +115,7 @@ def test_every_query_returns_data_with_the_labels_of_its_legend(live, documents,
     for choice in chosen:
         values = asking.values_of(document, live.server, span, choice)
         assert all(values.values()), values
-        for asked in asking.targets(document, values):
+        for asked in asking.targets(document, values, span):
             series = asking.answered(asked, live.server, span)
             assert len(series) <= MOST_SERIES, (asked, len(series))
             legends = [asking.legend(asked, one["metric"]) for one in series]
