@@ -89,7 +89,7 @@ def _what() -> list[Put]:
                 none="choose an incident above",
             ),
             24,
-            5,
+            4,
         ),
         Put(
             number(

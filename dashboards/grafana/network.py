@@ -240,7 +240,10 @@ def _ports() -> list[Put]:
         f"sum by ({_OF_PORT}) (rate({io}[$__rate_interval])) / (2 * max by ({_OF_PORT}) ({limit}))"
     )
     busiest = f"sum by ({_OF_PORT}) (rate({io}[$__range] @ end()))"
-    errors = rated(f"hw_network_errors_total{{{HOSTS}}}", f"{_OF_PORT}, error_type", minute=True)
+    errors = (
+        f"sum by ({_OF_PORT}, error_type)"
+        f" (rate(hw_network_errors_total{{{HOSTS}}}[$__rate_interval])) * 60"
+    )
     congestion = rated(f"hw_network_congestion_total{{{HOSTS}}}", f"{_OF_PORT}, kind")
     by_type = (
         f"sum by ({_OF_PORT}, error_type) (increase(hw_network_errors_total{{{HOSTS}}}[$__range]))"
@@ -268,22 +271,20 @@ def _ports() -> list[Put]:
                 Query(congestion, f"{_PORT} {{{{kind}}}}"),
                 steps=above(1000, 100000),
                 beside=True,
-                every="1m",
+                every="2m",
                 none="no congestion",
             ),
             12,
             8,
         ),
         Put(
-            lines(
+            bars(
                 "Port errors",
-                "Errors a minute by kind; the 20 highest. A cable that goes bad shows here first.",
+                "Errors a minute by kind, now; the 20 highest. A cable that goes bad shows here "
+                "first; its course is on the node's page.",
                 "none",
-                Query(errors, f"{_PORT} {{{{error_type}}}}"),
+                now(f"topk(20, {errors} > 0)", f"{_PORT} {{{{error_type}}}}"),
                 steps=above(1, 60),
-                beside=True,
-                every="1m",
-                none="no port has errors",
             ),
             12,
             8,
@@ -327,7 +328,7 @@ def _links() -> list[Put]:
                 Query(io, "{{host_name}} GPU {{gpu}}"),
                 steps=PLAIN,
                 beside=True,
-                every="1m",
+                every="2m",
             ),
             12,
             8,

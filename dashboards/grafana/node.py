@@ -8,6 +8,8 @@ from .panels import PLAIN, Column, Steps, above, below, lines, listing, number, 
 from .queries import HOST, Query, by_gpu, gained, now, rated, rows
 
 _GPU = "{{host_name}} GPU {{gpu}}"
+_PORT = "{{host_name}} {{device}}:{{port}}"
+_OF_PORT = "host_name, device, port"
 _TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
 _HELD = f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}'
 _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
@@ -273,6 +275,39 @@ def _errors() -> list[Put]:
                 none="full width, no replays",
             ),
             8,
+            7,
+        ),
+        Put(
+            lines(
+                "Port traffic",
+                "Bytes in a second, by port of the fabric and direction.",
+                "Bps",
+                Query(
+                    f"sum by ({_OF_PORT}, direction)"
+                    f" (rate(hw_network_io_bytes_total{{{HOST}}}[$__rate_interval]))",
+                    f"{_PORT} {{{{direction}}}}",
+                ),
+                steps=PLAIN,
+                none="no port of a fabric",
+            ),
+            12,
+            7,
+        ),
+        Put(
+            lines(
+                "Port errors",
+                "Errors a minute by port and kind; the 20 highest.",
+                "none",
+                Query(
+                    rated(
+                        f"hw_network_errors_total{{{HOST}}}", f"{_OF_PORT}, error_type", minute=True
+                    ),
+                    f"{_PORT} {{{{error_type}}}}",
+                ),
+                steps=above(1, 60),
+                none="no port has errors",
+            ),
+            12,
             7,
         ),
     ]

@@ -13,7 +13,7 @@ from .prometheus import Client
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_SECONDS = {"1m": 60.0}
+_SECONDS = {"1m": 60.0, "2m": 120.0}
 """Intervals that panels of ours set."""
 _LABEL_VALUES = re.compile(r"label_values\((?:(.*),\s*)?(\w+)\)\s*$", re.DOTALL)
 _SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
