@@ -258,7 +258,7 @@ def _ports() -> list[Put]:
                 Query(chosen(busy, _OF_PORT, busiest), _PORT),
                 steps=above(0.8, 0.95),
                 beside=True,
-                every="1m",
+                every="2m",
             ),
             12,
             8,

@@ -25,7 +25,7 @@ from .queries import Query
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
-MOST_POINTS, MOST_TREND = 120, 60
+MOST_POINTS, MOST_TREND = 100, 50
 """Of a series: what a query costs grows with it, and a screen shows hardly more."""
 
 Steps = Sequence[tuple[float | None, str]]

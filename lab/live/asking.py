@@ -15,6 +15,8 @@ _NAME = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _SECONDS = {"1m": 60.0, "2m": 120.0}
 """Intervals that panels of ours set."""
+_USUAL = 15.0
+"""Seconds between scrapes for which they are meant; where scrapes are closer, so are they."""
 _LABEL_VALUES = re.compile(r"label_values\((?:(.*),\s*)?(\w+)\)\s*$", re.DOTALL)
 _SPECIAL = re.compile(r"[\\^$*+?.()|[\]{}]")
 
@@ -98,7 +100,7 @@ def targets(document: Mapping[str, Any], values: Mapping[str, str], span: Span) 
     """Yield every query of every panel, at the step that the panel's own options allow."""
     for panel in document["panels"]:
         points = panel.get("maxDataPoints") or math.inf
-        least = _SECONDS.get(panel.get("interval", ""), 0.0)
+        least = _SECONDS.get(panel.get("interval", ""), 0.0) * min(1.0, span.scrape / _USUAL)
         own = replace(span, step=max(span.step, (span.end - span.start) / points, least))
         words = {**values, **own.words()}
         for target in panel.get("targets", ()):

@@ -31,7 +31,7 @@ from . import asking
 from .prometheus import Client, Prometheus
 
 SCRAPE = 30.0
-POINTS = 240
+POINTS = 100
 """Points of a plot at an hour: the most that our panels ask for."""
 _JOB = "llama-405b"
 _SIMULATED = 8

@@ -80,7 +80,7 @@ def timeseries(
 
     def y(value: float) -> float:
         room = inner.height - _TOP - _BOTTOM
-        return _TOP + room * (1 - (value - low) / (high - low))
+        return float(_TOP + room * (1 - (value - low) / (high - low)))
 
     below: Points | None = None
     for number, line in enumerate(drawn):

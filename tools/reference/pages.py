@@ -7,6 +7,7 @@ from importlib import resources
 from rankscope.collector.api.families import FAMILIES
 from rankscope.collector.health import Health
 from rankscope.dashboards.grafana.alerts import ALERTS
+from rankscope.dashboards.grafana.rules import Alert
 
 from .tables import NOTE, code, table
 
@@ -38,7 +39,7 @@ def page() -> str:
                 (code(rule.name), rule.severity, rule.lasts or "at once", code(rule.expr))
                 for group in ALERTS
                 for rule in group.rules
-                if hasattr(rule, "severity")
+                if isinstance(rule, Alert)
             ),
         )
     )

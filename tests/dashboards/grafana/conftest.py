@@ -58,9 +58,9 @@ def exported() -> dict[str, frozenset[str]]:
         found[row["name"]] = frozenset(row.get("labels", ()))
     for family in FAMILIES:
         found[family.name] = frozenset(family.labels)
-    for family in Health().registry.collect():
+    for own_health in Health().registry.collect():
         ends = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
-        for end in ends.get(family.type, [""]):
-            found[family.name + end] = frozenset(["kind", "reason", "status", "stage", "le"])
+        for end in ends.get(own_health.type, [""]):
+            found[own_health.name + end] = frozenset(["kind", "reason", "status", "stage", "le"])
     scraped = {"instance", "job"}
     return {name: labels | scraped for name, labels in {**found, "up": frozenset()}.items()}

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import kubernetes_validate
 import pytest
@@ -62,7 +63,7 @@ def test_grafana_finds_every_dashboard_by_its_provisioning(deployed, documents):
         assert 1 == config["apiVersion"]
         providers += config["providers"]
     assert [] == [one["name"] for one in providers if one["type"] != "file"]
-    found = {}
+    found: dict[str, Any] = {}
     for provider in providers:
         mounted = Path(provider["options"]["path"])
         assert mounted == INSIDE

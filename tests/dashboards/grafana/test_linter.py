@@ -2,6 +2,7 @@
 
 import re
 from itertools import combinations
+from typing import Any
 
 import promql_parser
 import pytest
@@ -44,7 +45,7 @@ def queries(document):
 
 def selectors(expression):
     """Return every selector in an expression: (name, labels, range or None, functions around)."""
-    found = []
+    found: list[Any] = []
 
     def walk(node, around):
         if isinstance(node, promql_parser.VectorSelector):
@@ -227,7 +228,9 @@ def test_dashboards_have_the_variables_that_the_links_hand_on(documents):
 
 
 def test_rules_name_only_what_is_exported_or_recorded(rules, exported):
-    recorded = {rule["record"]: frozenset() for rule in rules if "record" in rule}
+    recorded: dict[str, frozenset[str]] = {
+        rule["record"]: frozenset() for rule in rules if "record" in rule
+    }
     for rule in rules:
         for selector, _, _ in selectors(rule["expr"]):
             assert selector.name in exported or selector.name in recorded, selector.name
