@@ -244,7 +244,10 @@ def _ports() -> list[Put]:
         f"sum by ({_OF_PORT}, error_type)"
         f" (rate(hw_network_errors_total{{{HOSTS}}}[$__rate_interval])) * 60"
     )
-    congestion = rated(f"hw_network_congestion_total{{{HOSTS}}}", f"{_OF_PORT}, kind")
+    congestion = (
+        f"sum by ({_OF_PORT}, kind)"
+        f" (rate(hw_network_congestion_total{{{HOSTS}}}[$__rate_interval]))"
+    )
     by_type = (
         f"sum by ({_OF_PORT}, error_type) (increase(hw_network_errors_total{{{HOSTS}}}[$__range]))"
     )
@@ -264,15 +267,12 @@ def _ports() -> list[Put]:
             8,
         ),
         Put(
-            lines(
+            bars(
                 "Congestion",
-                "Signs of congestion a second: marks, pauses, waits to send. The 20 highest.",
+                "Signs of congestion a second, now: marks, pauses, waits to send. The 20 highest.",
                 "none",
-                Query(congestion, f"{_PORT} {{{{kind}}}}"),
+                now(f"topk(20, {congestion} > 0)", f"{_PORT} {{{{kind}}}}"),
                 steps=above(1000, 100000),
-                beside=True,
-                every="2m",
-                none="no congestion",
             ),
             12,
             8,
