@@ -1,8 +1,9 @@
 """What this host and its resources are called on the wire: one a host, job and attempt."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ..vocabulary.samples import Attributes, Resource
+from ..vocabulary.samples import JOB_USER, Attributes, Resource, attributes
 from .trainers import Trainer
 
 SERVICE = "rankscope-agent"
@@ -18,18 +19,27 @@ class Names:
 
     def node(self) -> Resource:
         """Return the resource of what belongs to no job."""
-        return self._resource(None, None)
+        return self._resource(None, None, self.extra)
 
     def of(self, trainer: Trainer) -> Resource:
-        """Return the resource of a job's attempt on this host."""
-        return self._resource(trainer.job, trainer.attempt)
+        """Return the resource of the attempt that a process belongs to."""
+        return self.attempt(trainer.job, trainer.attempt, trainer.user)
 
-    def _resource(self, job: str | None, attempt: int | None) -> Resource:
+    def attempt(self, job: str, attempt: int | None, user: str | None = None) -> Resource:
+        """Return the resource of a job's attempt on this host, with its user where known."""
+        return self._resource(job, attempt, _with_user(self.extra, user) if user else self.extra)
+
+    def _resource(self, job: str | None, attempt: int | None, extra: Attributes) -> Resource:
         return Resource(
             host=self.host,
             job=job,
             attempt=0 if job is None else attempt,
             cluster=self.cluster,
             service=SERVICE,
-            extra=self.extra,
+            extra=extra,
         )
+
+
+@lru_cache(1024)
+def _with_user(extra: Attributes, user: str) -> Attributes:
+    return attributes({**dict(extra), JOB_USER: user})

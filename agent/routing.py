@@ -14,6 +14,7 @@ from .names import Names
 from .outgoing import Outgoing
 from .readers import Reader
 from .trainers import Trainer, Trainers
+from .training_logs import Batch
 
 _MOST_RANKED = 20_000
 
@@ -132,6 +133,25 @@ class Routing:
         if self._outgoing:
             resource = self._names.of(owner) if owner else self._names.node()
             self._outgoing.emit(resource, [event])
+
+    def report(self, batch: Batch) -> None:
+        """Take what logs of a job reported: it leaves with the job, events at once.
+
+        The end of a process that is watched is reported by who watches it, with what the kernel
+        says.
+        """
+        resource = self._names.attempt(batch.job, batch.attempt)
+        events = [
+            event
+            for event in batch.events
+            if event.name != "process.exit"
+            or self._trainers.at(event.attributes.get("pid"), event.at) is None
+        ]
+        for event in events:
+            self._health.count("events", event.name)
+        if self._outgoing:
+            self._outgoing.add(resource, batch.samples)
+            self._outgoing.emit(resource, events)
 
     def announce(self, phase: str, now: float, **more: Scalar) -> None:
         """Send `agent.lifecycle` of this node, after all that was gathered before it.

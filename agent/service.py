@@ -33,6 +33,8 @@ from .routing import Routing
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
+from .training_logs import Batch
+from .users import Users
 
 _TICK_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -62,7 +64,8 @@ class Agent:
             cluster=settings.node.cluster,
             extra=attributes(settings.node.attributes),
         )
-        self._trainers = Trainers(health=self._health)
+        users = Users(settings.node.job_user, proc=settings.node.proc)
+        self._trainers = Trainers(health=self._health, user_of=users.of)
         self._latest = Latest(period_seconds=settings.readers.period_seconds)
         self._attribution = Attribution()
         self._imitation = assembling.imitation(
@@ -75,7 +78,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._emitted: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event | Batch] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -233,6 +236,7 @@ class Agent:
                 trainers=self._trainers.everyone,
                 adopt=self._trainers.adopt,
                 emit=self._emit,
+                deliver=self._emit,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -285,8 +289,8 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _emit(self, event: Event) -> None:
-        """Take an event over from any thread."""
+    def _emit(self, event: Event | Batch) -> None:
+        """Take an event, or what logs reported, over from any thread."""
         self._emitted.put(event)
         self._wake()
 
@@ -296,6 +300,9 @@ class Agent:
                 event = self._emitted.get_nowait()
             except queue.Empty:
                 return
+            if isinstance(event, Batch):
+                self._routing.report(event)
+                continue
             leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
                 self._routing.emit(leaving)

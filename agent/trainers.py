@@ -22,7 +22,7 @@ class Trainer:
     """One rank's process. `pid` is None where only the process itself reports it.
 
     `attempt` is None where nobody numbered it; `started_at` is in seconds since the epoch, None
-    where the process cannot be seen.
+    where the process cannot be seen. `user`: whom the job's GPU time is charged to, "" if unknown.
     """
 
     key: Key
@@ -33,6 +33,7 @@ class Trainer:
     container_pid: int | None
     last_received: float
     started_at: float | None = None
+    user: str = ""
     phase: str = ""
     expected: int = 0
     dropped: int = 0
@@ -47,8 +48,10 @@ class Trainers:
         health: Health,
         capacity: int = 1024,
         started_at: Callable[[int], float | None] = procfs.started_at,
+        user_of: Callable[[Received], str] = lambda _received: "",
     ) -> None:
         self._health = health
+        self._user_of = user_of
         self._started_at = started_at
         self._capacity = capacity
         self._lock = threading.Lock()
@@ -84,6 +87,7 @@ class Trainers:
                     container_pid=sent.pid if received.pid not in (None, sent.pid) else None,
                     last_received=now,
                     started_at=self._started_at(received.pid) if received.pid else None,
+                    user=self._user(received),
                     expected=sent.number,
                     dropped=sent.dropped,
                     phase=forgotten.phase if forgotten and forgotten.key == key else "",
@@ -103,6 +107,17 @@ class Trainers:
             if event.name == "training.phase":
                 trainer.phase = str(event.attributes.get("phase", ""))
         return trainer, forgotten
+
+    def _user(self, received: Received) -> str:
+        """Return the user of a job: the same for all its processes here, as for one resource."""
+        sent = received.datagram
+        same = (
+            one
+            for one in self._known.values()
+            if (one.job, one.attempt) == (sent.job, sent.attempt)
+        )
+        known = next(same, None)
+        return self._user_of(received) if known is None else known.user
 
     def forget(self, trainer: Trainer, now: float) -> None:
         """Take a process out, with the workers it was parent of."""

@@ -5,6 +5,7 @@ unknown one to any that is named and lasts), and is given up when its own eviden
 a while: evidence has an age.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from ..vocabulary import faults
@@ -20,14 +21,29 @@ MARGIN = 0.5
 EVIDENCE_SECONDS = 20.0
 """A stable cause is given up when for so long it has not beaten unknown on current evidence."""
 
+OWN = ("prior", "scope", "time")
+"""Families of terms that are no findings."""
+
 RootKey = tuple[Fault, str, str]
 """Fault, and type and id of its entity."""
 
 
 def key(cause: RootCause) -> RootKey:
     """Return what identifies the root that an explanation names first."""
-    first = cause.hypotheses[0]
-    return first.fault, first.entity.type, first.entity.id
+    return _root(cause.hypotheses[0])
+
+
+def _root(row: Hypothesis) -> RootKey:
+    return row.fault, row.entity.type, row.entity.id
+
+
+def _against(row: Hypothesis) -> float:
+    """Return the weight of what was found against a hypothesis, zero or less."""
+    return sum(
+        term.weight
+        for term in row.evidence
+        if term.relation == "contradicts" and term.observed is not None and term.family not in OWN
+    )
 
 
 def named(cause: RootCause) -> str:
@@ -60,9 +76,10 @@ class FirstCause:
         self.rival_since = None
         settled = self.cause.status != "stable" and now - self.since >= STABLE_SECONDS
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
-        if self.cause.status == "stable" and first.score < held.score + MARGIN:
+        nearer = _rivals(found) > _rivals(self.cause) + MARGIN
+        if self.cause.status == "stable" and first.score < held.score + MARGIN and not nearer:
             return None
-        better = _shape(first) != _shape(held) or first.score > held.score + MARGIN
+        better = nearer or _shape(first) != _shape(held) or first.score > held.score + MARGIN
         if not better and not settled:
             return None
         stable = settled or self.cause.status == "stable"
@@ -88,7 +105,7 @@ class FirstCause:
             # Unknown has no evidence to defend: what beats it now, and lasts, is better.
             leads = (
                 held.fault == faults.UNKNOWN != found.hypotheses[0].fault
-                or found.hypotheses[0].score >= held.score + MARGIN
+                or found.hypotheses[0].score >= self._standing(found) + MARGIN
             )
             if not leads and not aged:
                 self.rival_since = None
@@ -103,6 +120,15 @@ class FirstCause:
         self.cause, self.since, self.supported_at, self.rival_since = found, now, now, None
         return f"first cause is now {named(found)}"
 
+    def _standing(self, found: RootCause) -> float:
+        """Return the score of the held cause less what has come to contradict it since.
+
+        Evidence that is gone for a while does not count against it, what was found since does.
+        """
+        held = self.cause.hypotheses[0]
+        now = next((row for row in found.hypotheses if _root(row) == _root(held)), held)
+        return held.score + min(_against(now) - _against(held), 0.0)
+
     def _why_given_up(self, found: RootCause, now: float, *, aged: bool) -> str:
         """Return why a stable cause gives way to another."""
         held = self.cause.hypotheses[0]
@@ -110,6 +136,11 @@ class FirstCause:
             gone = now - self.supported_at
             return f"nothing has supported {held.fault} for {gone:.0f} s"
         return f"it leads {held.fault}: {_strongest(found.hypotheses[0])}"
+
+
+def _rivals(cause: RootCause) -> float:
+    """Return the score of the best hypothesis that comes after the first one."""
+    return max((row.score for row in cause.hypotheses[1:]), default=-math.inf)
 
 
 def _strongest(first: Hypothesis) -> str:

@@ -21,10 +21,11 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
     incident shows (a port that is down) counts as it would without the stall. A job that stopped
-    for certain is no news of little weight, whatever its cause usually is. What only
-    slows the job, or will harm it later, pages nobody while its detector scores it below 1. What
-    costs the job nothing and is barely worth reporting (a row remap that waits for a reset) is
-    info, whatever its fault usually is.
+    for certain is no news of little weight, whatever its cause usually is. A page at night is for
+    what is certain or costly: where nothing has stopped, a cause of low confidence is a warning at
+    most. What only slows the job, or will harm it later, pages nobody while its detector scores it
+    below 1. What costs the job nothing and is barely worth reporting (a row remap that waits for a
+    reset) is info, whatever its fault usually is.
     """
     first = faults.catalogue()[cause.hypotheses[0].fault]
     named = first.id != faults.UNKNOWN
@@ -49,6 +50,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
         return "info"
     if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
         return "info"
+    if first.severity == "critical" and cause.hypotheses[0].confidence == "low":
+        return "warning"  # nothing has stopped, and what will is not certain: no page at night
     return first.severity
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import http.client
+import itertools
 import json
 import os
 import urllib.error
@@ -15,6 +16,10 @@ DEFAULT_URL = "http://127.0.0.1:8470"
 _TIMEOUT_SECONDS = 30.0
 _SLOW_SECONDS = 3700.0
 """Longer than the collector itself may take (past.seconds)."""
+_SHORTEST = 4
+"""Characters of an incident's id that are enough where they are unique."""
+_PAGE = 200
+"""Items asked for at once."""
 Parameter = str | int | None
 """A value of a query; None is left out."""
 
@@ -40,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", help="bearer token (RANKSCOPE_TOKEN)")
 
 
+def given(arguments: argparse.Namespace) -> tuple[str, str | None]:
+    """Return the collector's address and token as arguments and environment name them."""
+    url = arguments.url or os.environ.get("RANKSCOPE_URL") or DEFAULT_URL
+    return url, arguments.token or os.environ.get("RANKSCOPE_TOKEN")
+
+
 class Collector:
     """A running collector."""
 
@@ -57,8 +68,7 @@ class Collector:
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "Collector":
         """Return the collector that arguments and environment name. Raises AskingError."""
-        url = arguments.url or os.environ.get("RANKSCOPE_URL") or DEFAULT_URL
-        return cls(url, arguments.token or os.environ.get("RANKSCOPE_TOKEN"))
+        return cls(*given(arguments))
 
     def get(self, *path: str, **parameters: Parameter) -> dict[str, Any]:
         """Return the object at a path below /api/v1. Raises AskingError."""
@@ -72,6 +82,29 @@ class Collector:
     def post(self, *path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
+
+    def delete(self, *path: str) -> dict[str, Any]:
+        """Delete what is at a path below /api/v1 and return the answer. Raises AskingError."""
+        return self._object(self._opened(_below(path), method="DELETE"))
+
+    def incident(self, identity: str) -> dict[str, Any]:
+        """Return an incident by its id, or by its beginning where that is unique.
+
+        Raises AskingError.
+        """
+        try:
+            return self.get("incidents", identity)
+        except AskingError as error:
+            if error.status != 404 or len(identity) < _SHORTEST:
+                raise
+            rows = self.every("incidents", limit=_PAGE)
+            fits = [row for row in rows if row["id"].startswith(identity)]
+            if len(fits) > 1:
+                ids = ", ".join(row["id"] for row in fits[:5])
+                raise AskingError(f"{identity} is the beginning of several: {ids}") from None
+            if not fits:
+                raise
+            return fits[0]
 
     def text(self, *path: str, **parameters: Parameter) -> str:
         """Return the text at a path below /api/v1. Raises AskingError."""
@@ -104,11 +137,15 @@ class Collector:
         below: str,
         *,
         body: bytes | None = None,
+        method: str | None = None,
         accept: str = "application/json",
         timeout_seconds: float = _TIMEOUT_SECONDS,
     ) -> Any:
-        """Return the answer to a GET, or to a POST of `body`, not yet read. Raises AskingError."""
-        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body)  # noqa: S310  http(s) only: checked above
+        """Return the answer, not yet read: to a GET, or a POST of `body`, unless `method` is given.
+
+        Raises AskingError.
+        """
+        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body, method=method)  # noqa: S310  http(s) only: checked above
         if body is not None:
             request.add_header("content-type", "application/json")
         request.add_header("accept", accept)
@@ -122,6 +159,11 @@ class Collector:
             reason = getattr(error, "reason", error)
             raise AskingError(f"no collector answers at {self._url}: {reason}") from None
 
+    def first(self, number: int, *path: str, **parameters: Parameter) -> list[dict[str, Any]]:
+        """Return at most so many items of a list. Raises AskingError."""
+        found = self.every(*path, **parameters, limit=min(number, _PAGE))
+        return list(itertools.islice(found, number))
+
     def every(self, *path: str, **parameters: Parameter) -> Iterator[dict[str, Any]]:
         """Yield the items of a list, page after page. Raises AskingError."""
         cursor: str | None = None
@@ -131,6 +173,14 @@ class Collector:
             cursor = page.get("next_cursor")
             if cursor is None:
                 return
+
+
+def count(text: str) -> int:
+    """Return a number from 1, as an argument of a parser."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("write a number from 1")
+    return number
 
 
 def _below(path: Sequence[str], parameters: Mapping[str, Parameter] | None = None) -> str:

@@ -211,7 +211,11 @@ def ranks(listed: Sequence[int | str], *, most: int = 8) -> str:
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+    """Return a value in four digits; whole numbers, which may be counters, in all of theirs."""
+    if isinstance(value, str):
+        return value
+    whole = float(value).is_integer() and abs(value) < 1e12
+    return f"{value:.0f}" if whole else f"{value:.4g}"
 
 
 def _clock(at: str) -> str:

@@ -4,10 +4,22 @@ One object a process, handed to whoever counts; it holds its own registry, so th
 in one test process do not add up.
 """
 
+from typing import Protocol
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from .store.errors import StoreError
 
 _REASONS = 50
 """Bound on distinct reasons as label values; what comes later counts as "other"."""
+
+
+class Answering(Protocol):
+    """What is needed of the store."""
+
+    def check(self) -> None:
+        """Raise StoreError unless the database answers."""
+        ...
 
 
 class Health:
@@ -127,11 +139,29 @@ class Health:
             "Commits of incident changes that failed and are tried again.",
             registry=self.registry,
         )
+        self.store_error = ""
+        """Why the incident store did not answer when last asked, empty where it did."""
+        self.store_up = Gauge(
+            "rankscope_collector_store_up",
+            "1 while the incident store answers, 0 while it does not.",
+            registry=self.registry,
+        )
+        self.store_up.set(1)
         self.replayed = Counter(
             "rankscope_collector_restart_records",
             "Journal entries read at start.",
             registry=self.registry,
         )
+
+    def check_store(self, store: Answering) -> None:
+        """Ask whether the store answers; may take as long as the database lets one wait."""
+        try:
+            store.check()
+        except StoreError as error:
+            self.store_error = str(error)
+        else:
+            self.store_error = ""
+        self.store_up.set(not self.store_error)
 
     def reject(self, reason: str, count: int) -> None:
         """Count what was left out of a payload, by the decoder's words: "WHY: N; WHY: N"."""

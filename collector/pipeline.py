@@ -5,26 +5,21 @@ same incidents, to the byte. A job is evaluated at seconds in which something of
 is due: any other second costs nothing.
 """
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from zlib import crc32
-
-import numpy as np
 
 from ..alerts.actions import Action
 from ..alerts.causes.catalogue import Catalogue
 from ..alerts.causes.engine import explain, explanations
 from ..alerts.closed import PastIncident
-from ..alerts.lifecycle import Change, JobHealth, is_symptom
+from ..alerts.lifecycle import Change, is_symptom
 from ..alerts.outside import EVENT, Note, OutsideAlerts
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
-from ..detectors.own_time import step_ends
 from ..detectors.selection import Selection
 from ..detectors.window import JobWindow
 from ..formats.otlp.columns import MetricsBatch, SeriesTable
@@ -33,7 +28,9 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
+from .detection import Asked, Detection
 from .evaluation.settings import EvaluationSettings
+from .summaries import job_health, observed
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -45,31 +42,10 @@ IDLE_EVERY_SECONDS = 60.0
 
 FORGET_EVERY_SECONDS = 600.0
 
-APART_SECONDS = 5.0
-"""Detectors of one cadence are spread over it in steps of so many seconds."""
-
-SLOW_SECONDS, GRACE = 30.0, 0.5
-"""A detector of such a cadence that has yet to look at what changed waits for the next report that
-comes after it; so much of the cadence later it looks without one. Then a job that reports every
-30 s is evaluated at its reports alone."""
-
 UNKEPT = frozenset(row.name for row in metrics.catalogue().values() if row.cadence == "sample")
 """Samples of single operations: in the journal, but no detector of this version looks at them."""
 
 Watch = Callable[[JobWindow, Sequence[Finding]], None]
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Asked:
-    """When a detector was last asked, what it found, and when time alone changes that."""
-
-    at: float
-    found: tuple[Finding, ...]
-    again: float
-    """When it is asked again at the soonest where only data changed."""
-    due: float = math.inf
 
 
 @dataclass(slots=True)
@@ -80,7 +56,7 @@ class _Evaluated:
     due: float
     changed: bool = False
     """Whether anything was received since."""
-    asked: dict[str, _Asked] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
     """By detector."""
 
 
@@ -100,7 +76,6 @@ class Pipeline:
         self.windows.collective_timeout_seconds = settings.collective_timeout_seconds
         self.tracker = IncidentTracker()
         self.outside = OutsideAlerts()
-        self.detector_failures: dict[str, int] = {}
         self.watch: Watch | None = None
         """Gets every window that is evaluated, and what was found in it."""
         self.priors: Callable[[], Catalogue] | None = None
@@ -109,7 +84,7 @@ class Pipeline:
         """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
             detectors = catalogue.detectors()
-        self.selection = (
+        self.detection = Detection(
             detectors if isinstance(detectors, Selection) else Selection(tuple(detectors))
         )
         self._findings: dict[str, tuple[Finding, ...]] = {}
@@ -118,27 +93,27 @@ class Pipeline:
         self._forgot_at = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a snapshot keeps: of the detectors only which they were."""
-        return {
-            **vars(self),
-            "selection": self.selection.description,
-            "watch": None,
-            "priors": None,
-        }
+        """Return what a snapshot keeps."""
+        return {**vars(self), "watch": None, "priors": None}
 
     def resume(self, started: "Pipeline") -> None:
         """Go on after a snapshot with the settings of the pipeline that this process started with.
 
         What detectors found last is kept if they are the same with the same parameters.
         """
-        if vars(self)["selection"] != started.selection.description:
+        if not self.detection.resume(started.detection):
             for row in self._evaluated.values():
                 row.asked.clear()
                 row.due = -math.inf
-        self.selection, self.priors = started.selection, started.priors
+        self.priors = started.priors
         self.table.capacity = started.table.capacity
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
+
+    @property
+    def detector_failures(self) -> Mapping[str, int]:
+        """Return how often each detector failed."""
+        return self.detection.failures
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -207,13 +182,14 @@ class Pipeline:
         if attempt is None:
             return None
         window = self.windows.window(attempt, end, until=end)
-        findings = [f for f in self._found(window) if f.onset[1] >= start or f.window[1] >= start]
+        found = self.detection.found(window)
+        findings = [f for f in found if f.onset[1] >= start or f.window[1] >= start]
         if not any(is_symptom(finding) for finding in findings):
             return None
         return explain(
             findings,
             window.topology,
-            observed=_observed(window),
+            observed=observed(window),
             clock_skew=window.clock_skew,
             knowledge=self._knowledge(),
         ).document()
@@ -234,14 +210,14 @@ class Pipeline:
             self._findings.pop(attempt.job, None)
             return []
         window = self.windows.window(attempt, now, incident_open=self.tracker.slows(attempt.job))
-        findings = self._found(window, last)
+        findings = self.detection.found(window, last.asked, changed=last.changed)
         self._findings[attempt.job] = findings
         if self.watch is not None:
             self.watch(window, findings)
         explained = partial(
             explanations,
             topology=window.topology,
-            observed=_observed(window),
+            observed=observed(window),
             clock_skew=window.clock_skew,
             knowledge=self._knowledge(),
         )
@@ -250,7 +226,7 @@ class Pipeline:
             attempt.number,
             findings,
             explained,
-            _job_health(window, attempt),
+            job_health(window, attempt),
             now,
             notes=partial(self._outside_notes, window),
         )
@@ -270,20 +246,7 @@ class Pipeline:
         if now - attempt.last_received > IDLE_SECONDS:
             return now + IDLE_EVERY_SECONDS if self.tracker.has_open(attempt.job) else math.inf
         due = self.tracker.next_due(attempt.job, now)
-        for detector in self.selection.of(window.job, window.cluster):
-            asked = last.asked.get(detector.name)
-            if asked is None or asked.at < now:
-                due = min(due, now + 1.0 if asked is None else asked.due)
-                continue
-            if type(detector).next_due is Detector.next_due:
-                continue  # time alone never changes its answer
-            try:
-                asked.due = detector.next_due(window)
-            except Exception as error:  # noqa: BLE001  the edge of one detector
-                self._failed(detector, window, error)
-                asked.due = now + 1.0
-            due = min(due, asked.due)
-        return max(now + 1.0, due)
+        return max(now + 1.0, min(due, self.detection.next_due(window, last.asked)))
 
     def _knowledge(self) -> Catalogue | None:
         return None if self.priors is None else self.priors()
@@ -295,87 +258,3 @@ class Pipeline:
         self._evaluated = {key: row for key, row in self._evaluated.items() if key in held}
         jobs = {job for job, _ in held}
         self._findings = {job: row for job, row in self._findings.items() if job in jobs}
-
-    def _found(self, window: JobWindow, last: _Evaluated | None = None) -> tuple[Finding, ...]:
-        """Return what detectors find.
-
-        One that was asked before answers anew where something changed, not sooner than its cadence,
-        and where time alone may have changed its answer.
-        """
-        findings: list[Finding] = []
-        for detector in self.selection.of(window.job, window.cluster):
-            asked = None if last is None else last.asked.get(detector.name)
-            if (
-                last is not None
-                and asked is not None
-                and window.now < asked.due
-                and (not last.changed or window.now < asked.again)
-            ):
-                findings += asked.found
-                if last.changed:
-                    asked.due = min(asked.due, asked.again + _grace(detector))
-                continue
-            try:
-                found = tuple(detector.evaluate(window))
-            except Exception as error:  # noqa: BLE001  the edge of one detector
-                self._failed(detector, window, error)
-                if last is not None:
-                    last.asked.pop(detector.name, None)
-                continue
-            findings += found
-            if last is not None:
-                again = window.now + detector.cadence_seconds
-                if asked is None:
-                    again += _apart(window, detector)
-                last.asked[detector.name] = _Asked(window.now, found, again)
-        return tuple(findings)
-
-    def _failed(self, detector: Detector, window: JobWindow, error: Exception) -> None:
-        """Count a defect of a detector, and log its first; the others go on."""
-        count = self.detector_failures.get(detector.name, 0)
-        self.detector_failures[detector.name] = count + 1
-        if count == 0:
-            _log.error("detector %s failed on job %s", detector.name, window.job, exc_info=error)
-
-
-def _apart(window: JobWindow, detector: Detector) -> float:
-    """Return by how many seconds a detector is asked a second time later than its cadence says.
-
-    So that detectors of one cadence, and jobs, do not all come due in the same second: by names
-    alone, so that replay does the same. In steps of 5 s, as most sources report: no second is
-    evaluated for it alone.
-    """
-    steps = int(detector.cadence_seconds // APART_SECONDS)
-    return APART_SECONDS * (crc32(f"{window.job} {detector.name}".encode()) % max(steps, 1))
-
-
-def _grace(detector: Detector) -> float:
-    """Return by how much more than its cadence a detector waits for a report."""
-    return GRACE * detector.cadence_seconds if detector.cadence_seconds >= SLOW_SECONDS else 0.0
-
-
-def _job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
-    ends = step_ends(window.steps)
-    ends = ends[np.isfinite(ends)]
-    return JobHealth(
-        ranks=window.world_size,
-        nodes=max(len(window.hosts), 1),
-        cluster=window.cluster,
-        attempt=attempt.number,
-        last_step_at=float(ends[-1]) if len(ends) else float("-inf"),
-        silent_seconds=window.now - attempt.last_received,
-    )
-
-
-def _observed(window: JobWindow) -> frozenset[str]:
-    """Return the names of the metrics and events that some source of the job reports."""
-    observed = {name.partition("|")[0] for name in window.steps.planes}
-    for readings in (window.rank_readings, window.host_readings):
-        observed |= {name.partition("|")[0] for name in readings}
-    if window.steps.at.size:
-        observed.add("training.step")
-    for group in window.groups:
-        for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
-            if np.isfinite(valid).any():
-                observed.add(f"collective.{name}")
-    return frozenset(observed | {event.name for event in window.events})

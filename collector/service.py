@@ -41,6 +41,7 @@ from .store.store import Store
 _LOG = structlog.get_logger(__name__)
 _TRIM_SECONDS = 60
 _METER_SECONDS = 60
+_CHECK_SECONDS = 5
 _GRACE_SECONDS = 2
 """How long requests in progress may take at the end; streams of events never end by themselves."""
 _KEEP_ALIVE_SECONDS = 75
@@ -200,6 +201,9 @@ class Service:
         now = datetime.now(UTC)
         scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
         scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
+        scheduler.add_job(
+            self._health.check_store, "interval", (self._store,), seconds=_CHECK_SECONDS
+        )
         scheduler.start()
         return scheduler
 

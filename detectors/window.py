@@ -211,6 +211,7 @@ class Group:
 
     rows: rows of the members in the window's matrices. changed_at: when a number last moved.
     launches: by kind of collective, how many each member has launched, where that is reported.
+    absent: rows of the members that never reported a number.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Group:
     at: Floats
     changed_at: Floats
     launches: Mapping[str, Floats] = field(default_factory=dict)
+    absent: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -231,10 +233,12 @@ class JobWindow:
     last_received: [rows] when the rank's own process last reported; host_last_received,
     host_interval: [hosts] when a host last reported and how often it does (both by the clock that
     `now` comes from). attempt_started_at: when its processes started, else its first data; -inf
-    where unknown. host_announced: [hosts] the agent announced its own shutdown, empty where nobody
-    can tell. host_returned: [hosts] when a host reported again after a silence of several
-    intervals, -inf where it never was silent; empty where nobody can tell. newest_world_size: the
-    one that a rank reported last, 0 where none did; a job that was resized has held more ranks.
+    where unknown. attempt_reported_at: its first data here, -inf where unknown: of what was before,
+    such as steps, nothing is held. host_announced: [hosts] the agent announced its own shutdown,
+    empty where nobody can tell. host_returned: [hosts] when a host reported again after a silence
+    of several intervals, -inf where it never was silent; empty where nobody can tell.
+    newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
+    has held more ranks.
     placed: the topology, where the collector has made it.
     """
 
@@ -259,6 +263,7 @@ class JobWindow:
     events: Sequence[Event] = ()
     clock_skew: float = 0.0
     attempt_started_at: float = float("-inf")
+    attempt_reported_at: float = float("-inf")
     host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     host_returned: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
+from ..vocabulary.identity import identify
 from .agent_socket import AgentSocket
 from .collectives import Collectives
 from .crashes import Crashes
 from .flight_recorder import FlightRecorder
 from .heartbeat import Heartbeat
-from .identity import identify
 from .importing import when_imported
 from .pauses import Pauses
 from .placement import Placement

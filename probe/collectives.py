@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+from ..vocabulary.groups import Group, world
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Sample, Scalar, attributes
-from . import groups
-from .identity import Identity
+from .groups import Infos
 from .timeline import Span as StepPart
 from .timeline import Timeline
 
@@ -28,15 +29,15 @@ class Collectives:
         self.completed: dict[str, int] = {}
         self.interval: dict[tuple[str, str], list[tuple[float, int]]] = {}
         self._identity = identity
-        self._infos = groups.Infos()
-        self._world: groups.Group | None = None
+        self._infos = Infos()
+        self._world: Group | None = None
 
     def span(self, op: str, group: str | None, size_bytes: int) -> "Span":
         """Return a context manager around one collective; `group` None is the group of all."""
         if group is None:
             size = self._identity().world_size
             if self._world is None or len(self._world.ranks) != size:
-                self._world = groups.world(size)
+                self._world = world(size)
             group = self._world.name
         return Span(self, op, group, size_bytes)
 

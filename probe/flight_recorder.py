@@ -12,8 +12,9 @@ import math
 import sys
 from typing import Any
 
+from ..vocabulary.groups import Group
 from ..vocabulary.samples import Sample, Scalar, attributes
-from .groups import Group, Infos
+from .groups import Infos
 
 _SOON_SECONDS, _LATEST_SECONDS = 4.0, 60.0
 """Between two readings of the whole list while a group stays unknown: doubling from the first."""

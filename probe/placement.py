@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Scalar
-from .identity import Identity
 
 _GUESS_SECONDS = 10.0
 """How long a process that nobody launched waits for a process group before it sends as rank 0."""

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..vocabulary.datagram import LARGEST, Datagram, encode
+from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Event, Sample
 from .agent_socket import AgentSocket
-from .identity import Identity
 from .step_record import StepRecord
 from .thinning import Thinning
 
@@ -197,6 +197,7 @@ class Sender:
             samples=tuple(samples),
             events=tuple(events),
             start_time=self._start_time,
+            user=who.user,
         )
         self._number += 1
         data = encode(datagram)

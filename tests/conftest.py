@@ -46,6 +46,8 @@ hypothesis.settings.register_profile("anybody", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("RANKSCOPE_EVERY_PART") else "anybody")
 
+REAL_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+
 LONGEST_TMPDIR = 20
 """Characters; pytest and a test's name add about seventy."""
 
@@ -57,7 +59,11 @@ def pytest_configure() -> None:
     allocation, or on Jenkins, which sets JOB_NAME) and colours forced upon output that is compared.
     A proxy stays, for pyright may still have to fetch its own package, but not for this machine.
     """
-    text = resources.files("rankscope.probe").joinpath("identity.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rankscope.vocabulary")
+        .joinpath("identity.toml")
+        .read_text(encoding="utf-8")
+    )
     launchers = [list(row.values()) for row in tomllib.loads(text)["launcher"]]
     foreign = {
         name for row in launchers for names in row if isinstance(names, list) for name in names
@@ -283,3 +289,16 @@ class _SetClock:
 
 
 _CORRECT = {"note": "", "verdict": "correct", "fault": None, "entity": None}
+
+
+@pytest.fixture
+def real_data() -> Callable[[str], Path]:
+    """Return a function that finds a file of the real data, or skips saying what is absent."""
+
+    def find(name: str) -> Path:
+        path = REAL_DATA / name
+        if not path.exists():
+            pytest.skip(f"../shared/data/{name} is absent: real data is never part of this project")
+        return path
+
+    return find

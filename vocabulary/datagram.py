@@ -30,6 +30,7 @@ class Datagram:
     is how many the probe itself gave up so far. Events carry no resource: it is the datagram's.
     `attempt` is None where neither job nor launcher numbers attempts, and `start_time` (seconds
     since the epoch, whole) where the probe cannot read it; each is then left out of the JSON.
+    `user` is whom the job names as its user, "" where it names none.
     """
 
     job: str
@@ -41,6 +42,7 @@ class Datagram:
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
     start_time: int | None = None
+    user: str = ""
 
 
 def encode(datagram: Datagram) -> bytes:
@@ -56,9 +58,10 @@ def encode(datagram: Datagram) -> bytes:
     )
     events = [[event.name, event.at, dict(event.attributes)] for event in datagram.events]
     attempt = "" if datagram.attempt is None else f'"attempt":{datagram.attempt},'
+    user = f'"user":{_text_of(datagram.user)},' if datagram.user else ""
     started = "" if datagram.start_time is None else f'"start":{datagram.start_time},'
     return (
-        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},{attempt}{started}'
+        f'{{"v":{VERSION},"job":{_text_of(datagram.job)},{attempt}{started}{user}'
         f'"rank":{datagram.rank},"pid":{datagram.pid},"n":{datagram.number},'
         f'"dropped":{datagram.dropped},"samples":[{samples}],'
         f'"events":{json.dumps(events, separators=(",", ":")) if events else "[]"}}}'
@@ -105,6 +108,7 @@ def decode(data: bytes) -> Datagram:
         number=_whole(body, "n"),
         dropped=_whole(body, "dropped"),
         start_time=_whole(body, "start") if "start" in body else None,
+        user=_text(body, "user") if "user" in body else "",
         samples=tuple(_sample(row) for row in _rows(body, "samples")),
         events=tuple(_event(row) for row in _rows(body, "events")),
     )

@@ -25,6 +25,7 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
+from ..training_logs import Batch
 from . import (
     allocation,
     blocked,
@@ -47,6 +48,7 @@ from . import (
     throttling,
     trainer_cpu,
     trainer_memory,
+    training_logs,
     worker_memory,
     workers,
 )
@@ -62,7 +64,8 @@ def _nobody(_: object) -> None:
 class ReaderContext:
     """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `emit` takes an event at once and from any thread. `adopt` takes (worker, trainer) pids.
+    `emit` takes an event at once and from any thread, `deliver` what a job's own logs reported.
+    `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
     """
@@ -71,6 +74,7 @@ class ReaderContext:
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody
+    deliver: Callable[[Batch], None] = _nobody
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
@@ -163,6 +167,16 @@ def everything(around: ReaderContext) -> list[Reader]:
         state=around.state,
     )
     around.closing.callback(exported.close)
+    logs = training_logs.TrainingLogs(
+        settings=around.settings.logs,
+        deliver=around.deliver,
+        health=around.health,
+        period=period,
+        state=around.state,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(logs.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -172,6 +186,7 @@ def everything(around: ReaderContext) -> list[Reader]:
             period=period, fault_tracker=around.fault_tracker, health=around.health
         ),
         kernel,
+        logs,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()

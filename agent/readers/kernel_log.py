@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from ...formats import kernel_log
-from ...formats.kernel_log import DeviceFault, Report
+from ...formats.kernel_log import DeviceFault, Report, events
 from ...vocabulary.samples import Event, Sample
-from .. import boots, kernel_events, kernel_source
+from .. import boots, kernel_source
 from ..devices import Devices
 from ..health import Health
 from ..kernel_source import Source
@@ -187,7 +187,7 @@ class KernelLog:
         for one in faults:
             if self._history and not self._resumed and not self._recent(one, at, now):
                 continue
-            key = kernel_events.key(one)
+            key = events.key(one)
             if key is None:
                 self._leave(one, at, 1)
                 continue
@@ -211,7 +211,7 @@ class KernelLog:
         return isinstance(fault, DeviceFault) and at >= now - self._lookback
 
     def _leave(self, fault: Report, at: float, count: int) -> None:
-        self._emit(kernel_events.event(fault, at, devices=self._devices, count=count))
+        self._emit(events.event(fault, at, by_pci=self._devices.by_pci, count=count))
         self._keep()
 
     def _summaries(self) -> None:

@@ -1,15 +1,22 @@
-"""Scores as probabilities: how often a hypothesis with such a lead over the others is right.
+"""Scores as probabilities: how often a first cause with such a lead over the others is right.
 
-P(hypothesis) is the softmax of score / temperature over every candidate and `unknown`. The
-temperature is fitted to the laboratory's cases (`rankscope lab learn`) and stands in catalogue.toml
-with the version of the cases; without it a probability is not called one.
+The first cause's probability follows from its lead (nats) over the next cause at another place, or
+unknown: a curve that never falls, fitted by `rankscope lab learn --calibrate` to cases that nobody
+tuned on, in catalogue.toml with the seeds of those cases. What is left is shared among the others
+by the softmax of score / temperature. Without a curve a probability is not called one.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...vocabulary.incidents import Confidence
+from ...vocabulary.entities import Entity
+from ...vocabulary.faults import UNKNOWN
+from ...vocabulary.incidents import Confidence, Hypothesis
+
+Curve = tuple[tuple[float, float], ...]
+"""(lead in nats, probability), both rising; in between straight, beyond the ends level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +30,29 @@ class Calibration:
     high: float
     medium: float
     cases: str = ""
+    curve: Curve = ()
 
-    def confidence(self, probability: float) -> Confidence:
-        """Return the word for a probability."""
+    def probabilities(
+        self, scores: Sequence[float], unknown: float, *, lead: float | None
+    ) -> tuple[list[float], float]:
+        """Return the probability of each candidate, in their order, and of unknown.
+
+        `lead` is that of the first candidate, None where unknown beats it.
+        """
+        every = [*scores, unknown]
+        if lead is None or not self.curve:
+            chances = softmax(every, self.temperature)
+            if lead is not None:  # the first answer may be first for more than its score
+                chances[0] = max(chances[:-1])
+            return chances[:-1], chances[-1]
+        first = at(self.curve, lead)
+        rest = [chance * (1 - first) for chance in softmax(every[1:], self.temperature)]
+        return [first, *rest[:-1]], rest[-1]
+
+    def confidence(self, fault: str, probability: float) -> Confidence:
+        """Return the word for a probability; unknown claims nothing, and so is never sure."""
+        if fault == UNKNOWN:
+            return "low"
         if probability >= self.high:
             return "high"
         return "medium" if probability >= self.medium else "low"
@@ -35,7 +62,39 @@ UNCALIBRATED = Calibration(temperature=1.0, high=0.9, medium=0.6)
 """What confidence follows from where a catalogue has no calibration."""
 
 
-def probabilities(scores: Sequence[float], temperature: float) -> list[float]:
+def lead(rows: Sequence[Hypothesis], unknown: float) -> float:
+    """Return by how much (nats) the first hypothesis, a named one, leads the next and unknown.
+
+    The same fault at a place that overlaps is no other answer.
+    """
+    first, *others = rows
+    rivals = (row.score for row in others if not same(first, row))
+    return first.score - max([unknown, *rivals])
+
+
+def same(one: Hypothesis, other: Hypothesis) -> bool:
+    """Return whether two hypotheses are one fault at places that overlap."""
+    return one.fault == other.fault and overlap(one.entity, other.entity)
+
+
+def overlap(one: Entity, other: Entity) -> bool:
+    """Return whether two places share a rank; a job shares with everything."""
+    if "job" in (one.type, other.type):
+        return True
+    return any(rank in other.ranks for rank in one.ranks)
+
+
+def at(curve: Curve, lead: float) -> float:
+    """Return the probability of a lead."""
+    if lead <= curve[0][0]:
+        return curve[0][1]
+    for (low, start), (high, end) in itertools.pairwise(curve):
+        if lead <= high:
+            return start + (end - start) * (lead - low) / (high - low)
+    return curve[-1][1]
+
+
+def softmax(scores: Sequence[float], temperature: float) -> list[float]:
     """Return the softmax of scores in nats; empty for none."""
     most = max(scores, default=0.0)
     powers = [math.exp((score - most) / temperature) for score in scores]

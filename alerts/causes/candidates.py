@@ -3,7 +3,7 @@
 Bounded: of many candidates of one cause only those with most support are scored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...vocabulary import faults
 from ...vocabulary.entities import Entity, EntityType
@@ -15,15 +15,42 @@ from .index import FindingIndex
 MOST_CANDIDATES = 64
 """Entities scored for one cause."""
 
+MOST_POSSIBLE = 8
+"""Entities scored for one cause whose essential evidence was not found."""
+
 
 def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[Entity]:
     """Return the entities that the predicted findings touch, of the types the fault points at.
 
     Findings that are essential for the cause choose alone. In order of the entities.
     """
-    predicted = {p.finding for p in cause.predicts if p.essential or p.any in cause.essential_any}
-    if not predicted:
-        predicted = {p.finding for p in cause.predicts}
+    predicted = cause.essential_findings or {p.finding for p in cause.predicts}
+    return _touched(cause, predicted, index, topology, MOST_CANDIDATES)
+
+
+def possible(cause: Cause, near: Entity, index: FindingIndex, topology: Topology) -> list[Entity]:
+    """Return the entities that a cause may be at whose essential evidence was not found.
+
+    Those that `near` means as the types the fault points at, and the few that most of what it
+    predicts touches.
+    """
+    found = _touched(cause, {p.finding for p in cause.predicts}, index, topology, MOST_POSSIBLE)
+    here = [near, *topology.as_type(near, "rank")]
+    for wanted in faults.catalogue()[cause.fault].entities:
+        for start in here:
+            found += [e for e in _as_type(start, wanted, topology) if e not in found]
+    return [
+        e
+        for e in found
+        if (not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks))
+        and (e.type != "group" or not cause.only_groups or e.id.split(":")[0] in cause.only_groups)
+    ]
+
+
+def _touched(
+    cause: Cause, predicted: Collection[str], index: FindingIndex, topology: Topology, most: int
+) -> list[Entity]:
+    """Return the entities that findings of these kinds touch, those with most support."""
     support: dict[Entity, float] = {}
     types = faults.catalogue()[cause.fault].entities
     for kind in sorted(predicted):
@@ -32,9 +59,9 @@ def candidates(cause: Cause, index: FindingIndex, topology: Topology) -> list[En
                 for entity in _as_type(finding.entity, wanted, topology):
                     support[entity] = support.get(entity, 0.0) + finding.score
     found = [e for e in support if not cause.only_ranks or set(e.ranks) <= set(cause.only_ranks)]
-    if len(found) > MOST_CANDIDATES:
+    if len(found) > most:
         found.sort(key=lambda entity: (-support[entity], entity))
-        del found[MOST_CANDIDATES:]
+        del found[most:]
     return sorted(found)
 
 

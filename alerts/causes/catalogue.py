@@ -61,8 +61,19 @@ class Cause:
     """Words of `any`: of the predictions of each, at least one must be found."""
     only_ranks: tuple[int, ...] = ()
     """Ranks that a fault of ranks can be at; empty: any."""
+    only_groups: tuple[str, ...] = ()
+    """Kinds of groups that a fault of groups can be at; empty: any."""
+    of_a_rack: bool = False
+    """Hosts behind one leaf switch that have it together share its cause: power, cooling."""
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
+
+    @property
+    def essential_findings(self) -> frozenset[str]:
+        """Return the findings that decide whether it is a candidate at all; empty for none."""
+        return frozenset(
+            row.finding for row in self.predicts if row.essential or row.any in self.essential_any
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,8 @@ class Weights:
     late: float
     late_seconds: float
     prior: float = 1.0
+    unproven: float = -2.5
+    unseen: float = -1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +134,13 @@ def read(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Catalogu
         version=head["version"],
         weights=Weights(**head["weights"]),
         causes=causes,
-        calibration=None if fitted is None else Calibration(**fitted),
+        calibration=None if fitted is None else _calibration(fitted),
     )
+
+
+def _calibration(fitted: Mapping[str, Any]) -> Calibration:
+    curve = tuple((float(lead), float(chance)) for lead, chance in fitted.get("curve", ()))
+    return replace(Calibration(**{k: v for k, v in fitted.items() if k != "curve"}), curve=curve)
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:
@@ -138,6 +156,8 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         runbook=row["runbook"],
         essential_any=tuple(row.get("essential_any", ())),
         only_ranks=tuple(row.get("only_ranks", ())),
+        only_groups=tuple(row.get("only_groups", ())),
+        of_a_rack=bool(row.get("of_a_rack", False)),
     )
 
 

@@ -16,6 +16,7 @@ from ...vocabulary.incidents import Evidence, RootCause
 from ...vocabulary.topology import Topology
 from . import explaining_away
 from .catalogue import Catalogue, catalogue
+from .hypotheses import root_cause
 from .index import FindingIndex
 from .ranking import ENGINE, ranking
 from .view import JobView
@@ -53,7 +54,7 @@ def explain(
     knowledge = knowledge or catalogue()
     view = JobView(topology, observed, clock_skew)
     index = FindingIndex(findings, topology)
-    return ranking(index, index.symptoms, view, knowledge).root_cause(view, knowledge)
+    return root_cause(ranking(index, index.symptoms, view, knowledge), view, knowledge)
 
 
 def explanations(
@@ -70,7 +71,7 @@ def explanations(
     knowledge = knowledge or catalogue()
     view = JobView(topology, observed, clock_skew)
     return tuple(
-        Explanation(_with_others(root.ranking.root_cause(view, knowledge), root), root.symptoms)
+        Explanation(_with_others(root_cause(root.ranking, view, knowledge), root), root.symptoms)
         for root in explaining_away.roots(findings, view, knowledge)
     )
 

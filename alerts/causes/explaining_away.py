@@ -8,13 +8,17 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Effect, Finding
 from ...vocabulary.topology import Topology
 from . import scoring
+from .calibration import overlap
 from .catalogue import Catalogue
 from .index import FindingIndex
-from .ranking import Candidate, Ranking, ranking
+from .ranking import Candidate, Ranking, explains, ranking
 from .view import JobView
 
 MOST_ROOTS = 4
-"""Roots of one job at one second. More of one fault at once are no coincidence: they are one."""
+"""Faults of one job at one second. More roots of one fault are no coincidence: they are one."""
+
+MOST_OF_ONE = 16
+"""Roots that are looked for in all; those of one fault beyond MOST_ROOTS are folded unseen."""
 
 LEAD = 1.9
 """Nats by which a further root must lead over unknown: the first one explains the symptom too, and
@@ -42,7 +46,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
     open_symptoms = list(index.symptoms)
     shared: list[Finding] = []
     found: list[tuple[Candidate, Root]] = []
-    while (open_symptoms or shared) and len(found) <= MOST_ROOTS:
+    while (open_symptoms or shared) and _goes_on(found):
         ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
         root = _next(ranked, {symptom.kind for symptom in open_symptoms})
         if root is None:
@@ -50,7 +54,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         explained = tuple(
             symptom
             for symptom in (*open_symptoms, *shared)
-            if _explains(root, symptom, view.topology)
+            if _explains(root, symptom, index, view.topology)
         )
         held = {symptom.kind for symptom in explained}
         found.append((root, Root(ranked.only(held), explained)))
@@ -63,9 +67,16 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         ]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
-        index = _without(root, index, gone, _bearing(held, knowledge), view.topology)
-    result = _folded(_at_one_host(found, view.topology))
+        whole = any(symptom.entity.type == "job" for symptom in explained)
+        index = _without(root, index, gone, _bearing(held, knowledge), view.topology, whole=whole)
+    result = _folded(_at_one_host(found, view.topology), view.topology)
     return _with_left_over(result, open_symptoms, index, view, knowledge)
+
+
+def _goes_on(found: Sequence[tuple[Candidate, Root]]) -> bool:
+    """Return whether another root is looked for: clocks that are all off must hide nothing else."""
+    faults = {candidate.cause.fault for candidate, _ in found}
+    return len(faults) <= MOST_ROOTS and len(found) < MOST_OF_ONE
 
 
 def _next(ranked: Ranking, open_kinds: set[str]) -> Candidate | None:
@@ -85,7 +96,7 @@ def _effect(symptom: Finding) -> Effect:
     return kinds.catalogue()[symptom.kind].effect
 
 
-def _explains(root: Candidate, symptom: Finding, topology: Topology) -> bool:
+def _explains(root: Candidate, symptom: Finding, index: FindingIndex, topology: Topology) -> bool:
     """Return whether a root explains a symptom: its own, and what a stop brings to the job.
 
     A symptom of one entity is explained by a root on it, above it or below it.
@@ -93,7 +104,7 @@ def _explains(root: Candidate, symptom: Finding, topology: Topology) -> bool:
     if symptom.entity.type != "job" and not _within(symptom.entity, root.entity, topology):
         return False
     if symptom.kind in root.cause.symptoms:
-        return True
+        return explains(root.cause, symptom, index)
     stops = any(kinds.catalogue()[kind].effect == "stops" for kind in root.cause.symptoms)
     return stops and _effect(symptom) == "stops"
 
@@ -119,14 +130,25 @@ def _bearing(symptoms: set[str], knowledge: Catalogue) -> set[str]:
 
 
 def _without(
-    root: Candidate, index: FindingIndex, gone: set[int], bearing: set[str], topology: Topology
+    root: Candidate,
+    index: FindingIndex,
+    gone: set[int],
+    bearing: set[str],
+    topology: Topology,
+    *,
+    whole: bool,
 ) -> FindingIndex:
     """Return what a root leaves: no evidence of its own, none on its scope for its symptoms.
 
     `gone` are the identities of the symptoms that need no other root; `bearing` the kinds of
-    findings that bear on what the root explains.
+    findings that bear on what the root explains; `whole`: it explains a symptom of the job, and so
+    takes evidence about the job too.
     """
-    used = {id(finding) for finding in scoring.support(root.cause, root.entity, index)}
+    used = {
+        id(finding)
+        for finding in scoring.support(root.cause, root.entity, index)
+        if whole or finding.entity.type != "job" or root.entity.type == "job"
+    }
     scope = root.entity
     host = topology.host_of_entity(scope) if scope.type == "host" else None
 
@@ -188,14 +210,28 @@ def _shared_host(
     )
 
 
-def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
+def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
+    """Return whether two roots are one of a rack: another host behind the same leaf switch."""
+    host, beside = (topology.host_of_entity(row.entity) or "" for row in (one, other))
+    switch = topology.switches.get(host)
+    behind_one = switch is not None and switch == topology.switches.get(beside)
+    return one.cause.of_a_rack and host != beside and behind_one
+
+
+def _folded(found: Sequence[tuple[Candidate, Root]], topology: Topology) -> list[Root]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     faults = [candidate.cause.fault for candidate, _ in found]
     kept: list[tuple[Candidate, Root]] = []
     for candidate, root in found:
-        many = faults.count(candidate.cause.fault) >= MOST_ROOTS
-        same = [n for n, (other, _) in enumerate(kept) if other.cause is candidate.cause]
-        if many and same:
+        # What several groups of one job show (routing, the cut of stages) is the model's.
+        most = 2 if candidate.entity.type == "group" else MOST_ROOTS
+        many = faults.count(candidate.cause.fault) >= most
+        same = [
+            n
+            for n, (other, _) in enumerate(kept)
+            if other.cause is candidate.cause and (many or _in_one_rack(other, candidate, topology))
+        ]
+        if same:
             first, held = kept[same[0]]
             others = _same_fault(first, held.ranking)
             kept[same[0]] = (first, replace(_joined(held, root), others=others))
@@ -214,14 +250,16 @@ def _folded(found: Sequence[tuple[Candidate, Root]]) -> list[Root]:
 
 
 def _same_fault(root: Candidate, ranked: Ranking) -> tuple[Entity, ...]:
-    """Return the other entities for which the root's fault beats unknown, best first."""
-    return tuple(
-        row.entity
-        for row in ranked.candidates
-        if row.cause is root.cause
-        and row.entity != root.entity
-        and row.score > ranked.unknown.score
-    )
+    """Return the other places at which the root's fault beats unknown, best first.
+
+    A device beside the host that it is part of is no place of its own.
+    """
+    found = [root.entity]
+    for row in ranked.candidates:
+        named = row.cause is root.cause and row.score > ranked.unknown.score
+        if named and not any(overlap(row.entity, held) for held in found):
+            found.append(row.entity)
+    return tuple(found[1:])
 
 
 def _effects(root: Root) -> set[Effect]:

@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import Action, Evidence, Hypothesis, RootCause
-from . import checks, scoring, wording
-from .calibration import UNCALIBRATED, probabilities
+from ...vocabulary.incidents import Evidence, Hypothesis
+from . import scoring
 from .candidates import candidates
 from .catalogue import Catalogue, Cause
 from .index import FindingIndex
-from .unknown import CATALOGUE, unknown
+from .unknown import unknown
 from .view import JobView
 
-ENGINE = "log-odds-2"
-MOST_HYPOTHESES = 5
+ENGINE = "log-odds-3"
+
+PAGES = 1.0
+"""A slowness that its detector scores below this costs too little to page anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Candidate:
 class Ranking:
     """The candidates for some symptoms, best first, and the hypothesis of none of them."""
 
+    index: FindingIndex
+    symptoms: tuple[Finding, ...]
     candidates: tuple[Candidate, ...]
     causes: tuple[Cause, ...]
     unseen: frozenset[str]
@@ -55,54 +58,34 @@ class Ranking:
         rows = tuple(row for row in self.candidates if row.cause.fault in kept)
         return replace(self, candidates=rows, causes=causes)
 
-    def root_cause(self, view: JobView, knowledge: Catalogue) -> RootCause:
-        """Return the ranking as the incident document has it, provisional."""
-        fitted = knowledge.calibration or UNCALIBRATED
-        chances = probabilities(
-            [*(row.score for row in self.candidates), self.unknown.score], fitted.temperature
-        )
-        # The first answer is the first one even where another entity of its fault scored higher.
-        chances[0] = max(chances[:-1], default=chances[0])
-        rows = [_hypothesis(row, view) for row in self.candidates[:MOST_HYPOTHESES]]
-        chance = dict(zip(map(id, rows), chances, strict=False)) | {id(self.unknown): chances[-1]}
-        if self.named is None:
-            rows.insert(0, self.unknown)
-        rows = rows[:MOST_HYPOTHESES]
-        asked = checks.next_checks(
-            rows, [chance[id(row)] for row in rows], self.causes, view.topology
-        )
-        rows = [
-            replace(
-                row,
-                rank=number,
-                probability=None if knowledge.calibration is None else chance[id(row)],
-                confidence=fitted.confidence(chance[id(row)]),
-            )
-            for number, row in enumerate(rows, start=1)
-        ]
-        wanted = {p.finding for cause in self.causes for p in cause.predicts}
-        unseen = wanted & self.unseen
-        return RootCause(
-            status="provisional",
-            engine=ENGINE,
-            catalogue=knowledge.version,
-            hypotheses=tuple(rows),
-            unknown_score=self.unknown.score,
-            unknown_reasons=tuple(
-                row.text
-                for row in self.unknown.evidence
-                if row.signal == CATALOGUE and row.family != "prior"
-            ),
-            next_checks=asked,
-            missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
-            clock_skew_seconds=view.clock_skew,
-            coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
-        )
-
 
 def explaining(shown: set[str], knowledge: Catalogue) -> tuple[Cause, ...]:
     """Return the causes that explain some of these kinds of symptoms."""
     return tuple(cause for cause in knowledge.causes if shown & set(cause.symptoms))
+
+
+def explains(cause: Cause, symptom: Finding, index: FindingIndex) -> bool:
+    """Return whether a cause can be what brings a symptom about.
+
+    What costs too little time for a page (a stage that always was somewhat longer) is not why the
+    job became slow enough for one.
+    """
+    if symptom.kind not in cause.symptoms:
+        return False
+    if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
+        return True
+    own = [
+        found.score
+        for kind in cause.essential_findings
+        if kind != symptom.kind and _slows(kind)
+        for found in index.of_kind(kind)
+    ]
+    return not own or max(own) >= PAGES
+
+
+def _slows(kind: str) -> bool:
+    known = kinds.catalogue()[kind]
+    return known.symptom and known.effect == "slows"
 
 
 def scored(
@@ -112,11 +95,13 @@ def scored(
     shown = {symptom.kind for symptom in symptoms}
     causes = explaining(shown, knowledge)
     for cause in causes:
-        explained = [symptom for symptom in symptoms if symptom.kind in cause.symptoms]
-        prior = _prior(cause, causes, shown, knowledge)
+        explained = [symptom for symptom in symptoms if explains(cause, symptom, index)]
+        if not explained:
+            continue
+        odds = prior(cause, causes, shown, knowledge)
         for entity in candidates(cause, index, view.topology):
             terms = scoring.terms(
-                cause, entity, prior=prior, index=index, symptoms=explained, view=view,
+                cause, entity, prior=odds, index=index, symptoms=explained, view=view,
                 weights=knowledge.weights,
             )  # fmt: skip
             if terms is not None:
@@ -151,10 +136,10 @@ def ranking(
         topology=view.topology,
         weights=knowledge.weights,
     )
-    return Ranking(tuple(rows), causes, unseen, none)
+    return Ranking(index, tuple(symptoms), tuple(rows), causes, unseen, none)
 
 
-def _prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Catalogue) -> float:
+def prior(cause: Cause, causes: Sequence[Cause], shown: set[str], knowledge: Catalogue) -> float:
     """Return the log-odds of a cause among those that explain the same symptoms.
 
     Shares were published of other clusters: none is taken for rarer than `least_share`, so that one
@@ -172,25 +157,3 @@ def shift(cause: Cause) -> float:
     if cause.learnt is None:
         return 0.0
     return scoring.log_odds(cause.learnt.value) - scoring.log_odds(cause.share)
-
-
-def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
-    prior, *others = row.terms
-    return Hypothesis(
-        rank=1,
-        fault=row.cause.fault,
-        entity=row.entity,
-        score=row.score,
-        probability=None,
-        confidence="low",
-        evidence=(*sorted(others, key=lambda term: -abs(term.weight)), prior),
-        actions=tuple(
-            Action(
-                advice.when,
-                wording.text(advice, row.entity, view.topology),
-                wording.command(advice, row.entity, view.topology),
-            )
-            for advice in row.cause.actions
-        ),
-        runbook=row.cause.runbook,
-    )

@@ -23,7 +23,10 @@ Part = Literal[
 ]
 """Which weight of the catalogue a term comes from."""
 
-UNCAPPED = ("prior", "scope", "time")
+UNPROVEN = "unproven"
+"""Family of the term that keeps a candidate without its essential evidence from being named."""
+
+UNCAPPED = ("prior", "scope", "time", UNPROVEN)
 """Families of terms that are no findings."""
 
 SCOPE_NEEDED = 2.0
@@ -59,10 +62,12 @@ def terms(
     symptoms: Sequence[Finding],
     view: JobView,
     weights: Weights,
+    proven: bool = True,
 ) -> list[Term] | None:
     """Return every term of a candidate, the prior first; None where something essential is missing.
 
-    `symptoms` are those that the cause explains, at least one. Families are not capped yet.
+    `symptoms` are those that the cause explains, at least one. Families are not capped yet. With
+    `proven` false what is essential may be missing.
     """
     window = (
         min(symptom.onset[0] for symptom in symptoms),
@@ -70,21 +75,24 @@ def terms(
     )
     matches = [(prediction, index.related(prediction, entity)) for prediction in cause.predicts]
     present = {prediction.any for prediction, found in matches if prediction.any and found}
-    if any(prediction.essential and not found for prediction, found in matches):
+    if proven and any(prediction.essential and not found for prediction, found in matches):
         return None
-    if not present.issuperset(cause.essential_any):
+    if proven and not present.issuperset(cause.essential_any):
         return None
     rows = [Term("prior", prior, _prior(cause, entity, prior * weights.prior, window))]
     charged: set[str] = set()
     shown = {symptom.kind for symptom in symptoms}
     onsets: list[tuple[Window, bool]] = []
+    shown_by: dict[tuple[object, ...], int] = {}
     for prediction, found in sorted(matches, key=lambda match: match[0].absent):
         if found:
-            rows.append(_present(prediction, entity, found))
+            _add_once(rows, shown_by, _present(prediction, entity, found), strongest(found))
             onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif not view.observable(prediction.finding):
             row = _absent("missing", prediction, entity, window, 0.0)
             rows.append(Term("missing", 0.0, row, prediction))
+        elif not proven and prediction.finding in cause.essential_findings:
+            pass  # one term stands for all of it
         elif not prediction.any or prediction.any not in present | charged:
             charged.add(prediction.any)
             if prediction.absent:
@@ -107,6 +115,42 @@ def support(cause: Cause, entity: Entity, index: FindingIndex) -> list[Finding]:
         for match in index.related(prediction, entity)
     }
     return list(found.values())
+
+
+def unproven(
+    cause: Cause, entity: Entity, index: FindingIndex, view: JobView, weights: Weights
+) -> Evidence | None:
+    """Return the term of essential evidence that a candidate lacks, None where it lacks none.
+
+    It weighs less where no source could have shown it.
+    """
+    found = {row.finding for row in cause.predicts if index.related(row, entity)}
+    shown = {row.any for row in cause.predicts if row.any and row.finding in found}
+    lacking = [
+        row
+        for row in cause.predicts
+        if (row.essential and row.finding not in found)
+        or (row.any in cause.essential_any and row.any not in shown)
+    ]
+    if not lacking:
+        return None
+    unseen = [row for row in lacking if not view.observable(row.finding)]
+    kind = kinds.catalogue()[(unseen or lacking)[0].finding]
+    text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
+    if unseen:
+        text = f"no source reports {' or '.join(kind.signals)}, without which it is not named"
+    window = (index.symptoms[0].onset[0], index.symptoms[0].window[1])
+    return Evidence(
+        relation="contradicts",
+        family=UNPROVEN,
+        entity=entity,
+        signal=kind.signals[0],
+        window=window,
+        observed=None,
+        expected=None,
+        weight=weights.unseen if unseen else weights.unproven,
+        text=text,
+    )
 
 
 def _prior(cause: Cause, entity: Entity, prior: float, window: Window) -> Evidence:
@@ -132,6 +176,31 @@ def _present(prediction: Prediction, entity: Entity, matches: Sequence[Finding])
         factor *= min(1.0, 0.5 + shown / len(entity.ranks))
     row = _row("supports", best, prediction.present * factor)
     return Term("present", factor, row, prediction)
+
+
+def _add_once(
+    rows: list[Term], shown_by: dict[tuple[object, ...], int], term: Term, best: Finding
+) -> None:
+    """Add a term; of those that one reading of one entity brought about the largest counts.
+
+    One fault code is a fault event and what the code says: that is one piece of evidence.
+    """
+    reading = (best.signal, best.entity.type, best.entity.id, best.onset, best.observed)
+    held = shown_by.get(reading)
+    if held is None or rows[held].prediction is term.prediction:
+        shown_by[reading] = len(rows)
+    elif rows[held].row.weight >= term.row.weight:
+        term = _counted(term)
+    else:
+        rows[held] = _counted(rows[held])
+        shown_by[reading] = len(rows)
+    rows.append(term)
+
+
+def _counted(term: Term) -> Term:
+    """Return a term that weighs nothing: the same reading counts in another one."""
+    row = replace(term.row, weight=0.0, text=f"{term.row.text} (the same reading)")
+    return replace(term, factor=0.0, row=row)
 
 
 def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[Term]:

@@ -8,6 +8,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.topology import Topology
 from .catalogue import Advice
 
+_ONE_DEVICE = " -i {id}"
 _BLANK = re.compile(r"\{(host|rank|pid|id)\}")
 
 
@@ -17,8 +18,12 @@ def text(advice: Advice, entity: Entity, topology: Topology) -> str:
 
 
 def command(advice: Advice, entity: Entity, topology: Topology) -> str:
-    """Return the command of an advice, names quoted for the shell it is pasted in."""
-    return _filled(advice.command, entity, topology, quote=_quoted)
+    """Return the command of an advice, names quoted for the shell it is pasted in.
+
+    Of a whole host a command is about every device: nothing selects one.
+    """
+    blank = advice.command.replace(_ONE_DEVICE, "") if entity.type == "host" else advice.command
+    return _filled(blank, entity, topology, quote=_quoted)
 
 
 def _quoted(name: str) -> str:

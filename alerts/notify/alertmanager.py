@@ -4,12 +4,11 @@ For receivers that take Alertmanager's webhooks already. One alert a message, it
 that begins with `whsec_` signs as Standard Webhooks do, any other is sent as a bearer token.
 """
 
-import json
 from typing import Any
 
 from ...vocabulary.times import rfc3339
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import alert_labels, answers, webhook
+from . import alert_labels, answers, bodies, webhook
 from .traits import Traits
 
 NAME = "alertmanager"
@@ -20,10 +19,10 @@ SIGNING = "whsec_"
 
 def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
     """Return the request of one attempt at `at` (seconds since the epoch)."""
-    body = json.dumps(_payload(endpoint, notice), ensure_ascii=False, separators=(",", ":"))
+    body = bodies.encoded(_payload(endpoint, notice))
     headers = {"content-type": "application/json", "webhook-id": notice.id}
-    headers |= authorization(endpoint, notice, body.encode(), at)
-    return Request(endpoint.url, headers, body.encode())
+    headers |= authorization(endpoint, notice, body, at)
+    return Request(endpoint.url, headers, body)
 
 
 def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001

@@ -5,13 +5,12 @@ each push gives `endsAt` four repetitions ahead, so that a collector that is gon
 behind, and one that restarts ends none. An incident whose labels changed ends under its old ones.
 """
 
-import json
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ...vocabulary.times import rfc3339
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import alert_labels, answers
+from . import alert_labels, answers, bodies
 from .traits import Traits
 
 NAME = "alertmanager_api"
@@ -27,11 +26,10 @@ _PATH = "/api/v2/alerts"
 
 def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
     """Return the request of one attempt at `at` (seconds since the epoch)."""
-    body = json.dumps(_alerts(notice, at), ensure_ascii=False, separators=(",", ":"))
     headers = {"content-type": "application/json"}
     if endpoint.secret:
         headers["authorization"] = f"Bearer {endpoint.secret}"
-    return Request(_address(endpoint.url), headers, body.encode())
+    return Request(_address(endpoint.url), headers, bodies.encoded(_alerts(notice, at)))
 
 
 def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001

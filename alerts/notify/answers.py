@@ -4,7 +4,7 @@ No text of an answer is kept but a short message field: answers can hold what no
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..ports import Outcome
@@ -30,7 +30,7 @@ def by_code(
     *,
     keys: tuple[str, ...],
     texts: tuple[str, ...],
-    meanings: dict[int, str],
+    meanings: Mapping[int, str],
     busy: Collection[int] = (),
     busy_seconds: float | None = None,
 ) -> Outcome:

@@ -1,17 +1,15 @@
 """The `dingtalk` format: a text message to a custom robot of DingTalk, its address signed.
 
-Plain text, not markdown: what tenants write cannot become markup there. `@` is written wide, and
-nobody is named in `at`, so that nobody is mentioned.
+Nobody is named in `at`, so that nobody is mentioned.
 """
 
 import base64
 import hashlib
 import hmac
-import json
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers, plain, wording
+from . import robots
 from .traits import QUIET, Traits
 
 NAME = "dingtalk"
@@ -45,11 +43,10 @@ def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
         url = urlunsplit(parts._replace(query=query))
     content = {
         "msgtype": "text",
-        "text": {"content": chat(notice, MOST_BYTES)},
+        "text": {"content": robots.chat(notice, MOST_BYTES)},
         "at": {"atMobiles": [], "atUserIds": [], "isAtAll": False},
     }
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    return Request(url, {"content-type": "application/json; charset=utf-8"}, body)
+    return robots.request(url, content)
 
 
 def sign(secret: str, stamp: str) -> str:
@@ -61,19 +58,6 @@ def sign(secret: str, stamp: str) -> str:
 
 def outcome(status: int, body: bytes) -> Outcome:
     """Return how an attempt ended: errors come as a code within a 200."""
-    return answers.by_code(
-        status,
-        body,
-        keys=("errcode",),
-        texts=("errmsg",),
-        meanings=_MEANINGS,
-        busy=_TOO_FAST,
-        busy_seconds=_BLOCKED_SECONDS,
+    return robots.outcome(
+        status, body, meanings=_MEANINGS, busy=_TOO_FAST, busy_seconds=_BLOCKED_SECONDS
     )
-
-
-def chat(notice: Notice, most: int) -> str:
-    """Return the text for a chat without markup, in at most so many bytes of UTF-8."""
-    text = wording.text(notice)
-    lines = [line.replace("@", "\uff20") for line in text.lines]
-    return plain.fitting(lines, most, last=f"Console: {text.link}" if text.link else "")

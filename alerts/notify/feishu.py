@@ -6,11 +6,10 @@ All text is in `plain_text` elements, where mentions (`<at id=all>`) and markup 
 import base64
 import hashlib
 import hmac
-import json
 from typing import Any
 
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers, plain, wording
+from . import answers, bodies, plain, wording
 from .traits import QUIET, Traits
 
 NAME = "feishu"
@@ -41,8 +40,8 @@ def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:
     if endpoint.secret:
         stamp = str(int(at))
         content = {"timestamp": stamp, "sign": sign(endpoint.secret, stamp), **content}
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    return Request(endpoint.url, {"content-type": "application/json; charset=utf-8"}, body)
+    headers = {"content-type": "application/json; charset=utf-8"}
+    return Request(endpoint.url, headers, bodies.encoded(content))
 
 
 def sign(secret: str, stamp: str) -> str:

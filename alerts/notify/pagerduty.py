@@ -10,7 +10,7 @@ from typing import Any
 
 from ...vocabulary.times import rfc3339
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers, plain, wording
+from . import answers, bodies, plain, wording
 from .traits import QUIET, Traits
 
 NAME = "pagerduty"
@@ -33,8 +33,7 @@ _SEVERITIES = {"critical": "critical", "warning": "warning", "info": "info", "re
 def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
     """Return the request of one attempt."""
     event = _event(notice) | {"routing_key": endpoint.secret}
-    body = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
-    return Request(endpoint.url, {"content-type": "application/json"}, body)
+    return Request(endpoint.url, {"content-type": "application/json"}, bodies.encoded(event))
 
 
 def outcome(status: int, body: bytes) -> Outcome:

@@ -4,11 +4,10 @@ Text of tenants goes into `plain_text` objects, where Slack reads neither markup
 fallback for notifications is escaped as Slack asks (`&`, `<`, `>`).
 """
 
-import json
 from typing import Any
 
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers, wording
+from . import answers, bodies, wording
 from .traits import QUIET, Traits
 
 NAME = "slack"
@@ -35,8 +34,8 @@ _GONE = (b"no_service", b"channel_is_archived", b"no_team")
 
 def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: ARG001
     """Return the request of one attempt."""
-    body = json.dumps(_payload(notice), ensure_ascii=False, separators=(",", ":"))
-    return Request(endpoint.url, {"content-type": "application/json"}, body.encode())
+    body = bodies.encoded(_payload(notice))
+    return Request(endpoint.url, {"content-type": "application/json"}, body)
 
 
 def outcome(status: int, body: bytes) -> Outcome:

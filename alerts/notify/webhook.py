@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 
 from ...vocabulary.times import parse, rfc3339
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers
+from . import answers, bodies
 from .traits import Traits
 
 NAME = "standard"
@@ -39,7 +39,7 @@ def outcome(status: int, body: bytes) -> Outcome:  # noqa: ARG001
 def message(notice: Notice) -> bytes:
     """Return the message: UTF-8 JSON with `type`, `timestamp` and `data`."""
     content = {"type": notice.type, "timestamp": rfc3339(notice.at), "data": notice.data}
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    return bodies.encoded(content)
 
 
 def notice(body: bytes, *, identity: str = "", console: str = "") -> Notice:

@@ -1,13 +1,11 @@
 """The `wecom` format: a text message to a group robot of WeCom.
 
-Plain text, not markdown: there `<@user>` would mention somebody. It has no signature: the key in
-its address is the secret.
+In markdown `<@user>` would mention somebody. It has no signature: the key in its address is the
+secret.
 """
 
-import json
-
 from ..ports import Endpoint, Notice, Outcome, Request
-from . import answers, dingtalk
+from . import robots
 from .traits import QUIET, Traits
 
 NAME = "wecom"
@@ -32,20 +30,11 @@ def request(endpoint: Endpoint, notice: Notice, at: float) -> Request:  # noqa: 
     """Return the request of one attempt."""
     content = {
         "msgtype": "text",
-        "text": {"content": dingtalk.chat(notice, MOST_BYTES), "mentioned_list": []},
+        "text": {"content": robots.chat(notice, MOST_BYTES), "mentioned_list": []},
     }
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    return Request(endpoint.url, {"content-type": "application/json; charset=utf-8"}, body)
+    return robots.request(endpoint.url, content)
 
 
 def outcome(status: int, body: bytes) -> Outcome:
     """Return how an attempt ended: errors come as a code within a 200."""
-    return answers.by_code(
-        status,
-        body,
-        keys=("errcode",),
-        texts=("errmsg",),
-        meanings=_MEANINGS,
-        busy=_TOO_FAST,
-        busy_seconds=60.0,
-    )
+    return robots.outcome(status, body, meanings=_MEANINGS, busy=_TOO_FAST, busy_seconds=60.0)

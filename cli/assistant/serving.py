@@ -2,13 +2,13 @@
 
 import contextlib
 import ipaddress
-import socket
 import sys
 from typing import TextIO, cast
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 
+from ...collector import listening
 from .. import asking
 
 PATH = "/mcp"
@@ -31,42 +31,31 @@ def over_http(server: MCPServer, listen: str, collector: asking.Collector) -> No
     alone, and that must stay so.
     """
     bound = _bound(listen)
-    host, port = bound.getsockname()[:2]
+    host = bound.socket.getsockname()[0]
     try:
         if not ipaddress.ip_address(host).is_loopback and not _protected(collector):
             raise ServingError(
                 f"{listen} is no loopback address, and the collector asks for no token: "
                 "set api.tokens in its settings, or listen on 127.0.0.1"
             )
-        shown = f"[{host}]" if bound.family == socket.AF_INET6 else host
-        print(f"rankscope mcp listens on http://{shown}:{port}{PATH}", flush=True)
+        print(f"rankscope mcp listens on {bound.address}{PATH}", flush=True)
         app = server.streamable_http_app(
             streamable_http_path=PATH, stateless_http=True, json_response=True, host=host
         )
         config = uvicorn.Config(app, log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[bound])
+        uvicorn.Server(config).run(sockets=[bound.socket])
     finally:
-        bound.close()
+        bound.socket.close()
 
 
-def _bound(listen: str) -> socket.socket:
+def _bound(listen: str) -> listening.Listening:
     host, colon, port = listen.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise ServingError(f"{listen!r} is no address: write HOST:PORT, such as 127.0.0.1:8472")
     try:
-        family, _, _, _, address = socket.getaddrinfo(
-            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-        except OSError:
-            bound.close()
-            raise
+        return listening.listen(host.strip("[]"), int(port), protected=True)
     except OSError as error:
         raise ServingError(f"cannot listen on {listen}: {error.strerror or error}") from error
-    return bound
 
 
 def _protected(collector: asking.Collector) -> bool:

@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "diagnose": "diagnose",
     "incidents": "incidents",
     "explain": "explain",
+    "feedback": "feedback",
     "webhooks": "webhooks",
     "priors": "priors",
     "offenders": "offenders",

@@ -8,9 +8,6 @@ from .. import asking, terminal
 HELP = "explain an incident, or a time range of a job's past: causes, evidence, what to do"
 EXTRA: str | None = None
 
-_SHORTEST = 4
-"""Characters of an id that are enough where they are unique."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
@@ -34,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _explain_range(arguments)
     try:
         collector = asking.Collector.of(arguments)
-        document = _find(collector, arguments.id)
+        document = collector.incident(arguments.id)
     except asking.AskingError as error:
         terminal.complain(f"rankscope explain: {error}")
         return 1
@@ -73,22 +70,3 @@ def _explain_range(arguments: argparse.Namespace) -> int:
 
     print(report.range_report(answer))
     return 0
-
-
-def _find(collector: asking.Collector, identity: str) -> dict[str, Any]:
-    try:
-        return collector.get("incidents", identity)
-    except asking.AskingError as error:
-        if error.status != 404 or len(identity) < _SHORTEST:
-            raise
-        fits = [
-            document
-            for document in collector.every("incidents", limit=200)
-            if document["id"].startswith(identity)
-        ]
-        if len(fits) > 1:
-            ids = ", ".join(document["id"] for document in fits[:5])
-            raise asking.AskingError(f"{identity} is the beginning of several: {ids}") from None
-        if not fits:
-            raise
-        return fits[0]

@@ -1,7 +1,6 @@
 """`rankscope mcp`: a running collector for an assistant, read-only, over the MCP protocol."""
 
 import argparse
-import os
 
 from .. import asking, terminal
 
@@ -28,11 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until stdin ends or somebody interrupts."""
     from ..assistant import server, serving  # noqa: PLC0415
 
-    url = arguments.url or os.environ.get("RANKSCOPE_URL") or asking.DEFAULT_URL
+    url, token = asking.given(arguments)
     try:
         collector = asking.Collector.of(arguments)
         if arguments.http is None:
-            token = arguments.token or os.environ.get("RANKSCOPE_TOKEN")
             serving.over_stdio(server.create(server.connecting(url, token, over_http=False)))
         else:
             made = server.create(server.connecting(url, None, over_http=True))

@@ -1,12 +1,10 @@
 """`rankscope offenders`: devices, links and nodes that keep appearing across jobs."""
 
 import argparse
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from .. import asking, terminal
-from .incidents import table
+from .. import asking, tables, terminal
 
 HELP = "list devices, links and nodes that incidents keep naming, with the record"
 EXTRA: str | None = None
@@ -31,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at-least", type=int, default=2, metavar="N", help="incidents; default: 2"
     )
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="default: 50")
+    parser.add_argument("--limit", type=asking.count, default=50, metavar="N", help="default: 50")
     parser.add_argument("--record", action="store_true", help="list the incidents behind each")
     parser.add_argument("--json", action="store_true", help="one offender a line")
     asking.add_arguments(parser)
@@ -40,34 +38,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the offenders, those of most jobs first."""
     try:
-        found = asking.Collector.of(arguments).every(
+        rows = asking.Collector.of(arguments).first(
+            arguments.limit,
             "offenders",
             type=arguments.type,
             since=arguments.since,
             at_least=arguments.at_least,
-            limit=max(1, min(arguments.limit, 200)),
         )
-        rows = list(itertools.islice(found, arguments.limit))
     except asking.AskingError as error:
         terminal.complain(f"rankscope offenders: {error}")
         return 1
-    if arguments.json:
+    if arguments.record and rows and not arguments.json:
         for row in rows:
-            print(terminal.json_line(row))
-    elif not rows:
-        print("nothing was named so often")
-    elif arguments.record:
-        for row in rows:
-            print(table([_HEAD, _row(row)]))
-            lines = [_named(one) for one in row["record"]]
-            print("\n".join(f"    {line}" for line in table(lines).splitlines()))
-    else:
-        print(table([_HEAD, *map(_row, rows)]))
+            print(tables.table([_HEAD, tables.plain(_row(row))]))
+            lines = [tables.plain(_named(one)) for one in row["record"]]
+            print("\n".join(f"    {line}" for line in tables.table(lines).splitlines()))
+        return 0
+    nothing = "nothing was named so often"
+    tables.show(rows, _HEAD, _row, as_json=arguments.json, nothing=nothing)
     return 0
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    texts = (
+    return (
         row["type"],
         row["id"],
         row["host"] or "-",
@@ -75,20 +68,18 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
         str(row["incidents"]),
         str(row["confirmed"]),
         f"{row['gpu_hours_lost']:.1f}",
-        row["last_at"].replace("T", " ")[:19],
+        tables.moment(row["last_at"]),
         ", ".join(f"{fault} {count}" for fault, count in row["faults"].items()),
     )
-    return tuple(terminal.plain(text) for text in texts)
 
 
 def _named(one: Mapping[str, Any]) -> tuple[str, ...]:
-    texts = (
+    return (
         one["incident"],
-        one["opened_at"].replace("T", " ")[:19],
+        tables.moment(one["opened_at"]),
         one["fault"],
         f"{one['entity_type']} {one['entity']}",
         ", ".join(one["jobs"]) or "-",
         f"{one['gpu_hours_lost']:.1f} GPU-hours",
         one["verdict"] or "no feedback",
     )
-    return tuple(terminal.plain(text) for text in texts)

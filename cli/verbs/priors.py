@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import asking, terminal
-from .incidents import table
+from .. import asking, tables, terminal
 
 HELP = "compare the catalogue's and the learnt share of each fault, or reset what was learnt"
 EXTRA: str | None = None
@@ -45,9 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all or count:
         print(_table(rows, every=arguments.all))
     if count:
+        were = "incident was" if count == 1 else "incidents were"
         print(
-            f"{count} incidents were confirmed here; the catalogue's share is worth "
-            f"{found['strength']:g}"
+            f"{count} {were} confirmed here; the catalogue's share is worth {found['strength']:g}"
         )
     return 0
 
@@ -59,4 +58,4 @@ def _table(rows: Sequence[Mapping[str, Any]], *, every: bool) -> str:
         (row["fault"], f"{row['catalogue']:.1%}", f"{row['learnt']:.1%}", str(row["confirmed"]))
         for row in wanted
     ]
-    return table([_HEAD, *lines])
+    return tables.table([_HEAD, *lines])

@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from .. import asking, terminal
-from .incidents import table
+from .. import asking, tables, terminal
 
 HELP = "report GPU hours used and lost, by week, user, job or fault"
 EXTRA: str | None = None
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif rows:
         head = (*(key.upper() for key in keys), "USED", "LOST", "GOODPUT", "INCIDENTS", "MTTD",
                 "MTTA", "MTTR", "COSTLIEST")  # fmt: skip
-        print(table([head, *(_row(row, keys) for row in rows)]))
+        print(tables.table([head, *(tables.plain(_row(row, keys)) for row in rows)]))
         print("used, lost: GPU-hours; goodput: the share of use that was not lost; times: means")
     else:
         print("nothing was used, and nothing lost")
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _row(row: Mapping[str, Any], keys: list[str]) -> tuple[str, ...]:
     used, goodput = row["gpu_hours_used"], row["goodput"]
-    texts = (
+    return (
         *((row[key] or "-") for key in keys),
         "-" if used is None else f"{used:.2f}",
         f"{row['gpu_hours_lost']:.2f}",
@@ -66,7 +65,6 @@ def _row(row: Mapping[str, Any], keys: list[str]) -> tuple[str, ...]:
         *(_time(row[f"{name}_seconds"]) for name in ("mttd", "mtta", "mttr")),
         row["costliest_fault"] or "-",
     )
-    return tuple(terminal.plain(text) for text in texts)
 
 
 def _time(seconds: float | None) -> str:

@@ -1,12 +1,10 @@
 """`rankscope webhooks`: whom a running collector notifies, what was sent, and sending again."""
 
 import argparse
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from .. import asking, terminal
-from .incidents import table
+from .. import asking, tables, terminal
 
 HELP = "list and test the webhooks of a running collector, list and replay what was sent"
 EXTRA: str | None = None
@@ -36,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=asking.count,
         default=50,
         metavar="N",
         help="deliveries: at most so many (default: 50)",
@@ -58,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         collector = asking.Collector.of(arguments)
         if arguments.action == "list":
-            return _listed(list(collector.every("webhooks")), as_json=arguments.json)
+            rows = list(collector.every("webhooks"))
+            tables.show(rows, _ENDPOINTS, _endpoint, as_json=arguments.json, nothing="no webhook")
+            return 0
         if arguments.action == "test":
             return _tested(
                 collector.post("webhooks", arguments.webhook, "test"), as_json=arguments.json
@@ -71,23 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
 
 
-def _listed(found: Sequence[Mapping[str, Any]], *, as_json: bool) -> int:
-    if as_json:
-        for row in found:
-            print(terminal.json_line(row))
-    elif found:
-        print(table([_ENDPOINTS, *map(_endpoint, found)]))
-    else:
-        print("no webhook")
-    return 0
-
-
 def _endpoint(row: Mapping[str, Any]) -> tuple[str, ...]:
     state = "enabled" if row["enabled"] else f"disabled: {row['disabled_reason']}"
     rate = "-" if row["per_minute"] is None else str(row["per_minute"])
     severities = ",".join(row["severities"])
-    texts = (row["id"], row["format"], state, rate, severities, row["url"])
-    return tuple(terminal.plain(text) for text in texts)
+    return (row["id"], row["format"], state, rate, severities, row["url"])
 
 
 def _tested(answer: Mapping[str, Any], *, as_json: bool) -> int:
@@ -101,35 +89,27 @@ def _tested(answer: Mapping[str, Any], *, as_json: bool) -> int:
 
 
 def _deliveries(collector: asking.Collector, arguments: argparse.Namespace) -> int:
-    rows = collector.every(
+    rows = collector.first(
+        arguments.limit,
         "webhooks",
         arguments.webhook,
         "deliveries",
         state=arguments.state[0] if arguments.state else None,
-        limit=max(min(arguments.limit, 200), 1),
     )
-    found = list(itertools.islice(rows, max(arguments.limit, 0)))
-    if arguments.json:
-        for row in found:
-            print(terminal.json_line(row))
-    elif found:
-        print(table([_MESSAGES, *map(_message, found)]))
-    else:
-        print("no message")
+    tables.show(rows, _MESSAGES, _message, as_json=arguments.json, nothing="no message")
     return 0
 
 
 def _message(row: Mapping[str, Any]) -> tuple[str, ...]:
     answer = row["last_error"] or (f"HTTP {row['last_status']}" if row["last_status"] else "-")
-    texts = (
-        row["created_at"].replace("T", " ")[:19],
+    return (
+        tables.moment(row["created_at"]),
         row["state"],
         str(row["attempts"]),
         row["type"],
         row["incident"],
         answer,
     )
-    return tuple(terminal.plain(text) for text in texts)
 
 
 def _replayed(collector: asking.Collector, arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from ...vocabulary.times import parse
 from ..store.costs import Costs, Root
 from ..store.incidents import Recorded
 from ..store.store import Store
+from .auth import Principal
 
 _DAY_SECONDS = 86_400.0
 
@@ -76,6 +77,10 @@ class Ledger:
             for identity in over:
                 self._count(rows.pop(identity), -1)
             return list(rows.values())
+
+    def permitted(self, principal: Principal, now: float) -> list[Costs]:
+        """Return the rows of incidents that somebody may see."""
+        return [row for row in self.rows(now) if principal.permits(row.jobs)]
 
     def lost(self, job: str, *, since: float) -> float:
         """Return the GPU seconds lost to a job's incidents with an onset at or after `since`.

@@ -224,10 +224,10 @@ class CreatedWebhook(Webhook):
 
 
 class Webhooks(BaseModel):
-    """All endpoints, the oldest first."""
+    """Endpoints, the oldest first."""
 
     items: list[Webhook]
-    next_cursor: None = None
+    next_cursor: str | None
 
 
 class Tested(BaseModel):
@@ -288,6 +288,6 @@ class Health(BaseModel):
 
 
 class Readiness(Health):
-    """That requests are served, and what keeps the collector from seeing all telemetry."""
+    """That telemetry is taken, and what else an operator has to see to."""
 
     warnings: list[str]

@@ -51,11 +51,7 @@ def every(db: Connection) -> list[Costs]:
         row.incident: Root(row.entity_type, row.entity, row.host)
         for row in db.execute(select(roots))
     }
-    said = select(actions.c.incident, actions.c.details).where(actions.c.kind == "feedback")
-    verdicts = {
-        row.incident: json.loads(row.details)["verdict"]
-        for row in db.execute(said.order_by(actions.c.number))
-    }
+    verdicts = _verdicts(db)
     rows = db.execute(
         select(
             incidents.c.id,
@@ -82,6 +78,20 @@ def every(db: Connection) -> list[Costs]:
         )
         for row in rows
     ]
+
+
+def _verdicts(db: Connection) -> dict[str, str]:
+    """Return what was last said of each incident's first cause and is not withdrawn."""
+    rating = select(actions.c.incident, actions.c.kind, actions.c.details).where(
+        actions.c.kind.in_(("feedback", "withdraw"))
+    )
+    given: dict[str, list[str]] = {}
+    for row in db.execute(rating.order_by(actions.c.number)):
+        if row.kind == "feedback":
+            given.setdefault(row.incident, []).append(json.loads(row.details)["verdict"])
+        elif given.get(row.incident):
+            given[row.incident].pop()
+    return {incident: said[-1] for incident, said in given.items() if said}
 
 
 def _ordered(first: str | None, jobs: "list[str] | tuple[str, ...]") -> tuple[str, ...]:

@@ -53,12 +53,7 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
     held = document.get("handling") or {}
     first = {kind: next((row for row in over if row.kind == kind), None) for kind in _ONCE}
     assigned = [row.details["assignee"] for row in over if row.kind == "assign"]
-    feedback = [*held.get("feedback", ())]
-    for row in over:
-        if row.kind == "feedback":
-            feedback.append(_feedback(row))
-        elif row.kind == "withdraw":
-            del feedback[-1:]
+    feedback = _rated(held.get("feedback", ()), over)
     laid = dict(document)
     laid["status"] = status(document["status"], over)
     if first["resolve"]:
@@ -82,6 +77,20 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
         "feedback": feedback,
     }
     return laid
+
+
+def _rated(held: Sequence[Mapping[str, Any]], over: Sequence[Action]) -> list[Mapping[str, Any]]:
+    """Return all feedback in order of time, whoever took it, without what was withdrawn."""
+    rows: list[tuple[float, Mapping[str, Any] | None]] = [(parse(row["at"]), row) for row in held]
+    rows += [(row.at, _feedback(row)) for row in over if row.kind == "feedback"]
+    rows += [(row.at, None) for row in over if row.kind == "withdraw"]
+    feedback: list[Mapping[str, Any]] = []
+    for _, given in sorted(rows, key=lambda pair: pair[0]):
+        if given is None:
+            del feedback[-1:]
+        else:
+            feedback.append(given)
+    return feedback
 
 
 _ONCE = ("ack", "resolve")

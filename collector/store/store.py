@@ -5,18 +5,15 @@ Safe to call from any thread. Whoever subscribes is called for each change after
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
-from ...alerts.ports import Delivery, Endpoint, IncidentChange, Outcome
+from ...alerts.ports import IncidentChange
 from ...vocabulary.ids import Fault
 from ..actions import Entered
 from . import (
     audit,
-    claims,
-    costs,
     endpoints,
     handling,
     history,
@@ -24,18 +21,14 @@ from . import (
     learnt,
     mutes,
     outbox,
-    schedule,
-    usage,
 )
-from .audit import AuditFilter, Done
-from .costs import Costs
+from .audit import Done
 from .database import Database
-from .endpoints import Registered
 from .incidents import Filter, Page, Recorded
 from .mutes import Mute, MuteKind
-from .outbox import Entry, State
+from .notified import Endpoints
+from .records import Records
 from .settings import WebhookSettings
-from .usage import Usage
 
 Listener = Callable[[Sequence[Recorded]], None]
 
@@ -43,15 +36,7 @@ _LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """How the outbox stands: messages by state, and when the oldest pending one was written."""
-
-    messages: Mapping[State, int]
-    oldest_pending_at: float | None
-
-
-class Store:
+class Store(Endpoints, Records):
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and
@@ -69,9 +54,7 @@ class Store:
         owner: str = "",
     ) -> None:
         """`owner` names this collector among those that share the database."""
-        self._database = Database(url)
-        self._console = console
-        self._owner = owner
+        super().__init__(Database(url), console=console, owner=owner)
         self._listeners: tuple[Listener, ...] = ()
         self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
         self._listening = threading.Lock()
@@ -192,164 +175,10 @@ class Store:
         with self._database.read() as db:
             return mutes.find(db, kind, identity)
 
-    # Who is notified
-
-    def add_webhook(self, endpoint: Endpoint, now: float) -> Registered:
-        """Keep an endpoint. Raises RefusedError when there are too many."""
-        with self._database.write() as db:
-            endpoints.add(db, endpoint, now)
-            return endpoints.find(db, endpoint.id)
-
-    def webhooks(self) -> list[Registered]:
-        """Return all endpoints, the oldest first."""
-        with self._database.read() as db:
-            return endpoints.every(db)
-
-    def webhook(self, identity: str) -> Registered:
-        """Return an endpoint. Raises UnknownIdError."""
-        with self._database.read() as db:
-            return endpoints.find(db, identity)
-
-    def remove_webhook(self, identity: str, now: float) -> None:
-        """Delete an endpoint. Raises UnknownIdError, and RefusedError for a configured one."""
-        with self._database.write() as db:
-            endpoints.remove(db, identity, now)
-            outbox.gone(db, identity, "the webhook was deleted", now)
-
-    def deliveries(
-        self,
-        webhook: str,
-        *,
-        state: State | None = None,
-        limit: int = 50,
-        before: int | None = None,
-    ) -> list[Entry]:
-        """Return an endpoint's messages, the newest first. Raises UnknownIdError."""
-        with self._database.read() as db:
-            endpoints.find(db, webhook)
-            return outbox.history(db, webhook, state=state, limit=limit, before=before)
-
-    def replay(self, webhook: str, *, states: Sequence[State], since: float, now: float) -> int:
-        """Make messages due again, under their old webhook-ids. Raises UnknownIdError."""
-        with self._database.write() as db:
-            endpoints.find(db, webhook)
-            return outbox.replay(db, webhook, states=states, since=since, now=now)
-
-    # The outbox, for the deliverer
-
-    def waiting(self, now: float) -> list[str]:
-        """Return the ids of endpoints for which something is due."""
-        with self._database.read() as db:
-            return outbox.waiting(db, now)
-
-    def next_delivery(self, endpoint: str, now: float) -> tuple[Endpoint, Delivery] | None:
-        """Return the next message, None when nothing is due there.
-
-        None too while another collector delivers to this endpoint (see `claims`).
-        """
-        if self._database.shared:
-            with self._database.claim() as db:
-                if not claims.take(db, endpoint, owner=self._owner, now=now):
-                    return None
-        with self._database.write() as db:  # which rows a message carries is kept
-            found = outbox.next_delivery(db, endpoint, now, console=self._console)
-            if found is None and self._database.shared:
-                claims.give_back(db, endpoint, owner=self._owner)
-            return found
-
-    def delivered(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
-        """Mark a message as taken."""
-        with self._database.write() as db:
-            outbox.delivered(db, endpoint, delivery, outcome, now)
-
-    def failed(
-        self,
-        endpoint: str,
-        delivery: Delivery,
-        outcome: Outcome,
-        *,
-        due_at: float | None,
-        now: float,
-    ) -> None:
-        """Mark a failed attempt: due again at `due_at`, or given up (None)."""
-        with self._database.write() as db:
-            outbox.failed(db, endpoint, delivery, outcome, due_at=due_at, now=now)
-
-    def gone(self, endpoint: str, delivery: Delivery, outcome: Outcome, now: float) -> None:
-        """Disable an endpoint that said it is gone, and give up what waits for it."""
-        with self._database.write() as db:
-            outbox.failed(db, endpoint, delivery, outcome, due_at=None, now=now)
-            reason = outcome.error if outcome.gone else None
-            reason = reason or "the receiver answered 410 Gone"
-            endpoints.disable(db, endpoint, reason)
-            outbox.gone(db, endpoint, reason, now)
-
-    def expire(self, *, now: float) -> int:
-        """Give up messages that nobody took for days; return how many."""
-        before = now - schedule.LONGEST_PENDING_SECONDS
-        with self._database.write() as db:
-            return outbox.expire(db, before=before, now=now)
-
-    def trim(self, *, before: float) -> int:
-        """Delete finished messages older than that; return how many."""
-        with self._database.write() as db:
-            return outbox.trim(db, before=before)
-
     def trim_incidents(self, *, before: float) -> int:
         """Delete resolved incidents without a change since then; return how many."""
         with self._database.write() as db:
             return incidents.trim(db, before=before)
-
-    # What happened
-
-    def audit(self, done: Done) -> None:
-        """Keep what a person did that is no entry of the journal."""
-        with self._database.write() as db:
-            audit.add(db, done)
-
-    def audited(
-        self, wanted: AuditFilter, *, limit: int = 50, before: int | None = None
-    ) -> list[Done]:
-        """Return what people did, the newest first, numbered below `before`."""
-        with self._database.read() as db:
-            return audit.page(db, wanted, limit=limit, before=before)
-
-    def newest_change(self) -> int:
-        """Return the number of the newest change of an incident, 0 where there is none."""
-        with self._database.read() as db:
-            return history.newest(db)
-
-    def changes_after(self, number: int) -> list[Recorded] | None:
-        """Return the changes after one, None where that one is not kept any more."""
-        with self._database.read() as db:
-            return history.after(db, number)
-
-    def use(self, rows: Sequence[Usage]) -> None:
-        """Keep from when to when jobs ran."""
-        with self._database.write() as db:
-            usage.keep(db, rows)
-
-    def usage(self) -> list[Usage]:
-        """Return from when to when jobs ran, week by week."""
-        with self._database.read() as db:
-            return usage.every(db)
-
-    def trim_history(self, *, before: float) -> int:
-        """Delete what people did and jobs used before that; return how many rows."""
-        with self._database.write() as db:
-            return audit.trim(db, before=before) + usage.trim(db, before=before)
-
-    # What it all adds up to
-
-    def costs(self) -> list[Costs]:
-        """Return what every incident took and cost, for statistics."""
-        with self._database.read() as db:
-            return costs.every(db)
-
-    def queue(self) -> Queue:
-        """Return how the outbox stands."""
-        with self._database.read() as db:
-            return Queue(*outbox.standing(db))
 
     def _enqueue(self, db: Connection, news: Sequence[Recorded], now: float) -> None:
         if not news:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...detectors.window import Floats, Group, JobWindow, Steps
+from ...detectors.window import Floats, Group, Ints, JobWindow, Steps
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
 from .attempt import Attempt
@@ -69,6 +69,7 @@ def job_window(
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
         attempt_started_at=attempt.start,
+        attempt_reported_at=attempt.first_at if attempt.first_at < np.inf else -np.inf,
         collective_timeout_seconds=collective_timeout_seconds,
         newest_world_size=attempt.newest_world_size,
         host_announced=hosts.announced(where.host_ids),
@@ -145,9 +146,20 @@ def _groups(attempt: Attempt) -> list[Group]:
                 at=newest,
                 changed_at=changed,
                 launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
+                absent=_absent(attempt, name, ranks),
             )
         )
     return groups
+
+
+def _absent(attempt: Attempt, group: str, reported: Ints) -> Ints:
+    """Return the rows of the group's members that are placed and never reported a number."""
+    members = attempt.groups[group].ranks
+    if len(reported) >= len(members):
+        return np.zeros(0, np.int64)
+    lacking = np.setdiff1d(np.fromiter(members, np.int64, len(members)), reported)
+    rows = (attempt.placements.row(rank) for rank in lacking.tolist())
+    return np.array([row for row in rows if row is not None], np.int64)
 
 
 def _events(

@@ -176,11 +176,18 @@ def _every(index: np.ndarray) -> float:
 
 
 def _work(steps: Steps) -> Floats | None:
-    """Return [ranks, steps], what each rank did in a step; None where nobody reports it."""
+    """Return [ranks, steps], what each rank did in a step; None where nobody reports it.
+
+    A pause between two steps comes with one of them and is no part of its time: what is left of the
+    step is no less than what the rank usually computes.
+    """
     if not (steps.has(own_time.STEP) and steps.has(own_time.COMM)):
         return own_time.own_time(steps)
     left = steps.plane(own_time.STEP) - steps.plane(own_time.COMM)
     for name in _OUTSIDE:
         if name in steps.planes:
             left = left - np.nan_to_num(steps.planes[name])
+    if own_time.COMPUTE in steps.planes:
+        compute = np.where(np.isfinite(left), steps.planes[own_time.COMPUTE], np.nan)
+        left = np.fmax(left, np.fmin(compute, own_time.median(compute, axis=1)[:, None]))
     return np.where(np.abs(left) < own_time.MOST, np.maximum(left, 0.0), np.nan)

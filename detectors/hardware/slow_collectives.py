@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Floats, JobWindow
+from ..window import Flags, Floats, JobWindow
 
 
 class SlowCollectives(Detector):
@@ -19,11 +19,14 @@ class SlowCollectives(Detector):
     in collectives is the time of the exchange, whoever is late. Its median over the newest steps
     against the median of earlier ones: an excess of `least` of the step that stands beyond its own
     noise means that the network, or what is sent, changed. Two episodes or more that come and go
-    are found between them too. Evidence about the job; the symptom is that steps take longer.
+    are found between them too. Evidence about the job. While it is `slows` of the step or more, and
+    was in three steps in a row, it is what slows the job as well: no pause of a rank, evaluation or
+    checkpoint makes the exchange longer for the one that comes last.
 
     Parameters
     ----------
     least : smallest excess, as a share of the step.
+    slows : smallest excess that is said to slow the job, as a share of the step.
     sigmas : how far beyond the noise of earlier steps it must stand.
 
     Examples
@@ -36,9 +39,10 @@ class SlowCollectives(Detector):
     >>> comm[:, 40:] = 0.5
     >>> window = sketch(own, planes={"training.comm.duration": comm,
     ...     "training.step.duration": own + comm})
-    >>> (slow,) = SlowCollectives().evaluate(window)
-    >>> slow.kind, f"{slow.observed:.2f}", f"{slow.expected:.2f}"
-    ('job.slow_collectives', '0.50', '0.20')
+    >>> for finding in SlowCollectives().evaluate(window):
+    ...     print(finding.kind, f"{finding.observed:.2f}", f"{finding.expected:.2f}")
+    job.slow_collectives 0.50 0.20
+    job.slow 1.00 0.70
 
     Fails where the exchange is hidden behind computing, and where the rank that comes late does not
     report: then the others' wait for it looks like a slow exchange.
@@ -48,15 +52,16 @@ class SlowCollectives(Detector):
     """
 
     name = "slow_collectives"
-    kinds = ("job.slow_collectives",)
+    kinds = ("job.slow_collectives", "job.slow")
     cadence_seconds = 5.0
 
-    def __init__(self, *, least: float = 0.05, sigmas: float = 5.0) -> None:
+    def __init__(self, *, least: float = 0.05, slows: float = 0.15, sigmas: float = 5.0) -> None:
         self.least = least
+        self.slows = slows
         self.sigmas = sigmas
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding where the exchange is slower than it was."""
+        """Return a finding where the exchange is slower than it was, and what it costs the job."""
         steps = parts.steps_to_compare(window)
         if steps is None or not steps.has(own_time.COMM):
             return []
@@ -89,13 +94,16 @@ class SlowCollectives(Detector):
         if first is None:
             first = onsets.newest_run(np.nan_to_num(exchange) > usual + excess / 2)
         before = float(ends[max(first - 1, 0)])
+        onset = (min(before, float(ends[first])), float(ends[first]))
+        lasts = ongoing and _in_a_row(exchange[-count:] > usual + least)
+        slow = self._slow(window, excess, step, onset) if lasts else []
         return [
             report(
                 window,
                 self.name,
                 "job.slow_collectives",
                 window.entity,
-                onset=(min(before, float(ends[first])), float(ends[first])),
+                onset=onset,
                 magnitude=seen / usual if usual > 0 else 1.0 + excess / step,
                 score=min(excess / (self.least * step) + 1.0, 3.0),
                 signal=own_time.COMM,
@@ -103,8 +111,39 @@ class SlowCollectives(Detector):
                 expected=usual,
                 text=f"even the rank that waits least spends {seen:.3g} s of a step in "
                 f"collectives, {usual:.3g} s before",
+            ),
+            *slow,
+        ]
+
+    def _slow(
+        self, window: JobWindow, excess: float, step: float, onset: tuple[float, float]
+    ) -> list[Finding]:
+        """Return the symptom, where the excess (s) is a share of the step (s) that counts."""
+        lost = min(excess, 0.95 * step)
+        if lost < self.slows * step:
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.slow",
+                window.entity,
+                onset=onset,
+                magnitude=step / (step - lost),
+                score=lost / (self.slows * step),
+                signal=own_time.STEP,
+                observed=step,
+                expected=step - lost,
+                text=f"steps take {step:.3g} s; were the exchange in collectives as fast as before "
+                f"they would take {step - lost:.3g} s",
             )
         ]
+
+
+def _in_a_row(odd: Flags) -> bool:
+    """Tell whether three values in a row, and most of all, are odd."""
+    together: Flags = odd[2:] & odd[1:-1] & odd[:-2]
+    return bool(together.any()) and float(odd.mean()) >= onsets.ODD_SHARE
 
 
 def _exchange(comm: Floats) -> Floats:

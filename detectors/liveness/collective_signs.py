@@ -27,9 +27,9 @@ def behind(stall: Stall) -> list[Finding]:
         known = fresh(stall, group)
         if group.kind == "pp" or known.sum() < 2:
             continue
-        for name, kind, valid in (
-            ("completed", "rank.behind_completed", group.completed),
-            ("enqueued", "rank.behind_enqueued", group.enqueued),
+        for name, where, kind, valid in (
+            ("completed", "on the device", "rank.behind_completed", group.completed),
+            ("enqueued", "in the process", "rank.behind_enqueued", group.enqueued),
         ):
             rows, best = _lowest(valid, known, group)
             for member in rows:
@@ -38,7 +38,7 @@ def behind(stall: Stall) -> list[Finding]:
                     continue
                 text = (
                     f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
-                    f"collectives of group {group.name}, its peers {best:.0f}"
+                    f"collectives of group {group.name}, its peers {best:.0f}: it stopped {where}"
                 )
                 signal, seen = f"collective.{name}", float(valid[member])
                 found[row] = stall.sign(row, kind, signal, seen, best, 3.0, text)
@@ -132,6 +132,29 @@ def inside(stall: Stall) -> list[Finding]:
             expected=float(group.enqueued[0]),
             text=text,
         )
+    ]
+
+
+def absent(stall: Stall) -> list[Finding]:
+    """Return ranks that never reported how far they are, while all their peers wait in one group.
+
+    They may wait there too: where anything else stands out, that is what the others wait for.
+    """
+    group = waiting_group(stall)
+    if group is None or not 0 < len(group.absent) < len(group.rows):
+        return []
+    return [
+        stall.sign(
+            row,
+            "rank.probe_silent",
+            "collective.enqueued",
+            "nothing",
+            float(group.enqueued[0]),
+            1.5,
+            f"rank {int(stall.window.ranks[row])} reports nothing of group {group.name}, whose "
+            f"other members wait in collective {group.enqueued[0]:.0f}",
+        )
+        for row in group.absent.tolist()
     ]
 
 

@@ -1,4 +1,4 @@
-"""Which collective each rank called, by what ranks log when one times out or does not match."""
+"""What ranks log of a collective that times out or does not match, and who logs nothing of it."""
 
 import re
 from collections import Counter, defaultdict
@@ -16,6 +16,8 @@ _MISMATCH = re.compile(
     r"Rank (\d+) is running collective: \w+\(SequenceNumber=(\d+), OpType=(\w+)", re.IGNORECASE
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
+
+_LOGGED = ("log.fault", "collective.communicator")
 
 
 def unlike(stall: Stall) -> list[Finding]:
@@ -61,3 +63,28 @@ def unlike(stall: Stall) -> list[Finding]:
                 3.0 if len(of_rank) > 2 else 2.0, text,
             )  # fmt: skip
     return [findings[row] for row in sorted(findings)]
+
+
+def unlogged(stall: Stall) -> list[Finding]:
+    """Return the few ranks that logged no time-out of a collective though most of the others did.
+
+    Whoever waits in the collective logs that it timed out; the rank that they wait for is not in
+    it. Only of ranks whose logs are read: the agent of another host may see none.
+    """
+    window = stall.window
+    waited = {rank for event in own_logs(window)
+              if event.at > stall.last and stops.is_time_out(event)
+              and (rank := stops.rank_of(event)) is not None}  # fmt: skip
+    read = {rank for event in window.events if event.name in _LOGGED
+            and (rank := stops.rank_of(event)) is not None}  # fmt: skip
+    lacking = sorted(read - waited)
+    if not 0 < len(lacking) <= len(waited) / 3:
+        return []
+    rows = [(rank, row) for rank in lacking if (row := window.row_of(rank)) is not None]
+    return [
+        stall.sign(
+            row, "rank.probe_silent", "log.fault", "nothing", "time-out of a collective", 1.5,
+            f"rank {rank} logged no time-out of a collective, as {len(waited)} others did",
+        )
+        for rank, row in rows
+    ]  # fmt: skip

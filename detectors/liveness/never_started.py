@@ -12,6 +12,9 @@ from ..window import JobWindow
 from . import stops
 from .stall_signs import AGE
 
+_PROMPT_SECONDS = 60.0
+"""A source that first reports so soon after the processes' start has seen all of it."""
+
 
 class NeverStarted(Detector):
     """Report an attempt that has lived for far longer than a start takes without one step.
@@ -20,6 +23,9 @@ class NeverStarted(Detector):
     `init`. Loading a model and compiling it take minutes and use CPUs or devices; a start that does
     neither waits for somebody. A job that ended before its first step is evidence, not a symptom:
     its crash is one already.
+
+    Steps before the first data are not seen: after a restart of the collector, or where an agent
+    came late, time counts from that data on, and a job that ended is not said to have had no step.
 
     Parameters
     ----------
@@ -74,11 +80,12 @@ class NeverStarted(Detector):
         if not np.isfinite(start) or _stepped(window):
             return []
         ended = [event for event in stops.exits_of(window) if stops.code_of(event) != 0]
+        watched = max(start, window.attempt_reported_at)
         if ended:
-            return [self._ended(window, start, ended[0].at)]
+            return [self._ended(window, start, ended[0].at)] if watched - start < self.least else []
         if not _steps_would_be_seen(window):
             return []
-        waited = float(np.max(window.last_received, initial=-np.inf)) - start
+        waited = float(np.max(window.last_received, initial=-np.inf)) - watched
         done = activity.since(window, start)
         works = bool(done.works.any() or done.busy.any())
         limit = self.working if works else max(self.least, window.collective_timeout_seconds)
@@ -97,7 +104,8 @@ class NeverStarted(Detector):
             signal=AGE,
             observed=waited,
             expected=limit,
-            text=f"no step in the {waited:.0f} s since the job started",
+            text=f"no step in the {waited:.0f} s since the job "
+            + ("started" if watched - start < _PROMPT_SECONDS else "was first reported"),
         )
         return [symptom, *self._missing(window, start)]
 

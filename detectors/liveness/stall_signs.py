@@ -74,6 +74,8 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
     """Return the few ranks whose last step is older than that of their peers."""
     window = stall.window
     at = window.steps.at
+    if not at.shape[1]:
+        return []
     valid = np.isfinite(at)
     newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
     behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))

@@ -24,6 +24,10 @@ _STRONG = (
 )
 
 
+_REPORTED_SECONDS = 5.0
+"""How often counters of collectives are reported: those of a job at work have moved each time."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Still:
     """A job whose steps no longer end, as its newest report shows.
@@ -31,7 +35,8 @@ class _Still:
     ends, gaps: [steps], when each ended and the times between them. usual: the median of these.
     newest: when the newest report was made. interval: how often the slowest host reports. least:
     how long no step ends before it is looked at. All in seconds. sparse: steps are reported one in
-    several, and collectives are counted between.
+    several, and collectives are counted between. steps: there are steps at all; else it is the
+    collectives that move, or no longer do.
     """
 
     ends: Floats
@@ -41,6 +46,7 @@ class _Still:
     interval: float
     least: float
     sparse: bool
+    steps: bool
 
 
 class Stalls(Detector):
@@ -60,7 +66,8 @@ class Stalls(Detector):
     is said until it exceeds what a pause may take, or a collective timed out. Where nothing can
     tell, it stays a first word (score 1) until the wait is beyond `beyond` times the longest the
     job has survived, and is not certain before the collective time-out. Where only each tenth step
-    or so is reported, counters of collectives tell the pace between.
+    or so is reported, counters of collectives tell the pace between. Where no source reports steps
+    at all, it is the counters that stand still, and nothing is said before `pause` or a time-out.
 
     Parameters
     ----------
@@ -160,10 +167,13 @@ class Stalls(Detector):
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]
+        signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
         shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
-        if stalled < limits.first:
+        # Where no step is reported nobody says either that one saves, compiles or evaluates.
+        silent = not still.steps and not any(at > last for at in stops.timed_out(window))
+        if stalled < (max(limits.first, self.pause) if silent else limits.first):
             return []
         score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
         symptom = report(
@@ -178,7 +188,9 @@ class Stalls(Detector):
             signal=AGE,
             observed=stalled,
             expected=usual,
-            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s",
+            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s"
+            if still.steps
+            else f"no collective has moved for {stalled:.0f} s",
             ranks=window.ranks[suspects].tolist(),
         )
         # A circle accuses nobody in it: each is behind for the others.
@@ -210,6 +222,9 @@ class Stalls(Detector):
         ends = own_time.step_ends(window.steps)
         ended = np.isfinite(ends)
         ends = ends[ended]
+        steps = len(ends) >= 2
+        if not steps:
+            ends = _moved(window)
         if len(ends) < 2:
             return None
         newest = _newest_report(window)
@@ -218,7 +233,7 @@ class Stalls(Detector):
             return None
         gaps = rising[1:] - rising[:-1]
         usual = own_time.middle(gaps[-200:])
-        strides = np.diff(window.steps.index[ended])[-200:]
+        strides = np.diff(window.steps.index[ended])[-200:] if steps else np.ones(0)
         counted = any(np.isfinite(group.completed).any() for group in window.groups)
         sparse = counted and own_time.middle(strides.astype(np.float64)) > 1
         if sparse:
@@ -229,7 +244,7 @@ class Stalls(Detector):
             least = self.least  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least, sparse)
+        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps)
 
 
 def _newest_report(window: JobWindow) -> float:
@@ -248,6 +263,21 @@ def _newest_report(window: JobWindow) -> float:
             if found is not None:
                 newest = max(newest, found.newest_at())
     return newest
+
+
+def _moved(window: JobWindow) -> Floats:
+    """Return when collectives last moved and the report before, where no source would show steps.
+
+    Nothing where one would, for its first step may take long, nor where nobody waits in a
+    collective: such a job may be at work, or over.
+    """
+    if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
+        return np.zeros(0)
+    if not any((group.enqueued > group.completed).any() for group in window.groups):
+        return np.zeros(0)
+    last = max((float(np.max(group.changed_at, initial=-np.inf)) for group in window.groups),
+               default=-np.inf)  # fmt: skip
+    return np.array([last - _REPORTED_SECONDS, last]) if np.isfinite(last) else np.zeros(0)
 
 
 def _collectives_moved(window: JobWindow, last: float, interval: float, *, sparse: bool) -> float:

@@ -95,10 +95,13 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
 def timed_out(window: JobWindow) -> list[float]:
     """Return when ranks logged that a collective timed out, seconds since the epoch."""
     return [
-        event.at
-        for event in own_logs(window)
-        if rank_of(event) is not None and _TIMED_OUT.search(logged(event))
+        event.at for event in own_logs(window) if rank_of(event) is not None and is_time_out(event)
     ]
+
+
+def is_time_out(event: Event) -> bool:
+    """Tell whether a rank logged that a collective timed out."""
+    return _TIMED_OUT.search(logged(event)) is not None
 
 
 def being_ended(window: JobWindow, last: float) -> bool:

@@ -9,7 +9,7 @@ from .. import own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Readings
-from . import growth
+from . import growth, trend
 
 ALLOCATED = "training.memory.allocated"
 USAGE = "hw.gpu.memory.usage"
@@ -22,7 +22,7 @@ LARGEST = 512 * 2.0**30
 """No device has more memory (bytes): where nobody reports a limit, it is reached before this."""
 
 STEADY = 10
-"""Parts of a range, of growth.BINS, in which memory in use must have risen: a cache grows by a few
+"""Parts of a range, of trend.BINS, in which memory in use must have risen: a cache grows by a few
 records, a leak with every step."""
 
 MOST = 8
@@ -120,7 +120,7 @@ class GpuLeak(Detector):
             least=np.where(known, least * np.where(known, limit, 0.0), 0.02 * newest),
             limit=np.where(known, limit, np.inf),
             since=warm_up_end(window),
-            risen=growth.BINS // 4 if signal == ALLOCATED else STEADY,
+            risen=trend.BINS // 4 if signal == ALLOCATED else STEADY,
         )
         if found is None:
             return

@@ -15,12 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..window import Flags, Floats, Ints, Readings, Steps
-
-BINS = 16
-"""Equal parts of a time range; a row's mean in each is what is looked at."""
-
-FEWEST_BINS = 8
-"""Parts with a reading without which nothing is said."""
+from . import trend
 
 SCALES = (43_200.0, 14_400.0, 1800.0, 900.0, 240.0)
 """Time ranges that are looked at, seconds up to now, the longest that shows growth counts."""
@@ -30,9 +25,6 @@ FINE_SECONDS = 900.0
 
 SHORTEST_SECONDS = 150.0
 """Growth for less is called none."""
-
-SIGNIFICANCE = 3.0
-"""Standard deviations of Kendall's S under no trend."""
 
 MOST_ROWS = 1024
 """Rows whose slopes are computed; where more grow, it is the same thing on evenly chosen ones."""
@@ -111,13 +103,13 @@ def growing(
     limit: Floats,
     since: float = -np.inf,
     levelling: bool = False,
-    risen: int = BINS // 4,
+    risen: int = trend.BINS // 4,
 ) -> Growth | None:
     """Return the rows that grow and do not level off below their limit; None where none does.
 
     least, limit: [rows], the smallest growth over a range that counts, and where memory ends
     (bytes; inf where unknown). since: what is from before is warm-up. levelling: rows that level
-    off are returned as well. risen: in how many of the BINS parts memory must have risen. A row
+    off are returned as well. risen: in how many of BINS parts memory must have risen. A row
     counts on the longest scale on which it grows.
     """
     rows: Ints = np.zeros(0, np.int64)
@@ -177,31 +169,31 @@ def _on_scale(
     if candidates > MOST_ROWS:
         rows = rows[np.linspace(0, candidates - 1, MOST_ROWS).astype(np.int64)]
     mine = readings.of(rows)
-    binned = _binned(mine, np.full(len(rows), start), now)
-    coarse = (_theil_sen(binned)[1] > 0) & _goes_on(binned, least[rows], risen)
-    filled = _filled(binned)
+    binned = trend.means(mine, np.full(len(rows), start), now)
+    coarse = (trend.slopes(binned)[1] > 0) & trend.goes_on(binned, least[rows], risen)
+    filled = trend.completed(binned)
     coarse &= filled[:, -1] - _before(mine, start) >= 0.3 * (filled[:, -1] - filled[:, 0])
     rows, binned = rows[coarse], binned[coarse]
     if not len(rows):
         return None
-    base = _level_before(binned)
+    base = trend.level_before(binned)
     # Twice more from where growth began: how fast it is, known to within a half, and whether it
     # slows down.
-    begins = start + (_last_low(binned) + 0.5) * (now - start) / BINS
-    binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
-    begins = begins + np.maximum(_last_low(binned) - 0.5, 0.0) * (now - begins) / BINS
-    binned = _binned(mine.of(np.flatnonzero(coarse)), begins, now)
-    width = (now - begins) / BINS
-    slope, low, high = (values / width for values in _theil_sen(binned))
-    grows = (low > 0.5 * slope) & _goes_on(binned, 0.8 * least[rows], risen)
+    begins = start + (trend.last_low(binned) + 0.5) * (now - start) / trend.BINS
+    binned = trend.means(mine.of(np.flatnonzero(coarse)), begins, now)
+    begins = begins + np.maximum(trend.last_low(binned) - 0.5, 0.0) * (now - begins) / trend.BINS
+    binned = trend.means(mine.of(np.flatnonzero(coarse)), begins, now)
+    width = (now - begins) / trend.BINS
+    slope, low, high = (values / width for values in trend.slopes(binned))
+    grows = (low > 0.5 * slope) & trend.goes_on(binned, 0.8 * least[rows], risen)
     grows &= now - begins >= SHORTEST_SECONDS
     rows, binned = rows[grows], binned[grows]
     if not len(rows):
         return None
     slope, begins, base = slope[grows], begins[grows], base[grows]
     # The last part's mean is of its middle.
-    level = _filled(binned)[:, -1] + slope * (now - begins) / (2 * BINS)
-    levels = _levels_off(binned, limit[rows])
+    level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
+    levels = trend.levels_off(binned, limit[rows])
     usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)
@@ -218,114 +210,10 @@ def _before(readings: Readings, start: float) -> Floats:
     at = readings.at
     oldest = np.min(np.where(np.isfinite(at), at, start), axis=1, initial=start)
     known = oldest < start - 1.0
-    binned = _binned(readings, np.where(known, oldest, start - 1.0), start)
+    binned = trend.means(readings, np.where(known, oldest, start - 1.0), start)
     highest = np.max(np.where(np.isfinite(binned), binned, -np.inf), axis=1)
     levels: Floats = np.where(known, highest, -np.inf)
     return levels
-
-
-def _last_low(binned: Floats) -> Ints:
-    """Return [rows], the last part in which memory was where it was at first."""
-    filled = _filled(binned)
-    total = filled[:, -1] - filled[:, 0]
-    low = filled <= (filled[:, 0] + 0.06 * total)[:, None]
-    places: Ints = BINS - 1 - low[:, ::-1].argmax(axis=1)
-    return places
-
-
-def _level_before(binned: Floats) -> Floats:
-    """Return [rows], the mean of the parts up to the last one in which memory was as at first."""
-    flat = np.arange(BINS) <= _last_low(binned)[:, None]
-    level: Floats = np.where(flat, _filled(binned), 0.0).sum(axis=1) / flat.sum(axis=1)
-    return level
-
-
-def _binned(readings: Readings, start: Floats, end: float) -> Floats:
-    """Return [rows, BINS], means over equal parts of each row's range; NaN: no reading."""
-    at, value = readings.at, readings.value
-    begin = start[:, None]
-    inside = (at >= begin) & (at <= end) & np.isfinite(value)
-    part = np.where(inside, (at - begin) / (end - begin) * BINS, 0).astype(np.int64)
-    flat = np.arange(len(at))[:, None] * BINS + np.minimum(part, BINS - 1)
-    size = len(at) * BINS
-    count = np.bincount(flat[inside], minlength=size).reshape(-1, BINS)
-    # Sums of what is beyond the row's first value keep the digits of small growth.
-    base = np.where(inside.any(axis=1), value[np.arange(len(at)), inside.argmax(axis=1)], 0.0)
-    beyond = np.where(inside, value - base[:, None], 0.0)[inside]
-    total = np.bincount(flat[inside], weights=beyond, minlength=size).reshape(-1, BINS)
-    return np.where(count > 0, base[:, None] + total / np.maximum(count, 1), np.nan)
-
-
-def _theil_sen(binned: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return [rows] slope and its 95 % interval, a part; NaN where it is not significant."""
-    first, second = np.triu_indices(binned.shape[1], 1)
-    with np.errstate(invalid="ignore"):
-        slopes = (binned[:, second] - binned[:, first]) / (second - first)
-    count = np.isfinite(binned).sum(axis=1)
-    pairs = count * (count - 1) // 2
-    spread = np.sqrt(count * (count - 1) * (2 * count + 5) / 18)
-    trend = np.nansum(np.sign(slopes), axis=1)
-    ordered = np.sort(slopes, axis=1)  # NaN last
-    rows = np.arange(len(binned))
-
-    def at(place: Floats) -> Floats:
-        kept = np.clip(place, 0, np.maximum(pairs - 1, 0)).astype(np.int64)
-        values: Floats = ordered[rows, kept]
-        return values
-
-    middle = (at((pairs - 1) / 2) + at(pairs / 2)) / 2
-    low = at(np.floor((pairs - 1.96 * spread) / 2))
-    high = at(np.ceil((pairs + 1.96 * spread) / 2))
-    needed = np.minimum(SIGNIFICANCE * spread, 0.8 * pairs)
-    valid = (count >= FEWEST_BINS) & (trend >= needed)
-    return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
-
-
-def _goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
-    """Return [rows], whether growth is spread over the range and reaches into its newest quarter.
-
-    A resize is one jump or two; memory that came back down or stays does not grow.
-    """
-    filled = _filled(binned)
-    rises = np.diff(filled, axis=1)
-    total = filled[:, -1] - filled[:, 0]
-    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= risen
-    single = rises.max(axis=1) <= 0.5 * total
-    quarter = filled[:, -1] - filled[:, -1 - BINS // 4]
-    goes_on: Flags = (
-        (total >= least) & spread & single & (quarter >= 0.1 * total)
-        & (filled[:, -1] >= filled.max(axis=1) - 0.1 * total)
-    )  # fmt: skip
-    return goes_on
-
-
-def _levels_off(binned: Floats, limit: Floats) -> Flags:
-    """Return [rows], whether growth slows down so that it ends below the limit.
-
-    Growth of the second half over that of the first, and on in that proportion. As much noise as
-    neighbouring parts differ by is granted to what grows on.
-    """
-    filled = _filled(binned)
-    half = BINS // 2
-    bent = np.abs(np.diff(filled, 2, axis=1))
-    noise = 2 * 1.4826 * np.median(bent, axis=1) / np.sqrt(6.0)
-    first = filled[:, half] - filled[:, 0]
-    second = filled[:, -1] - filled[:, half - 1]
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        ratio = (second + noise) / np.maximum(first - noise, 1e-9)
-        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
-    levels: Flags = (ratio < 0.98) & (ends_at < limit)
-    return levels
-
-
-def _filled(binned: Floats) -> Floats:
-    """Return the bins without gaps: between two, the line; before and after, the nearest."""
-    filled = binned.copy()
-    places = np.arange(binned.shape[1])
-    for row in np.flatnonzero(np.isnan(binned).any(axis=1)):
-        known = np.isfinite(binned[row])
-        filled[row] = np.interp(places, places[known], binned[row, known]) if known.any() else 0.0
-    return filled
 
 
 def span(shortest: float, seconds: float, longest: float) -> str:

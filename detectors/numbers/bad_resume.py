@@ -1,5 +1,6 @@
 """Bad resume: training goes on from a checkpoint, and the loss is not where it was there."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,10 @@ BEFORE = 32
 FEWEST_BEFORE, LINE = 8, 16
 """Points before it without which nothing is said, and the newest of them that make a line."""
 
+SIGMAS, EACH_SIGMAS = 8.0, 3.0
+"""Standard errors by which the median of the first points stands above, and standard deviations by
+which each of them does."""
+
 LATE, PAUSE = 16, 5.0
 """Among so many first points some may still be of the processes before: a pause of so many usual
 steps is the restart."""
@@ -29,7 +34,8 @@ class BadResume(Detector):
     held in `window.baselines.loss.earlier`; its points before the first step that is reported now
     say where the checkpoint stood: their median, or where the line through the newest of them ends,
     as a loss that falls steeply is lower there. Each of the first points has to be above it, less
-    what the line falls by meanwhile, by `least` of it and by eight standard deviations. The plane
+    what the line falls by meanwhile, by `least` of it and by three standard deviations, and their
+    median by eight times the standard error of both medians. The plane
     has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
     `severe` nobody is paged.
 
@@ -94,9 +100,14 @@ class BadResume(Detector):
         (level, slope), first = _stood(before), now.value[: self.points]
         seen = float(np.median(first))
         first = first - slope * np.arange(len(first))
-        limit = max(self.least * abs(level), 8 * curves.noise(before.value))
+        sigma = curves.noise(before.value)
+        # Of few points: medians of more of them say more than each point does.
+        error = 1.2533 * sigma * math.sqrt(1 / len(first) + 1 / min(len(before), LINE))
+        limit = max(self.least * abs(level), SIGMAS * error)
         newest = float(np.median(now.value[-self.points :]))
-        if not first.min() > level + limit:
+        if not first.min() > level + max(self.least * abs(level), EACH_SIGMAS * sigma):
+            return []
+        if not float(np.median(first)) > level + limit:
             return []
         if len(now) > self.keep and newest < level + limit:
             return []

@@ -26,6 +26,9 @@ SIGMAS = 8.0
 FALL = float(np.log(1.5))
 """A norm that has fallen by this factor since it rose is on its way back."""
 
+LEVEL, STILL = 16, 24
+"""Points whose median is a level, and points for which a norm stands still before it climbs."""
+
 LONG_SECONDS = 120.0
 """Where steps are long, points that take so long together are no run of odd batches."""
 
@@ -38,12 +41,16 @@ class GradientExplosion(Detector):
     Norms differ by factors, so logarithms are compared: the median of the newest three points with
     the median of the past 256, and with the highest median of 16 points before the rise, so that a
     norm which grows as training warms up is none. Eight standard deviations at least. A norm that
-    falls back step by step belongs to a jump of the loss that training recovers from.
+    falls back step by step belongs to a jump of the loss that training recovers from. One that
+    climbs slowly takes what is usual along: where it had stood still for 24 points before, it
+    stands against the lowest median of 16 of the past 256 points, by `climbs` and for as long as a
+    divergence has to last.
 
     Parameters
     ----------
     least : smallest factor over the usual norm.
     reached : smallest factor over the highest level before the rise.
+    climbs : smallest factor of a slow rise over the lowest level that it had reached.
 
     Examples
     --------
@@ -65,15 +72,44 @@ class GradientExplosion(Detector):
     kinds = ("job.gradient_exploded",)
     cadence_seconds = 5.0
 
-    def __init__(self, *, least: float = 10.0, reached: float = 4.0) -> None:
+    def __init__(self, *, least: float = 10.0, reached: float = 4.0, climbs: float = 5.0) -> None:
         self.least = least
         self.reached = reached
+        self.climbs = climbs
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the norm is that large."""
         norm = window.features.whole_gradient
         if len(norm) < FEWEST:
             return []
+        return self._jumped(window, norm) or self._climbed(window, norm)
+
+    def _climbed(self, window: JobWindow, norm: Curve) -> list[Finding]:
+        """Return that the norm has climbed, slowly, from where it stood still."""
+        past = norm.last(USUAL)
+        size = _size(past.value)
+        now = float(np.median(size[-POINTS:]))
+        if not now - float(size.min()) > np.log(self.climbs):
+            return []
+        level = curves.trailing_median(np.append(size, np.nan), LEVEL)[LEVEL:]
+        place = int(np.argmin(level))
+        low, sigma = float(level[place]), curves.noise(size)
+        if not now - low > max(np.log(self.climbs), SIGMAS * sigma):
+            return []
+        # The growth of a warm-up has its lowest level at its start, and stood still nowhere.
+        still = size[: place + LEVEL]
+        if len(still) < STILL or not float(np.median(still[:LEVEL])) > low - 2 * sigma:
+            return []
+        odd: Flags = size > low + (now - low) / 4
+        odd[: place + LEVEL] = False
+        first = onsets.newest_run(odd)
+        high = past.cut(first, len(past))
+        if not odd[first] or not lasting(high) or _falling_back(size[first:], sigma):
+            return []
+        return [_finding(window, self, past, first, (now, low), 1.5)]
+
+    def _jumped(self, window: JobWindow, norm: Curve) -> list[Finding]:
+        """Return that the norm has left what is usual within a few points."""
         size = _size(norm.value)
         usual = float(np.median(size[-USUAL:]))
         limit = max(np.log(self.least), SIGMAS * curves.noise(size[-USUAL:]))

@@ -27,6 +27,10 @@ LASTING_TIMES, SIGMAS, SPREAD = 1.4, 5.0, 0.1
 no spread of their logarithms goes below."""
 
 
+TOGETHER = 1.0
+"""Marks of one rank so close together (s) may belong to one pause, whatever their order."""
+
+
 class Checkpoints(Detector):
     """Compare the newest checkpoints with this job's own earlier ones, and with the time.
 
@@ -226,23 +230,48 @@ def _written(window: JobWindow) -> Floats:
     return pairs[np.isfinite(pairs).all(axis=1)]
 
 
+def _ended(window: JobWindow, begin: float, ends: Floats) -> float:
+    """Return when a checkpoint was over whose end nobody announced, or announced before its begin.
+
+    The next step that ends says so. Between two of them, which may be many steps where few are
+    reported, it took no more than what they are further apart than usual.
+    """
+    place = int(np.searchsorted(ends, begin, side="right"))
+    if place == len(ends):
+        return max(window.now, begin)
+    if place == 0 or len(ends) < 3:
+        return float(ends[place])
+    apart = float(ends[place] - ends[place - 1])
+    beyond = max(apart - float(np.median(np.diff(ends))), 0.0)
+    return min(float(ends[place]), begin + beyond)
+
+
 def _announced(window: JobWindow) -> Floats:
-    """Return the same of those that a phase announces; the newest may not be over yet."""
+    """Return the same of those that a phase announces; the newest may not be over yet.
+
+    Marks of one short pause may come in any order: an end without a begin is that of the checkpoint
+    that begins at once.
+    """
     pairs: list[tuple[float, float]] = []
     writing: dict[object, float] = {}
+    phases: dict[object, object] = {}
+    ended: dict[object, float] = {}
     for event in own_events(window):
         if event.name != "training.phase":
             continue
-        rank = event.attributes.get("rank")
-        if event.attributes.get("phase") == "checkpoint":
-            writing.setdefault(rank, event.at)
-        elif (begin := writing.pop(rank, None)) is not None:
+        rank, phase = event.attributes.get("rank"), event.attributes.get("phase")
+        if phase == "checkpoint":
+            if event.at - ended.pop(rank, -math.inf) > TOGETHER:
+                writing.setdefault(rank, event.at)
+            continue
+        if (begin := writing.pop(rank, None)) is not None:
             pairs.append((begin, event.at))
+        elif phases.get(rank) == phase:
+            ended[rank] = event.at
+        phases[rank] = phase
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends)]
-    for begin in writing.values():  # a step that ended since says that it is over
-        after = ends[ends > begin]
-        pairs.append((begin, float(after[0]) if len(after) else max(window.now, begin)))
+    pairs += [(begin, _ended(window, begin, ends)) for begin in writing.values()]
     merged: list[list[float]] = []
     for begin, end in sorted(pairs):
         if merged and begin <= merged[-1][1] + 1.0:

@@ -33,6 +33,7 @@ class Scale:
     certainty: float
 
 
+FEW = Scale(3, 10.0, 0.25, 0.25, 1.0, 0.02)
 SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
 LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
 
@@ -87,8 +88,8 @@ class Standing:
 def standing_out(
     ratio: Floats,
     usual: Usual,
-    scales: tuple[Scale, Scale],
-    counts: tuple[int, int],
+    scales: tuple[Scale, ...],
+    counts: tuple[int, ...],
     *,
     role_of: Ints,
     least_from_start: float,
@@ -97,8 +98,8 @@ def standing_out(
 ) -> Standing | None:
     """Return the ranks that stand out, None where none does.
 
-    ratio: [ranks, steps] to healthy peers. scales: the short one first. counts: how many newest
-    steps they cover.
+    ratio: [ranks, steps] to healthy peers. scales: one, or the short one first. counts: how many
+    newest steps they cover.
     isolated: few ranks may stand out by little from the first step on. unlike: [ranks], whose skew
     from the first step on is no fault: their devices are of another model than most.
     """

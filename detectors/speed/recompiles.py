@@ -45,7 +45,8 @@ class Recompiles(Detector):
     ----------
     times : how many times longer than the median step.
     fewest : long steps at irregular intervals that make a finding.
-    least : smallest share of the time that the job must lose for a symptom.
+    least : smallest share of the time that the job must lose for a symptom; half of it is info
+        where the compiler shows by tokens or log lines.
     seconds : how much of the newest past is looked at.
 
     Examples
@@ -111,7 +112,7 @@ class Recompiles(Detector):
         often = len(columns) >= self.fewest and steps.has(own_time.COMPUTE)
         if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns))):
             return []
-        found = self._findings(window, columns, step, valid)
+        found = self._findings(window, columns, step, valid, signs=fresh or logged)
         if fresh or logged:
             sign = "numbers of tokens that no step had before" if fresh else "log lines of it"
             found.append(
@@ -126,7 +127,7 @@ class Recompiles(Detector):
         return found
 
     def _findings(
-        self, window: JobWindow, columns: Ints, step: float, valid: Floats
+        self, window: JobWindow, columns: Ints, step: float, valid: Floats, *, signs: bool
     ) -> list[Finding]:
         duration, ends = window.features.duration, window.features.step_ends
         extra = duration[columns] - step
@@ -148,7 +149,8 @@ class Recompiles(Detector):
             text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of "
             f"{step:.3g} s, and the ranks work in them",
         )
-        if lost < self.least:
+        # What the compiler is known to take is worth knowing before it is worth a page.
+        if lost < (self.least / 2 if signs else self.least):
             return [evidence]
         whole = float(valid.mean())
         slow = report(
@@ -159,7 +161,7 @@ class Recompiles(Detector):
             onset=(min(onset), max(onset)),
             seen=(min(onset), float(ends[-1])),
             magnitude=1 / (1 - min(lost, 0.95)),
-            score=max(lost / self.least, 1.0),
+            score=lost / self.least,
             signal=own_time.STEP,
             observed=whole,
             expected=whole * (1 - lost),

@@ -8,23 +8,11 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import onsets, own_time
-from ..baselines import FEW, FEW_WARM_UP, Baselines, Pace, pace_of, pace_of_few
+from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, Ints, JobWindow
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How much of the newest past is looked at, and the smallest ratio that counts in it.
-
-    It holds so many steps and so many seconds at least.
-    """
-
-    fewest: int
-    seconds: float
-    least: float
-
+from ..window import Floats, Ints, JobWindow
+from .pace import CERTAINTY, LONG, Scale, chance, covered, faster, low, noise_of, onset_of
 
 SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.05), Scale(60, 180.0, 1.04))
 
@@ -49,17 +37,11 @@ not at every step."""
 MOST_FEW = 30
 """From so many steps on blocks of them say more."""
 
-LONG = 20
-"""From so many steps on an effect may be smaller than the noise from step to step."""
-
 FROM_START = Scale(8, 60.0, 1.04)
 """A whole attempt against the one before it."""
 
 SAME_TOKENS = 0.02
 """Attempts whose tokens a step differ by more are not compared."""
-
-CERTAINTY = 0.003
-"""What no noise goes below, as a share of the step."""
 
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
@@ -190,26 +172,26 @@ class SlowSteps(Detector):
         values = duration[valid]
         held = baselines.pace if baselines.frozen else None
         # No block's median on the fast side lies below this by much: most seconds end here.
-        low = _low(values)
+        fastest = low(values)
         for one in SCALES:
             scale = replace(one, least=max(one.least, self.least))
-            count = _count(ends, valid, scale)
+            count = covered(ends, valid, scale)
             newest, past = values[-count:], values[:-count]
             if len(newest) < scale.fewest:
                 break
             if held is None and len(past) < self.blocks * LEAST_BLOCK:
                 break
             recent = own_time.middle(newest)
-            reference = low if held is None else min(low, held.seconds)
+            reference = fastest if held is None else min(fastest, held.seconds)
             if recent < scale.least * reference:
                 continue
             size = max(LEAST_BLOCK, min(count, len(past) // 8))
             pace = held
             if len(past) >= self.blocks * size:
-                pace = _less(pace_of(past, size), held)
+                pace = faster(pace_of(past, size), held)
             if pace is None:
                 continue
-            noise = _noise(pace, count)
+            noise = noise_of(pace, count)
             if recent < scale.least * pace.seconds or recent - pace.seconds < self.sigmas * noise:
                 continue
             limit = (pace.seconds + recent) / 2
@@ -221,8 +203,8 @@ class SlowSteps(Detector):
                 or (scale.fewest >= LONG and own_time.middle(newest[:half]) < limit)
             ):
                 continue
-            first = _onset(values, limit, recent - pace.seconds, scale)
-            if held is None and scale.fewest < LONG and _chance(values > limit, first) > CHANCE:
+            first = onset_of(values, limit, recent - pace.seconds, scale)
+            if held is None and scale.fewest < LONG and chance(values > limit, first) > CHANCE:
                 continue
             return Slow(pace.seconds, recent, int(valid[first]), noise, scale.least, count)
         return None
@@ -235,7 +217,7 @@ class SlowSteps(Detector):
             return None
         values = duration[valid]
         for scale in FEW_SCALES:
-            count = _count(ends, valid, scale)
+            count = covered(ends, valid, scale)
             newest, past = values[-count:], values[:-count]
             if len(past) < FEW:
                 break
@@ -263,7 +245,7 @@ class SlowSteps(Detector):
         if found is None and often < 10:
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
-        fewest = _count(ends, valid, Scale(5, 10.0, 1.0))
+        fewest = covered(ends, valid, Scale(5, 10.0, 1.0))
         runs = onsets.episodes(values > LEAST_EPISODE * healthy, fewest)
         again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
         if again is None:
@@ -287,7 +269,7 @@ class SlowSteps(Detector):
         before, ranks = window.baselines.before, len(window.ranks)
         if before is None or before.ranks != ranks:
             return None
-        count = _count(ends, valid, FROM_START)
+        count = covered(ends, valid, FROM_START)
         if len(valid) < count or not before.seconds > 0:
             return None
         values = duration[valid]
@@ -306,47 +288,3 @@ class SlowSteps(Detector):
             return None
         said = f": slower than attempt {window.attempt - 1} was"
         return Slow(before.seconds, recent, 0, noise, FROM_START.least, count, said)
-
-
-def _low(values: Floats) -> float:
-    """Return what at most a tenth of the values lies below."""
-    place = len(values) // 10
-    return float(np.partition(values, place)[place])
-
-
-def _count(ends: Floats, valid: Ints, scale: Scale) -> int:
-    """Return how many of the newest steps hold the scale's steps and seconds."""
-    at = ends[valid]
-    return max(int((at > ends[-1] - scale.seconds).sum()), scale.fewest)
-
-
-def _less(pace: Pace, held: Pace | None) -> Pace:
-    """Return a pace, the one learnt before the incident where that is faster."""
-    if held is None or held.seconds >= pace.seconds:
-        return pace
-    return Pace(held.seconds, min(held.wander, pace.wander), min(held.spread, pace.spread))
-
-
-def _noise(pace: Pace, count: int) -> float:
-    """Return how far a median of so many healthy steps strays, in seconds."""
-    error = 1.2533 * pace.spread / math.sqrt(count)
-    return math.hypot(error, pace.wander) + CERTAINTY * pace.seconds
-
-
-def _chance(slow: Flags, first: int) -> float:
-    """Return how probable the run of slow steps since `first` is, by those before it.
-
-    A chain of two states: how often a step is slow, and how often another one follows it.
-    """
-    past = slow[:first]
-    single = (int(past.sum()) + 1) / (first + 2)
-    follows = (int((past[1:] & past[:-1]).sum()) + 0.1) / (int(past.sum()) + 1)
-    length = int(slow[first:].sum())
-    return float(single * max(single, follows) ** (length - 1))
-
-
-def _onset(values: Floats, limit: float, effect: float, scale: Scale) -> int:
-    """Return the place of the first slow step."""
-    if scale.fewest >= LONG:
-        return onsets.change_point(values, limit, effect)
-    return onsets.newest_run(values > limit)

@@ -7,7 +7,7 @@ Source: Linux, Documentation/ABI/testing/dev-kmsg.
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 _ESCAPE = re.compile(rb"\\x([0-9a-fA-F]{2})")
 _DMESG = re.compile(r"^(?:<(\d{1,3})>)?\[\s*(\d{1,12}\.\d{1,9})\] ?(.*)$", re.DOTALL)
@@ -63,14 +63,17 @@ def unescaped(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def line(text: str) -> Record:
-    """Read a line of dmesg, `dmesg -T` or the journal; any other line is its own text."""
+def line(text: str, zone: tzinfo | None = None) -> Record:
+    """Read a line of dmesg, `dmesg -T` or the journal; any other line is its own text.
+
+    `zone` is that of times without one, None: the machine's.
+    """
     text = text.rstrip("\r\n")
     if found := _DMESG.match(text):
         priority = int(found[1]) & 7 if found[1] else None
         return Record(found[3], uptime=float(found[2]), priority=priority)
     if found := _DMESG_TIME.match(text):
-        return Record(found[2], at=_local(found[1]))
+        return Record(found[2], at=_local(found[1], zone))
     if found := _ISO.match(text):
         return _after_kernel(found[2], _iso(found[1]))
     if found := _SYSLOG.match(text):  # without a year: when it was, others must know
@@ -86,9 +89,10 @@ def _after_kernel(text: str, at: float | None) -> Record:
     return Record(text[found.end() :], uptime=float(found[1]), at=at)
 
 
-def _local(text: str) -> float | None:
+def _local(text: str, zone: tzinfo | None) -> float | None:
     try:
-        return datetime.strptime(text, "%a %b %d %H:%M:%S %Y").astimezone().timestamp()
+        read = datetime.strptime(text, "%a %b %d %H:%M:%S %Y")  # noqa: DTZ007  the zone follows
+        return read.replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -12,5 +12,6 @@ BENCHES: dict[str, str] = {
     "probe": "probe",
     "node": "node",
     "kernel_log": "kernel_log",
+    "causes": "causes",
 }
 """Name of the bench -> name of its module in this package."""

@@ -1,7 +1,7 @@
 """The demo's questions to the collector, through its public API and nothing else."""
 
+import http.client
 import json
-import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, cast
@@ -61,6 +61,6 @@ class Client:
         try:
             with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:
                 body = answer.read()
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            return None
-        return json.loads(body) if as_json else body
+            return json.loads(body) if as_json else body
+        except (OSError, ValueError, http.client.HTTPException):
+            return None  # refused, slow, or killed while it answered

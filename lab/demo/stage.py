@@ -98,8 +98,8 @@ class Stage:
             module, *words = (word.format(folder=self._folder) for word in self._mechanism.beside)
             self._beside("beside", module, *words)
 
-    def agent(self, host: Host) -> Process:
-        """Start the agent of a host, on the host's CPUs: those are all it can see."""
+    def agent(self, host: Host, more: Mapping[str, str] | None = None) -> Process:
+        """Start the agent of a host, on the host's CPUs, with more settings where given."""
         return self._part(
             f"agent-{host.name}",
             ["agent"],
@@ -111,6 +111,9 @@ class Stage:
                 "RANKSCOPE_SPOOL__FOLDER": str(self._folder / f"spool-{host.name}"),
                 "RANKSCOPE_NODE__STATE": str(self._folder / f"state-{host.name}"),
                 "RANKSCOPE_EXPORT__LISTEN": f"127.0.0.1:{free_port()}",
+                # Every agent here could read the logs of all the hosts' ranks, and of other jobs.
+                "RANKSCOPE_LOGS__FOLLOW": "false",
+                **(more or {}),
             },
             host,
         )

@@ -74,6 +74,8 @@ def rewrite_head(
     for part in ENGINE:
         if engine(part) in numbers:
             text = _set(text, KEYS.get(part, part), f"{numbers[engine(part)]:g}")
+    curve = ", ".join(f"[{lead:g}, {chance:g}]" for lead, chance in calibration.curve)
+    text = _set(text, "curve", f"[{curve}]")
     text = _set(text, "temperature", f"{calibration.temperature:g}")
     text = _set(text, "high", f"{calibration.high:g}")
     text = _set(text, "medium", f"{calibration.medium:g}")
@@ -153,7 +155,7 @@ def _set(text: str, key: str, value: str) -> str:
         return f"{found[1]}{value}{' ' * space}{found[4]}"
 
     return re.sub(
-        rf'^({key} = )("[^"]*"|[-\d.]+)( *)(#.*)?$',
+        rf'^({key} = )("[^"]*"|\[.*\]|[-\d.]+)( *)(#.*)?$',
         lambda found: line(found) if found[4] else f"{found[1]}{value}",
         text,
         count=1,

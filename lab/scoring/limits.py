@@ -1,7 +1,10 @@
 """How soon faults are found against how soon they have to be, and how well leaks are measured.
 
 Limits are data, limits.toml. A delay is counted to the first report of the incident that is the
-answer, of any severity: a stall is information until an evaluation can no longer explain it.
+answer, of any severity: a stall is information until an evaluation can no longer explain it. It is
+counted from the moment at which the fault has the effect that the limit is about, which the
+simulator knows (simulator/moments.py), and 0 for what was reported before; from the onset where a
+limit names no effect. A case that never has the effect of a limit has no such limit.
 """
 
 import statistics
@@ -20,7 +23,10 @@ MOST_ERROR = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many seconds or healthy steps, the longer of them or their sum; strength "": any."""
+    """So many seconds or healthy steps, the longer of them or their sum; strength "": any.
+
+    `since` is the effect from which on it counts ("": the onset); `unless` one that it excludes.
+    """
 
     name: str
     faults: tuple[str, ...]
@@ -28,11 +34,27 @@ class Limit:
     steps: float
     strength: str = ""
     sum: bool = False
+    since: str = ""
+    unless: str = ""
 
     def holds(self, row: Scored) -> bool:
         """Return whether this limit is the one of a case."""
-        case = row.result.case
-        return case["fault"] in self.faults and self.strength in ("", case["strength"])
+        case, truth = row.result.case, row.result.truth
+        effects = {} if truth is None else truth.effects
+        return (
+            case["fault"] in self.faults
+            and self.strength in ("", case["strength"])
+            and (not self.since or self.since in effects)
+            and self.unless not in effects
+        )
+
+    def delay(self, row: Scored) -> float | None:
+        """Return the seconds to the first report of a case that this limit is of; None: none."""
+        truth, found = row.result.truth, row.outcome.found
+        if truth is None or found is None:
+            return None
+        since = truth.effects[self.since] if self.since else truth.onset
+        return max(found.detected_at - since, 0.0)
 
     def seconds_of(self, row: Scored) -> float:
         """Return the limit of a case, with the interval at which it is reported."""
@@ -54,6 +76,8 @@ def limits() -> tuple[Limit, ...]:
             steps=float(row["steps"]),
             strength=str(row.get("strength", "")),
             sum=bool(row.get("sum", False)),
+            since=str(row.get("since", "")),
+            unless=str(row.get("unless", "")),
         )
         for row in rows
     )
@@ -66,9 +90,9 @@ def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
         cases = [row for row in rows if row.observable and limit.holds(row)]
         for fault, group in broken_down(cases, by_fault).items():
             found = [
-                (row.outcome.first_report, limit.seconds_of(row))
+                (delay, limit.seconds_of(row))
                 for row in group
-                if row.outcome.first_report is not None
+                if (delay := limit.delay(row)) is not None
             ]
             seconds = [delay for delay, _ in found]
             document.append(

@@ -1,8 +1,9 @@
 """The incidents of one case against its truth: found or missed, false ones, delays.
 
 An incident *matches* where it is above info (info is enough for a fault whose severity is info in
-vocabulary/faults.toml, and for an incident that names the true cause and entity: a leak that will
-not fill the memory is worth knowing and pages nobody), is about the faulty job, is first reported
+vocabulary/faults.toml, unless the incident names another fault: a clock that is off is no answer to
+devices that idle; and for an incident that names the true cause and entity: a leak that will not
+fill the memory is worth knowing and pages nobody), is about the faulty job, is first reported
 at such a severity between the onset and the end of the fault plus a grace, and opens no earlier
 than the onset less a tolerance.
 (One that was info before the onset and rose after it has taken the fault in: it may open earlier.)
@@ -100,7 +101,7 @@ def _named(row: Seen, truth: Truth) -> bool:
 
 def _counts_at(row: Seen, truth: Truth) -> float:
     """Return when an incident was first reported at a severity that counts, inf for never."""
-    if info_counts(truth.fault):
+    if info_counts(truth.fault) and row.fault in (truth.fault, faults.UNKNOWN):
         return row.detected_at
     if row.above_info_at is not None:
         return row.above_info_at

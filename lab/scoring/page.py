@@ -23,10 +23,10 @@ cluster: faults act on a model of jobs and machines, which is seeded and can be 
 
 _MEASURES = f"""\
 A case counts as *found* where an incident above info (info, where the fault's own severity is info
-or the incident names the true cause and entity) is about the faulty job, opens after the onset
-(less {matching.TOLERANCE_SECONDS:g} s or {matching.TOLERANCE_STEPS:g} steps) and is reported
-between the onset and the end of the fault (plus {matching.GRACE_SECONDS:g} s or
-{matching.GRACE_STEPS:g} steps). Any other incident above info is
+and the incident names no other fault, or where it names the true cause and entity) is about the
+faulty job, opens after the onset (less {matching.TOLERANCE_SECONDS:g} s or
+{matching.TOLERANCE_STEPS:g} steps) and is reported between the onset and the end of the fault (plus
+{matching.GRACE_SECONDS:g} s or {matching.GRACE_STEPS:g} steps). Any other incident above info is
 *false*. *Recall* leaves out cases whose telemetry cannot show the fault (the rules are in
 `lab/suites/observable.toml`); they are counted under "not observable".
 
@@ -40,9 +40,14 @@ port or process, as a share of all incidents above info.
 
 *False per job-day* and *false pages* (severity critical) are counted over the healthy cases.
 
-*Delays against their limits*: first report of any severity, counted from the onset; the limits are
-in `lab/scoring/limits.toml`, and one reporting interval is granted on top. What was not found is
-not within its limit. *Time to exhaustion*: relative error when a leak is first reported.
+*Delays against their limits*: first report of any severity, counted from the moment at which the
+fault has the effect that the limit is about: the start of the first step in which a rank's own work
+takes 5 or 10 % longer, the moment at which the first rank stands still, the start of the step of
+the first value that is not finite (but for gradients that a loss scaler skips); leaks and all other
+delays on this page from the onset. A fault that ramps up, or acts at the end of a step, has its
+effect later. The limits are in `lab/scoring/limits.toml`, and one reporting interval is granted on
+top. What was not found is not within its limit; a fault that never has the effect of a limit is not
+held against it. *Time to exhaustion*: relative error when a leak is first reported.
 
 *Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
 """

@@ -94,7 +94,7 @@ def _truth(
         return None
     until = float((settings or {}).get("until", "inf"))
     growth = _growth(settings or {}, accelerator)
-    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until, growth)
+    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until, growth, true.effects)
 
 
 def _growth(fault: Mapping[str, Any], accelerator: str) -> float | None:

@@ -1,7 +1,7 @@
 """What happened in a case and what was reported of it, as values that survive a JSON file."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...vocabulary.entities import Entity
@@ -24,7 +24,8 @@ class Truth:
 
     `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
     are placed on it. `growth` is how fast memory leaks (bytes a second, of one process or rank),
-    None where none does.
+    None where none does. `effects` are moments of effect by name (simulator/moments.py): when a
+    rank was first 5 or 10 % slower, stood still, or a value was not finite.
     """
 
     fault: str
@@ -33,6 +34,7 @@ class Truth:
     onset: float
     until: float = float("inf")
     growth: float | None = None
+    effects: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON; `until` is None where the fault lasts."""
@@ -43,6 +45,7 @@ class Truth:
             "onset": self.onset,
             "until": self.until if self.until != float("inf") else None,
             "growth": self.growth,
+            "effects": dict(self.effects),
         }
 
 
@@ -164,7 +167,8 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
         return None
     until = float("inf") if row["until"] is None else float(row["until"])
     at, growth = float(row["onset"]), row.get("growth")
-    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth)
+    effects = row.get("effects", {})
+    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth, effects)
 
 
 def seen(row: Mapping[str, Any]) -> Seen:

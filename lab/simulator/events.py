@@ -74,9 +74,12 @@ class Sayings:
         self.found.append(Saying(host, at, sent, Event(name, at, known, resource)))
 
     def _phases(self, attempt: Attempt) -> None:
+        before = np.full(attempt.seats.world, -np.inf)
         for at, phase, step in attempt.phases:
             for rank in range(attempt.seats.world):
-                moment = at + float(self._random.uniform(0, 0.02))
+                # One process after the other, but each in order.
+                moment = max(at + float(self._random.uniform(0, 0.02)), float(before[rank]) + 1e-4)
+                before[rank] = moment
                 if moment < attempt.died[rank]:
                     host = int(attempt.seats.host[rank])
                     self._say(

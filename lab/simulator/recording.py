@@ -1,14 +1,14 @@
 """A whole recording: everything the hosts say, as lines of OTLP JSON in order of arrival."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp import encode
-from ...formats.otlp.columns import SKIP, Columns, MetricsBatch, SeriesTable
+from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.entities import Entity
 from ...vocabulary.samples import Event, Resource
 from . import attempts as job_attempts
@@ -16,8 +16,10 @@ from . import faults
 from .alarms import Alarms
 from .clocks import Clocks, watched
 from .conditions import Conditions, healthy, settled
+from .deliveries import Delivery, Points, Push
 from .events import Saying, Sayings
-from .lines import Lines, Part
+from .lines import Lines
+from .moments import moments
 from .placement import host_name
 from .series import Series, collectives, gpus, hosts, network, processes, steps, storage
 from .series.ranks import Ranks
@@ -28,21 +30,22 @@ from .training import Attempt
 Array = NDArray[np.float64]
 
 
-_UNSEEN = np.int32(np.iinfo(np.int32).min)
-"""In place of the number of a series of which nothing has arrived yet."""
-
 _RUN_UP_SECONDS = 900.0
 """No fault shows anything so long before its onset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What really happened: the contract's fault id, what is at fault, since when (epoch s)."""
+    """What really happened: the contract's fault id, what is at fault, since when (epoch s).
+
+    `effects` are the moments of moments.py (epoch s).
+    """
 
     fault: str
     entity: Entity
     job: str
     onset: float
+    effects: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +102,20 @@ class Recording:
         event = replace(saying.event, at=at)
         return event.resource, [event]
 
-    def _deliveries(self) -> list["_Delivery"]:
+    def _deliveries(self) -> list["Delivery"]:
         """Return everything that arrives, in order of arrival."""
         by_host: list[list[Series]] = [[] for _ in range(self.scenario.cluster.hosts)]
         for row in self.series:
             by_host[row.host].append(row)
         found = [push for host, rows in enumerate(by_host) for push in self._pushes(host, rows)]
         found.extend(
-            _Delivery(self._late(said.host, said.sent), said.host, None, said)
+            Delivery(self._late(said.host, said.sent), said.host, None, said)
             for said in self.sayings
         )
         found.sort(key=lambda delivery: (delivery.at, delivery.host))
         return found
 
-    def _pushes(self, host: int, rows: list[Series]) -> Iterator["_Delivery"]:
+    def _pushes(self, host: int, rows: list[Series]) -> Iterator["Delivery"]:
         """Return the deliveries of a host that carry anything."""
         if not rows:
             return
@@ -120,7 +123,7 @@ class Recording:
         random = np.random.default_rng([self.seed, 16, host])
         count = int(np.ceil(self.scenario.seconds / every)) + 1
         moments = (np.arange(count) + random.random()) * every
-        points = _Points.of(rows)
+        points = Points.of(rows)
         due = np.searchsorted(moments, points.at, side="left")
         order = np.argsort(due, kind="stable")
         points = points.taken(order)
@@ -134,9 +137,9 @@ class Recording:
                 begin = end
                 continue
             if end > begin:
-                push = _Push(rows, points.taken(slice(begin, end)))
+                push = Push(rows, points.taken(slice(begin, end)))
                 arrival = self._late(host, moment + 0.01 + 0.03 * float(random.random()))
-                yield _Delivery(arrival, host, push, None)
+                yield Delivery(arrival, host, push, None)
             begin = end
 
     def _away(self, host: int, at: float) -> bool:
@@ -152,88 +155,6 @@ class Recording:
             if which == host and begin <= at < end:
                 return end + (at - begin) / (end - begin)
         return at
-
-
-@dataclass(frozen=True, slots=True)
-class _Points:
-    """Points of many series: which series, which of its points, when, and how much."""
-
-    row: NDArray[np.int64]
-    point: NDArray[np.int64]
-    at: Array
-    value: Array
-
-    @classmethod
-    def of(cls, rows: Sequence[Series]) -> "_Points":
-        """Return all points of these series, one series after the other."""
-        lengths = [len(row.at) for row in rows]
-        return cls(
-            np.repeat(np.arange(len(rows)), lengths),
-            np.concatenate([np.arange(length) for length in lengths]),
-            np.concatenate([row.at for row in rows]),
-            np.concatenate([row.value for row in rows]),
-        )
-
-    def taken(self, which: NDArray[np.int64] | slice) -> "_Points":
-        """Return some of them."""
-        return _Points(self.row[which], self.point[which], self.at[which], self.value[which])
-
-
-@dataclass(frozen=True, slots=True)
-class _Push:
-    """One delivery of metrics: points of the host's series, a series after the other."""
-
-    rows: Sequence[Series]
-    points: _Points
-
-    @property
-    def parts(self) -> list[Part]:
-        """Return which points of which series these are."""
-        row, point = self.points.row, self.points.point
-        begins = np.flatnonzero(np.diff(row, prepend=-1))
-        ends = np.append(begins[1:], len(row)) - 1
-        pieces = zip(
-            row[begins].tolist(), point[begins].tolist(), point[ends].tolist(), strict=True
-        )
-        return [(self.rows[number], first, last + 1) for number, first, last in pieces]
-
-    def columns(
-        self, table: SeriesTable, ids: dict[int, NDArray[np.int32]], dates: Callable[[Array], Array]
-    ) -> Columns:
-        """Return the samples as columns; `ids` remembers the numbers of a host's series here.
-
-        A series enters the table with its first sample, as it does from lines: those of a later
-        attempt must not announce it. `dates` gives what the host's clock says at true times.
-        """
-        known = ids.setdefault(id(self.rows), np.full(len(self.rows), _UNSEEN))
-        # As they arrive: a table that holds a later attempt's series has begun that attempt.
-        new = np.unique(self.points.row)
-        new = new[known[new] == _UNSEEN]
-        if len(new):
-            known[new] = _numbers(table, [self.rows[row] for row in new.tolist()])
-        return Columns(known[self.points.row], dates(self.points.at), self.points.value)
-
-
-def _numbers(table: SeriesTable, rows: Sequence[Series]) -> NDArray[np.int32]:
-    """Return the table's numbers of these series, all at once."""
-    metrics = [table.metric(row.metric) for row in rows]
-    found: NDArray[np.int32] = table.intern_many(
-        np.array([table.resource(row.resource) for row in rows], np.int64),
-        np.array(metrics, np.int64),
-        np.array([table.attributes.number(row.attributes) for row in rows], np.int64),
-    )
-    found[[not table.kept(metric) for metric in metrics]] = SKIP
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Delivery:
-    """Something that arrives: a push of metrics, or an event."""
-
-    at: float
-    host: int
-    push: _Push | None
-    saying: Saying | None
 
 
 def _acting(fault: faults.Fault, attempts: Sequence[Attempt]) -> float:
@@ -329,7 +250,10 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         if getattr(fault, "resumes", False):
             there = [row for row in ours if row.number] or there
         entity = fault.entity(cluster, there[-1].seats, first.name)
-        truths.append(Truth(fault.id, entity, first.name, EPOCH + _acting(fault, ours)))
+        since = _acting(fault, ours)
+        seen_at = moments(ours, since, sound, conditions, gpus=cluster.gpus)
+        effects = {name: EPOCH + at for name, at in seen_at.items()}
+        truths.append(Truth(fault.id, entity, first.name, EPOCH + since, effects))
         sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
     truth, also = (*truths, None, None)[:2]

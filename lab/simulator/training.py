@@ -312,15 +312,16 @@ class Run:
             self._pending_checkpoint = np.zeros(self._seats.world)
 
     def _pause(self, phase: str, seconds: Array, *, kernel: float) -> None:
-        attempt = self.attempt
+        attempt, begun = self.attempt, float(self._free.max())
         if self._job.announces:
-            attempt.phases.append((float(self._free.max()), phase, self._step))
+            attempt.phases.append((begun, phase, self._step))
         self._free = self._free + seconds
         attempt.segments.add(
             self._free, cpu=0.6 * seconds, kernel=kernel * seconds, math=kernel * seconds
         )
         if self._job.announces:
-            attempt.phases.append((float(self._free.min()), "train", self._step))
+            # A pause shorter than ranks are apart ends on none before it began.
+            attempt.phases.append((max(float(self._free.min()), begun), "train", self._step))
 
     def _lognormal(self, spread: float, size: int | None = None) -> Any:
         """Return one factor around 1 with this spread, or an array of them."""

@@ -35,6 +35,25 @@ class Work:
     built: Array
 
 
+def slowdown(state: Conditions, sound: Conditions, job: Job, seats: Seats, *, gpus: bool) -> Array:
+    """Return by which factor each rank's own work takes longer than under sound conditions.
+
+    A device hides what its CPU has to spare, so that the longer of both counts.
+    """
+
+    def taken(at: Conditions) -> Array:
+        share = at.cpu_share[seats.host] * (1 - at.steal[seats.host]) * at.quota_share[seats.slot]
+        on_cpu = 1 / (share * at.cpu_clock[seats.host])
+        if not gpus:
+            return on_cpu * at.drag[seats.slot]
+        on_cpu = (at.training.launch or job.cpu_bound) * on_cpu
+        found: Array = np.maximum(at.drag[seats.slot] / at.clock[seats.slot], on_cpu)
+        return found
+
+    found: Array = taken(state) / taken(sound)
+    return found
+
+
 class Workload:
     """The work of an attempt's ranks, step after step."""
 

@@ -208,6 +208,7 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
             "node": {"host": "node-1", "state": str(folder / f"state{number}")},
             "readers": {"period_seconds": 0.3},
             "kernel_log": {"path": str(folder / "no-kmsg")},  # this machine's own is no test's
+            "logs": {"follow": False},  # nor are the processes of other tests
         }
         for section, keys in sections.items():
             given[section] = {**given.get(section, {}), **keys}

@@ -166,6 +166,18 @@ def test_a_resource_is_one_for_each_host_job_and_attempt(health):
     assert names.node().job is None
 
 
+def test_the_user_of_a_job_is_a_resource_attribute_the_same_for_all_its_processes(health):
+    users = iter(["ann", "bob"])
+    trainers = unseen(health, user_of=lambda _: next(users))
+    names = Names(host="node-1", extra=attributes({"network.switch": "leaf-3"}))
+    ranks = [trainers.receive(received(pid=pid, rank=pid), 1.0)[0] for pid in (1, 2)]
+    (resource,) = {names.of(trainer) for trainer in ranks}
+    assert resource.extra == (("network.switch", "leaf-3"), ("rankscope.job.user", "ann"))
+    other, _ = trainers.receive(received(pid=3, job="job-2"), 1.0)
+    assert dict(names.of(other).extra)["rankscope.job.user"] == "bob"
+    assert "rankscope.job.user" not in dict(names.node().extra)
+
+
 def test_an_attempt_that_nobody_numbered_is_absent_on_the_wire(health):
     trainers, names = unseen(health), Names(host="node-1")
     unnamed, _ = trainers.receive(received(pid=1, attempt=None), 1.0)

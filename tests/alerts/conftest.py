@@ -6,12 +6,14 @@ from functools import partial
 import pytest
 
 from rankscope.alerts.causes.engine import explanations
+from rankscope.alerts.causes.scoring import UNPROVEN
 from rankscope.alerts.lifecycle import Change, JobHealth
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.incidents import RootCause
 from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.topology import Placement, Topology
 
@@ -161,6 +163,20 @@ def evaluated(
         )
 
     return evaluate
+
+
+@pytest.fixture
+def proven() -> Callable[[RootCause], set[str]]:
+    """Return a function for the faults of a root cause that have their essential evidence."""
+
+    def faults_of(cause: RootCause) -> set[str]:
+        return {
+            row.fault
+            for row in cause.hypotheses
+            if all(term.family != UNPROVEN for term in row.evidence)
+        }
+
+    return faults_of
 
 
 @pytest.fixture

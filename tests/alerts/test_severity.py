@@ -1,5 +1,7 @@
 """How bad an incident is: as its first cause usually is, within what the symptoms make certain."""
 
+from dataclasses import replace
+
 import pytest
 
 from rankscope.alerts.causes import engine
@@ -56,3 +58,24 @@ def test_a_job_that_crashed_is_never_news_of_little_weight(topology, found):
     (row,) = engine.explanations([crashed, evidence], topology, observed=EVERYTHING)
     assert "host.config_drift" == row.cause.hypotheses[0].fault
     assert "critical" == severity([crashed], row.cause, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "level"), [("high", "critical"), ("medium", "critical"), ("low", "warning")]
+)
+def test_where_nothing_has_stopped_only_what_is_certain_pages(
+    topology, found, entity_of, confidence, level
+):
+    down = found("nic.down", entity_of("nic.down", 1), score=3.0)
+    (row,) = engine.explanations([down], topology, observed=EVERYTHING)
+    first, *rest = row.cause.hypotheses
+    cause = replace(row.cause, hypotheses=(replace(first, confidence=confidence), *rest))
+    assert level == severity([down], cause, 30.0)
+
+
+def test_a_job_that_stopped_pages_whoever_is_to_blame(topology, found, entity_of):
+    lost = found("gpu.lost", entity_of("gpu.lost", 1), score=3.0)
+    (row,) = engine.explanations([lost], topology, observed=EVERYTHING)
+    first, *rest = row.cause.hypotheses
+    cause = replace(row.cause, hypotheses=(replace(first, confidence="low"), *rest))
+    assert "critical" == severity([lost], cause, 30.0)

@@ -1,9 +1,17 @@
-"""An incident document with something of everything."""
+"""A collector in this process, and an incident document with something of everything."""
 
 import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import structlog
+
+from rankscope.collector.service import Service
+from rankscope.collector.settings import CollectorSettings
+from rankscope.vocabulary.clock import SystemClock
 
 HOST = {"type": "host", "id": "gpu-12", "host": "gpu-12", "ranks": [36, 37]}
 EVIDENCE = {
@@ -112,3 +120,23 @@ DOCUMENT: dict[str, Any] = {
 def document() -> dict[str, Any]:
     """Return an incident document of the test's own."""
     return copy.deepcopy(DOCUMENT)
+
+
+@pytest.fixture(scope="session")
+def serving():
+    """Return a context manager that runs a collector with some settings and gives its address."""
+
+    @contextmanager
+    def serve(settings: CollectorSettings) -> Iterator[str]:
+        # Its log would come out between the lines of a verb, at whatever moment.
+        structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+        service = Service(settings, clock=SystemClock())
+        thread = threading.Thread(target=service.serve, daemon=True)
+        thread.start()
+        assert service.ready.wait(60)
+        yield service.address
+        service.stop()
+        thread.join(30)
+        structlog.reset_defaults()
+
+    return serve

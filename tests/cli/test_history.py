@@ -3,22 +3,18 @@
 import csv
 import io
 import json
-import threading
 import time
 
 import pytest
-import structlog
 
 from rankscope.cli.main import main
-from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.collector.store.usage import Usage, by_week
-from rankscope.vocabulary.clock import SystemClock
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory):
+def collector(tmp_path_factory, serving):
     """Return the address of a collector that knows what two users used."""
     settings = CollectorSettings.model_validate(
         {"data_dir": tmp_path_factory.mktemp("data"), "http": {"listen": "127.0.0.1:0"}}
@@ -29,15 +25,8 @@ def collector(tmp_path_factory):
         row = Usage(f"run-{user}", 0, 0, user, 8, at, at + hours * 3600)
         store.use(list(by_week(row)))
     store.close()
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    service = Service(settings, clock=SystemClock())
-    thread = threading.Thread(target=service.serve, daemon=True)
-    thread.start()
-    assert service.ready.wait(20)
-    yield service.address
-    service.stop()
-    thread.join(20)
-    structlog.reset_defaults()
+    with serving(settings) as address:
+        yield address
 
 
 def test_a_report_shows_each_users_hours(collector, capsys):

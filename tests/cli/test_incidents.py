@@ -1,19 +1,15 @@
 """`rankscope incidents` and `rankscope explain` against a running collector."""
 
 import json
-import threading
 
 import pytest
-import structlog
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.cli import asking
 from rankscope.cli.main import main
-from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
-from rankscope.vocabulary.clock import SystemClock
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import Hypothesis, Impact, Incident, RootCause, Symptom
 
@@ -44,7 +40,7 @@ def _incident(identity, *, job="run-1", severity="critical", at=1_700_000_000.0)
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory):
+def collector(tmp_path_factory, serving):
     """Return the address of a running collector that wants a token and holds three incidents."""
     settings = CollectorSettings.model_validate(
         {
@@ -61,16 +57,8 @@ def collector(tmp_path_factory):
     ]
     store.commit([Change("incident.opened", row, notify=True) for row in rows], 0.0)
     store.close()
-    # Its log would come out between the lines of a verb, at whatever moment.
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    service = Service(settings, clock=SystemClock())
-    thread = threading.Thread(target=service.serve, daemon=True)
-    thread.start()
-    assert service.ready.wait(30)
-    yield service.address
-    service.stop()
-    thread.join(30)
-    structlog.reset_defaults()
+    with serving(settings) as address:
+        yield address
 
 
 @pytest.fixture(autouse=True)

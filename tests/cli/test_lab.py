@@ -5,8 +5,9 @@ import json
 
 import pytest
 
+from rankscope.cli.laboratory import arguments
 from rankscope.cli.main import main
-from rankscope.cli.verbs import demo, lab
+from rankscope.cli.verbs import demo
 from rankscope.lab import suites, trial
 from rankscope.lab.scoring import work
 from rankscope.lab.simulator import recording, scenarios
@@ -156,7 +157,7 @@ def test_any_number_of_ranks_has_a_layout_of_two_hosts_or_more(ranks):
 
 
 def test_the_suites_of_the_help_are_those_that_there_are():
-    assert lab.SUITES == suites.SUITES
+    assert arguments.SUITES == suites.SUITES
 
 
 @pytest.fixture

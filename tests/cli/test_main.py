@@ -22,6 +22,7 @@ CONTRACT = {
     "mcp",
     "tokens",  # beyond the contract, as are the next
     "offenders",
+    "feedback",
     "report",
     "check-config",
     "doctor",

@@ -1,22 +1,18 @@
-"""`rankscope priors` against a running collector."""
+"""`rankscope feedback` and `rankscope priors` against a running collector."""
 
 import json
 import shutil
-import threading
 
 import pytest
-import structlog
 
 from rankscope.cli.main import main
-from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
-from rankscope.vocabulary.clock import SystemClock
 
 READ, ADMIN = "read-token-0123456789", "admin-token-0123456789"
 
 
 @pytest.fixture
-def address(tmp_path, recorded):
+def address(tmp_path, serving, recorded):
     """Return the address of a running collector in which one incident was confirmed."""
     shutil.copytree(recorded.folder, tmp_path / "data")
     tokens = [{"token": READ, "role": "read"}, {"token": ADMIN, "role": "admin"}]
@@ -27,16 +23,8 @@ def address(tmp_path, recorded):
             "api": {"tokens": tokens},
         }
     )
-    # Its log would come out between the lines of a verb, at whatever moment.
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    service = Service(settings, clock=SystemClock())
-    thread = threading.Thread(target=service.serve, daemon=True)
-    thread.start()
-    assert service.ready.wait(60)
-    yield service.address
-    service.stop()
-    thread.join(30)
-    structlog.reset_defaults()
+    with serving(settings) as address:
+        yield address
 
 
 def test_shares_are_shown_side_by_side_and_reset(address, recorded, capsys):
@@ -57,3 +45,38 @@ def test_shares_are_shown_side_by_side_and_reset(address, recorded, capsys):
     assert "every share is the catalogue's" in capsys.readouterr().out
     assert 0 == main([*words, READ, "--all"])
     assert fault in capsys.readouterr().out
+
+
+def test_what_it_really_was_is_named_and_moves_the_priors(address, recorded, capsys):
+    identity = recorded.incident["id"]
+    ask = ["--url", address, "--token", ADMIN]
+    named = ["--fault", "network.cable_errors", "--entity", "gpu-12/mlx5_0:1"]
+    words = ["feedback", identity[:8], "wrong", *named, "--by", "ann", "--note", "loose plug"]
+    assert 0 == main([*words, *ask])
+    assert "network.cable_errors" in capsys.readouterr().out
+    assert 0 == main(["explain", identity, "--json", *ask])
+    given = json.loads(capsys.readouterr().out)["handling"]["feedback"][-1]
+    assert ("wrong", "network.cable_errors", "gpu-12/mlx5_0:1", "ann", "loose plug") == tuple(
+        given[name] for name in ("verdict", "fault", "entity", "by", "note")
+    )
+    assert 0 == main(["priors", "--json", *ask])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ["network.cable_errors"] == [row["fault"] for row in rows if row["confirmed"]]
+    assert 0 == main(["feedback", identity, "withdraw", *ask])
+    assert "the first cause is correct" in capsys.readouterr().out  # what was said before
+    assert 0 == main(["priors", "--json", *ask])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    first = recorded.incident["root_cause"]["hypotheses"][0]["fault"]
+    assert [first] == [row["fault"] for row in rows if row["confirmed"]]
+
+
+def test_wrong_use_of_feedback_says_what_to_write(address, recorded, capsys):
+    identity, ask = recorded.incident["id"], ["--url", address, "--token", ADMIN]
+    assert 2 == main(["feedback", identity, "withdraw", "--fault", "gpu.slow", *ask])
+    assert "withdraw takes" in capsys.readouterr().err
+    assert 1 == main(["feedback", identity, "wrong", "--fault", "gpu.tired", *ask])
+    assert "fault" in capsys.readouterr().err
+    assert 1 == main(["feedback", "ffffffff", "correct", *ask])
+    assert "ffffffff" in capsys.readouterr().err
+    assert 1 == main(["feedback", identity, "correct", "--url", address, "--token", READ])
+    assert "role admin" in capsys.readouterr().err

@@ -6,16 +6,13 @@ import threading
 import time
 
 import pytest
-import structlog
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.alerts.ports import Outcome
 from rankscope.cli.main import main
-from rankscope.collector.service import Service
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
 from rankscope.vocabulary import entities
-from rankscope.vocabulary.clock import SystemClock
 from rankscope.vocabulary.ids import IncidentId
 from rankscope.vocabulary.incidents import Impact, Incident, RootCause, Symptom
 
@@ -47,7 +44,7 @@ def receiver():
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory, receiver):
+def collector(tmp_path_factory, serving, receiver):
     """Return the address of a collector with a group robot, and a pager that is away for days."""
     settings = CollectorSettings.model_validate(
         {
@@ -95,15 +92,8 @@ def collector(tmp_path_factory, receiver):
         else:
             store.failed(name, delivery, outcome, due_at=None, now=now)
     store.close()
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    service = Service(settings, clock=SystemClock())
-    thread = threading.Thread(target=service.serve, daemon=True)
-    thread.start()
-    assert service.ready.wait(30)
-    yield service.address
-    service.stop()
-    thread.join(30)
-    structlog.reset_defaults()
+    with serving(settings) as address:
+        yield address
 
 
 @pytest.fixture(autouse=True)

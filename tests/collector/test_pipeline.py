@@ -192,7 +192,7 @@ def test_after_a_snapshot_the_detectors_are_those_of_the_new_start():
     for started, kept in ((Pipeline(), True), (Pipeline(detectors=(Stalls(),)), False)):
         resumed = pickle.loads(pickle.dumps(before))  # noqa: S301  our own
         resumed.resume(started)
-        assert resumed.selection is started.selection
+        assert resumed.detection.selection is started.detection.selection
         assert kept == any(row.asked for row in resumed._evaluated.values())
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.ranks import Ranks
 from rankscope.vocabulary.samples import Event, Resource
 from rankscope.vocabulary.topology import CommunicationGroup, Placement, Topology
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
 @pytest.fixture
@@ -78,19 +75,6 @@ def event() -> Callable[..., Event]:
 def named() -> Callable[[Sequence[Finding], str], list[str]]:
     """Return a function that reports the entities of the findings of one kind."""
     return lambda findings, kind: [f.entity.id for f in findings if f.kind == kind]
-
-
-@pytest.fixture
-def real_data() -> Callable[[str], Path]:
-    """Return a function that finds a file of the real data, or skips saying what is absent."""
-
-    def find(name: str) -> Path:
-        path = DATA / name
-        if not path.exists():
-            pytest.skip(f"../shared/data/{name} is absent: real data is never part of this project")
-        return path
-
-    return find
 
 
 @pytest.fixture

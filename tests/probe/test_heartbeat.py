@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from rankscope.probe.heartbeat import Heartbeat
-from rankscope.probe.identity import identify
 from rankscope.probe.placement import Placement
 from rankscope.probe.stacks import stack_text
+from rankscope.vocabulary.identity import identify
 
 
 class Steady:

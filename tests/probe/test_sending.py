@@ -8,9 +8,9 @@ import pytest
 
 from rankscope.probe.agent_socket import AgentSocket
 from rankscope.probe.event_message import EventMessage
-from rankscope.probe.identity import identify
 from rankscope.probe.sender import QUEUE, Sender
 from rankscope.vocabulary import datagram
+from rankscope.vocabulary.identity import identify
 
 WHO = identify({}, job="j", rank=3, world_size=4)
 

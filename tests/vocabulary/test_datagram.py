@@ -27,6 +27,7 @@ datagrams = some.builds(
     samples=some.lists(samples, max_size=5).map(tuple),
     events=some.lists(events, max_size=3).map(tuple),
     start_time=some.none() | some.integers(0, 4 * 10**9),
+    user=some.text(),
 )
 
 
@@ -58,7 +59,7 @@ def test_values_that_are_not_finite_travel_as_jsons_common_extension():
 
 def test_an_attempt_that_nobody_numbers_is_left_out_as_old_agents_read_it():
     body = json.loads(encode(Datagram("j", None, 0, 1)))
-    assert not {"attempt", "start"} & set(body)
+    assert not {"attempt", "start", "user"} & set(body)
     assert 0 == json.loads(encode(Datagram("j", 0, 0, 1)))["attempt"]
 
 

@@ -9,6 +9,7 @@ from ...services import Services
 from ...store.audit import AuditFilter, Done
 from .. import shapes_history
 from ..auth import Guard, Principal
+from ..pages import numbered
 from ..parameters import Limit, Moment, Number, Parameters
 
 
@@ -43,11 +44,8 @@ def router(services: Services, guard: Guard) -> APIRouter:
         )
         before = None if query.cursor is None else int(query.cursor)
         rows = services.store.audited(wanted, limit=query.limit + 1, before=before)
-        more, rows = len(rows) > query.limit, rows[: query.limit]
-        return shapes_history.Audit(
-            items=[_shape(row) for row in rows],
-            next_cursor=str(rows[-1].number) if more else None,
-        )
+        items, after = numbered(rows, lambda row: row.number, limit=query.limit)
+        return shapes_history.Audit(items=[_shape(row) for row in items], next_cursor=after)
 
     return routes
 

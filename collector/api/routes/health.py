@@ -1,10 +1,18 @@
-"""/healthz and /readyz, for the orchestrator; no token."""
+"""/healthz and /readyz, for the orchestrator; no token.
+
+Neither asks the database: a collector that takes and keeps telemetry is ready, whatever its store
+does (docs/decisions/0014).
+"""
 
 from fastapi import APIRouter
 
 from ...services import Services
 from .. import shapes
 from ..problems import ProblemError
+
+_MEANWHILE = (
+    "telemetry is taken and incidents are kept until it answers; requests for them are answered 503"
+)
 
 
 def router(services: Services) -> APIRouter:
@@ -15,12 +23,13 @@ def router(services: Services) -> APIRouter:
     async def healthz() -> shapes.Health:
         return shapes.Health(status="ok", version=services.version)
 
-    @routes.get("/readyz", summary="Readiness: requests are served")
+    @routes.get("/readyz", summary="Readiness: telemetry is taken")
     def readyz() -> shapes.Readiness:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
-        services.store.check()
         warnings = services.stages.warnings()
+        if services.health.store_error:
+            warnings.append(f"{services.health.store_error} ({_MEANWHILE})")
         return shapes.Readiness(status="ok", version=services.version, warnings=warnings)
 
     return routes

@@ -37,18 +37,14 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
     def list_offenders(
         principal: reader, query: Annotated[OffendersQuery, Query()]
     ) -> shapes_history.Offenders:
-        rows = ledger.rows(services.clock.now())
         found = offenders(
-            [row for row in rows if principal.permits(row.jobs)],
+            ledger.permitted(principal, services.clock.now()),
             since=query.since,
             types=() if query.type is None else (query.type,),
             at_least=query.at_least,
         )
         items, after = cut(found, limit=query.limit, cursor=query.cursor)
-        return shapes_history.Offenders(
-            items=[_shape(row) for row in items],
-            next_cursor=after,
-        )
+        return shapes_history.Offenders(items=[_shape(row) for row in items], next_cursor=after)
 
     return routes
 

@@ -32,16 +32,11 @@ def router(services: Services, guard: Guard, ledger: Ledger) -> APIRouter:
         incident: str, principal: reader, query: Annotated[SimilarQuery, Query()]
     ) -> shapes_history.SimilarIncidents:
         document = find(incident, principal)
-        rows = ledger.rows(services.clock.now())
-        found = similar(
-            document,
-            [row for row in rows if principal.permits(row.jobs)],
-            services.store.incident,
-        )
+        rows = ledger.permitted(principal, services.clock.now())
+        found = similar(document, rows, services.store.incident)
         items, after = cut(found, limit=query.limit, cursor=query.cursor)
         return shapes_history.SimilarIncidents(
-            items=[_shape(one) for one in items],
-            next_cursor=after,
+            items=[_shape(one) for one in items], next_cursor=after
         )
 
     return routes

@@ -78,10 +78,9 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
     def totals(
         principal: Principal, keys: Sequence[Key], wanted: Wanted
     ) -> dict[tuple[str, ...], Total]:
-        rows = ledger.rows(services.clock.now())
         return accounting.added_up(
             keys,
-            [row for row in rows if principal.permits(row.jobs)],
+            ledger.permitted(principal, services.clock.now()),
             [row for row in metering.usage() if principal.permits([row.job])],
             wanted=wanted,
             user_of=metering.user_of,

@@ -19,7 +19,8 @@ from ...store.outbox import Entry, State
 from ...store.settings import check_credential, check_faults, check_url
 from .. import shapes
 from ..auth import Guard, Principal
-from ..parameters import Limit, Moment, Parameters
+from ..pages import Page, cut, numbered
+from ..parameters import Limit, Moment, Number, Parameters
 from ..problems import ProblemError
 from ..time_ranges import Pattern
 
@@ -85,7 +86,7 @@ class DeliveriesQuery(Parameters):
 
     state: Literal["pending", "delivered", "dead", "suppressed"] | None = None
     limit: Limit = 50
-    cursor: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
+    cursor: Number | None = None
 
 
 class Replaying(BaseModel):
@@ -115,8 +116,9 @@ def router(services: Services, guard: Guard) -> APIRouter:
     writing = [Depends(unlimited_admin)]
 
     @routes.get("/webhooks", summary="List webhooks", dependencies=reading)
-    def webhooks() -> shapes.Webhooks:
-        return shapes.Webhooks(items=[_shape(row) for row in services.store.webhooks()])
+    def webhooks(query: Annotated[Page, Query()]) -> shapes.Webhooks:
+        rows, after = cut(services.store.webhooks(), limit=query.limit, cursor=query.cursor)
+        return shapes.Webhooks(items=[_shape(row) for row in rows], next_cursor=after)
 
     @routes.post("/webhooks", summary="Add a webhook", status_code=201, dependencies=writing)
     def add(body: NewWebhook) -> shapes.CreatedWebhook:
@@ -177,12 +179,8 @@ def router(services: Services, guard: Guard) -> APIRouter:
         rows = services.store.deliveries(
             webhook, state=query.state, limit=query.limit + 1, before=before
         )
-        more = len(rows) > query.limit
-        rows = rows[: query.limit]
-        return shapes.Deliveries(
-            items=[_delivery(row) for row in rows],
-            next_cursor=str(rows[-1].number) if more else None,
-        )
+        items, after = numbered(rows, lambda row: row.number, limit=query.limit)
+        return shapes.Deliveries(items=[_delivery(row) for row in items], next_cursor=after)
 
     @routes.post(
         "/webhooks/{webhook:encoded}/replay",

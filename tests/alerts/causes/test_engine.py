@@ -164,7 +164,10 @@ def test_a_score_is_the_sum_of_the_weights_it_shows(rows, somewhere, topology):
 def test_hypotheses_are_ordered_numbered_and_bounded(rows, somewhere, topology):
     cause = explain([somewhere(row) for row in rows], topology)
     scores = [hypothesis.score for hypothesis in cause.hypotheses]
-    assert sorted(scores, reverse=True) == pytest.approx(scores)
+    best: dict[str, float] = {}
+    for row in cause.hypotheses:  # another place of one fault comes after other faults
+        best.setdefault(row.fault, row.score)
+    assert sorted(best.values(), reverse=True) == pytest.approx(list(best.values()))
     assert list(range(1, len(scores) + 1)) == [h.rank for h in cause.hypotheses]
     assert 1 <= len(scores) <= 5
     assert 0 <= cause.coverage <= 1
@@ -341,11 +344,11 @@ def test_extra_work_of_another_rank_is_no_fault_of_rank_0(topology, found):
     assert not {fault for fault in named_faults if fault.startswith("balance.rank0")}
 
 
-def test_contention_without_one_sign_of_the_cpu_is_no_candidate(contention, topology):
+def test_contention_without_one_sign_of_the_cpu_is_never_named(contention, topology, proven):
     slow = [f for f in contention if not f.kind.startswith("host.")]
     for observed in (EVERYTHING, EVERYTHING - {"process.cpu.wait", "system.cpu.utilization"}):
         cause = explain(slow, topology, observed=observed)
-        assert "host.cpu_contention" not in {row.fault for row in cause.hypotheses}
+        assert "host.cpu_contention" not in proven(cause)
 
 
 def test_evidence_expected_and_not_found_speaks_against_a_cause(contention, topology, lenient):
@@ -421,7 +424,9 @@ def test_a_slow_rank_without_a_known_host_or_device_accuses_neither(contention, 
         for f in contention
         if not f.kind.startswith("host.")
     ]
-    assert ["unknown"] == [h.fault for h in explain(slow, nowhere).hypotheses]
+    cause = explain(slow, nowhere)
+    assert "unknown" == cause.hypotheses[0].fault
+    assert not {"host", "gpu"} & {row.entity.type for row in cause.hypotheses[1:]}
 
 
 def test_actions_and_checks_carry_host_rank_and_pid(stuck, topology):

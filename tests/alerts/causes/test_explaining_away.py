@@ -114,6 +114,30 @@ def test_throttled_devices_of_two_hosts_are_two_roots(roots, slow, hot):
     assert ["GPU-5", "GPU-9"] == sorted(entity for _, entity, _ in roots(slow, *hot(5), *hot(9)))
 
 
+@pytest.mark.parametrize(("behind", "count"), [("leaf-1", 1), ("leaf-2", 2)])
+@pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
+def test_hosts_of_one_rack_that_throttle_together_are_one_root(wide, found, sign, behind, count):
+    """What they share is its cooling or its power."""
+    rows = [found("job.slow", wide.job_entity)]
+    for rank in (4, 5, 6, 7):
+        rows += [
+            found("rank.slow_compute", wide.rank_entity(rank)),
+            found(sign, wide.gpu_entity(rank)),
+        ]
+    racked = Topology(
+        wide.job,
+        placements=[
+            Placement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
+            for rank in wide.ranks
+        ],
+        switches={"host-c": "leaf-1", "host-d": behind},
+    )
+    explained = engine.explanations(rows, racked, observed=EVERYTHING)
+    assert count == len(explained)
+    if count == 1:
+        assert "the same on host-d" == explained[0].cause.hypotheses[0].evidence[-1].text
+
+
 def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):
     rows = [row for letter in "abcdef" for row in contended(f"host-{letter}")]
     assert 1 == len(roots(slow, *rows))

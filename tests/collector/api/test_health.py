@@ -6,6 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rankscope.collector.api.families import FAMILIES
 from rankscope.collector.api.routes import metrics
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.stages import Stages
 from rankscope.collector.store.errors import UnusableError
 from rankscope.formats.otlp.columns import SeriesTable
 
@@ -21,18 +22,36 @@ def _samples(client):
     }
 
 
-def test_alive_and_ready_are_two_things(client, new_services, store, monkeypatch):
+def test_alive_and_ready_are_two_things(client, monkeypatch):
     assert client.get("/healthz").json() == {"status": "ok", "version": "0.1.0"}
     assert client.get("/readyz").json() == {"status": "ok", "version": "0.1.0", "warnings": []}
+    monkeypatch.setattr(Stages, "ready", property(lambda _stages: False))
+    assert client.get("/healthz").status_code == 200
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_a_store_that_is_away_is_a_warning_of_readiness_that_waits_for_no_database(
+    client, store, health, monkeypatch
+):
+    """Telemetry is taken and kept: whoever sends it must not be sent away."""
 
     def fail():
         raise UnusableError("the store does not answer: disk I/O error")
 
     monkeypatch.setattr(store, "check", fail)
-    assert client.get("/healthz").status_code == 200
+    health.check_store(store)
+    monkeypatch.setattr(store, "check", lambda: pytest.fail("a probe asked the database"))
     answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json()["detail"] == "the store does not answer: disk I/O error"
+    assert answer.status_code == 200
+    [warning] = answer.json()["warnings"]
+    assert warning.startswith("the store does not answer: disk I/O error")
+    assert _samples(client)["rankscope_collector_store_up",] == 0
+    monkeypatch.undo()
+    health.check_store(store)
+    assert client.get("/readyz").json()["warnings"] == []
+    assert _samples(client)["rankscope_collector_store_up",] == 1
 
 
 def test_a_full_series_table_is_a_warning_of_readiness_and_no_failure(client, monkeypatch):

@@ -57,6 +57,23 @@ def test_the_record_is_the_same_after_a_restart(client, named, store):
     assert [one["verdict"] for one in live["record"]] == [row.verdict for row in again.record]
 
 
+def test_what_was_withdrawn_is_withdrawn_after_a_restart_too(client, named, store):
+    named(1, "run-1")
+    wrong = named(2, "run-2")
+    path = f"/api/v1/incidents/{wrong}/feedback"
+    for given in ("correct", "wrong"):
+        client.post(path, json={"verdict": given})
+    assert client.delete(path).status_code == 200
+
+    def verdict():
+        rows = Ledger(store, keep_days=365).rows(AT + 100)
+        return next(row.verdict for row in rows if row.id == wrong)
+
+    assert verdict() == "correct"
+    client.delete(path)
+    assert verdict() is None
+
+
 def test_a_past_incident_of_the_same_cause_comes_with_what_was_said_of_it(client, named):
     past, now = named(1, "run-1"), named(2, "run-2")
     body = {"verdict": "correct", "note": "it was the cable", "by": "ann"}

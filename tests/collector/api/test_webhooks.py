@@ -181,6 +181,23 @@ def test_a_deleted_webhook_is_gone(client, store):
         store.webhook(made["id"])
 
 
+def test_webhooks_are_listed_page_by_page_the_oldest_first(client, clock):
+    made = []
+    for _ in range(5):
+        clock.at += 1
+        made.append(_add(client)["id"])
+    seen, cursor = [], None
+    for count in (2, 2, 1):
+        more = "" if cursor is None else f"&cursor={cursor}"
+        page = client.get(f"/api/v1/webhooks?limit=2{more}").json()
+        assert len(page["items"]) == count
+        seen += [row["id"] for row in page["items"]]
+        cursor = page["next_cursor"]
+    assert cursor is None
+    assert seen == made
+    assert client.get("/api/v1/webhooks", params={"size": 2}).status_code == 400
+
+
 def test_there_is_an_end_to_how_many_webhooks_are_kept(client):
     for _ in range(64):
         _add(client)

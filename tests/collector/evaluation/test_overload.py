@@ -40,7 +40,7 @@ def replayed(folder):
 def test_a_replay_of_an_overloaded_run_gives_the_same_bytes(new_live, job):
     live = new_live()
     pipeline = live.stages.read(lambda held: held)
-    pipeline.selection = Selection((*catalogue.detectors(), Behind(live.clock)))
+    pipeline.detection.selection = Selection((*catalogue.detectors(), Behind(live.clock)))
     sent = START
     for _ in range(14):
         # What came in while evaluation was busy with one second.

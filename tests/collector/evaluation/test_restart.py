@@ -5,6 +5,8 @@ import pytest
 from rankscope.alerts.actions import Action
 from rankscope.collector.actions import Entered
 from rankscope.collector.journal.kinds import Kind
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
 
 
 @pytest.mark.parametrize("snapshot", ["taken", "missing", "damaged"])
@@ -121,3 +123,62 @@ def test_what_time_alone_decided_before_the_crash_is_not_decided_again_later(
     live.crash()
     run(live, 10)
     assert live.documents() == documents
+
+
+LONG_STEP = 200
+"""Seconds of a step that takes longer than what a start without a snapshot reads again."""
+
+
+def _of_long_steps(at, second, *, started_at):
+    """Return what four ranks report in the middle of long steps, and at their ends."""
+    samples = []
+    for rank in range(4):
+        pairs = attributes({"rank": rank})
+        info = {"rank": rank, "world_size": 4, "pid": 100 + rank, "process.start_time": started_at}
+        samples.append(Sample("training.rank.info", 1, at, attributes(info)))
+        samples.append(Sample("training.progress.age", float(second % LONG_STEP), at, pairs))
+        if second % LONG_STEP == 0:
+            step = second // LONG_STEP
+            samples.append(Sample("training.step", float(step), at, pairs))
+            samples.append(Sample("training.step.duration", float(LONG_STEP), at, pairs))
+    return encode.metrics_request([(Resource(host="gpu-0", job="run-1", attempt=0), samples)])
+
+
+def test_a_job_that_trains_for_long_has_not_failed_to_start_after_a_restart(new_live):
+    """The journal is read again from the middle of a step: those before it are not seen."""
+    live = new_live(reread_seconds=60.0)
+    started_at = int(live.clock.at) - 7200
+    for second in range(LONG_STEP, 2 * LONG_STEP - 20):
+        live.clock.at += 1
+        live.take(_of_long_steps(live.clock.at - 0.1, second, started_at=started_at))
+    assert live.documents() == []
+    live.crash()
+    for second in range(2 * LONG_STEP - 20, 2 * LONG_STEP + 20):
+        live.clock.at += 1
+        live.take(_of_long_steps(live.clock.at - 0.1, second, started_at=started_at))
+    assert live.documents() == []
+
+
+def test_a_job_that_crashes_after_a_restart_is_not_called_one_that_never_stepped(new_live):
+    live = new_live(reread_seconds=60.0)
+    started_at = int(live.clock.at) - 7200
+    for second in range(LONG_STEP, 2 * LONG_STEP - 20):
+        live.clock.at += 1
+        live.take(_of_long_steps(live.clock.at - 0.1, second, started_at=started_at))
+    live.crash()
+    resource = Resource(host="gpu-0", job="run-1", attempt=0)
+    exits = [
+        Event("process.exit", live.clock.at, {"rank": rank, "pid": 100 + rank, "exit_code": 1},
+              resource)
+        for rank in range(4)
+    ]  # fmt: skip
+    live.take(encode.logs_request([(resource, exits)]), Kind.LOGS_PROTOBUF)
+    live.wait(30)
+    (document,) = live.documents()
+    named = [row["fault"] for row in document["root_cause"]["hypotheses"]]
+    assert "software.init_failed" != next(iter(named))
+    assert "job.no_step" not in {row["kind"] for row in document["symptoms"]}
+    signals = [
+        row["text"] for cause in document["root_cause"]["hypotheses"] for row in cause["evidence"]
+    ]
+    assert not [text for text in signals if "without one step" in text]

@@ -1,5 +1,7 @@
 """A whole collector with its incidents in PostgreSQL."""
 
+import time
+
 import httpx
 import pytest
 
@@ -8,6 +10,18 @@ from rankscope.collector import identity
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 
 pytestmark = pytest.mark.slow
+
+
+def _warnings(address, count):
+    """Return the warnings of a collector that is ready all the time, once there are so many."""
+    for _ in range(200):
+        answer = httpx.get(f"{address}/readyz")
+        assert answer.status_code == 200
+        found = answer.json()["warnings"]
+        if len(found) == count:
+            return found
+        time.sleep(0.25)
+    return pytest.fail(f"{len(found)} warnings, expected {count}: {found}")
 
 
 def test_telemetry_is_taken_while_the_database_is_away(
@@ -21,13 +35,14 @@ def test_telemetry_is_taken_while_the_database_is_away(
             taken = httpx.post(
                 f"{service.address}/v1/metrics", content=metrics_body(1.0), headers=PROTOBUF
             )
-            away = httpx.get(f"{service.address}/readyz")
+            [warning] = _warnings(service.address, 1)
+            incidents = httpx.get(f"{service.address}/api/v1/incidents")
         finally:
             postgresql.start()
         assert taken.status_code == 200
-        assert away.status_code == 503
-        assert "does not answer" in away.json()["detail"]
-        assert httpx.get(f"{service.address}/readyz").status_code == 200
+        assert "does not answer" in warning
+        assert incidents.status_code == 503
+        assert _warnings(service.address, 0) == []
     postgresql.drop(url)
 
 

@@ -107,3 +107,15 @@ def test_steps_that_are_half_longer_now_and_then_do_not_hide_the_distance():
     own[0, 10::20] += 3.0
     _, rank = PeriodicWork().evaluate(sketch(own))
     assert "works 3 s longer at every 20. step" in rank.text
+
+
+def test_a_pause_between_steps_is_no_missing_work_of_the_rank_that_pauses(steady):
+    own, comm = steady(2, 120), np.full((2, 120), 0.2)
+    written = np.full((2, 120), np.nan)
+    written[0, 10::3], comm[1, 10::3] = 0.6, 0.8  # the other rank waits for it in the next step
+    planes = {
+        "training.checkpoint.duration": written,
+        "training.comm.duration": comm,
+        "training.step.duration": own + comm,
+    }
+    assert [] == PeriodicWork().evaluate(sketch(own, planes=planes))

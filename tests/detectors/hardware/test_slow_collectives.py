@@ -20,7 +20,7 @@ def found(steady):
 
 
 def test_an_exchange_that_takes_longer_is_found_where_it_began(found):
-    (finding,) = found([0.2] * 40 + [0.5] * 20)
+    finding, _ = found([0.2] * 40 + [0.5] * 20)
     assert 0.5 == pytest.approx(finding.observed, rel=0.1)
     assert 0.2 == pytest.approx(finding.expected, rel=0.1)
     steps = sketch(np.full((4, 60), 0.8), exchange=np.array([0.2] * 40 + [0.5] * 20)).steps
@@ -31,9 +31,22 @@ def test_episodes_that_come_and_go_are_found_between_them_too(found):
     episode = [0.5] * 10 + [0.2] * 20
     (finding,) = found([0.2] * 60 + episode + episode)
     assert 0.5 == pytest.approx(finding.observed, rel=0.01)
-    (alone,) = found([0.2] * 60 + [0.5] * 10)
+    alone, _ = found([0.2] * 60 + [0.5] * 10)
     assert finding.onset == pytest.approx(alone.onset, abs=1.0)
     assert [] == found([0.2] * 60 + episode)
+
+
+def test_three_steps_in_a_row_with_a_slow_exchange_slow_the_job(found):
+    _, slow = found([0.2] * 57 + [2.0] * 3)
+    assert ("job.slow", "job") == (slow.kind, slow.entity.type)
+    assert slow.score >= 1
+    assert 2.8 == pytest.approx(slow.magnitude, rel=0.05)
+    assert [] == [f for f in found([0.2] * 56 + [2.0, 2.0, 0.2, 2.0]) if f.kind == "job.slow"]
+
+
+def test_an_exchange_that_is_a_little_longer_is_evidence_and_slows_nobody(found):
+    (finding,) = found([0.2] * 40 + [0.32] * 20)
+    assert "job.slow_collectives" == finding.kind
 
 
 def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer(found, steady):

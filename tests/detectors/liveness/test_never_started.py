@@ -82,3 +82,17 @@ def test_a_start_that_failed_before_any_data_has_no_step(event):
     window = sketch(np.zeros((4, 0)), now=START + 6, events=events,
                     attempt_started_at=float("-inf"))  # fmt: skip
     assert [] == NeverStarted().evaluate(window)
+
+
+def test_a_job_that_was_reported_late_is_given_as_long_from_then_on(evaluated):
+    """Its steps of before were not seen: the collector, or an agent, began in its midst."""
+    late = {"attempt_started_at": START - 7200, "attempt_reported_at": START}
+    assert [] == evaluated(600, cpu=0.1, **late)
+    (found,) = evaluated(960, cpu=0.1, **late)
+    assert "no step in the 960 s since the job was first reported" == found.text
+    assert START - 7200 == found.onset[0]
+
+
+def test_a_job_that_was_reported_late_and_ended_may_have_stepped(evaluated, event):
+    late = {"attempt_started_at": START - 7200, "attempt_reported_at": START}
+    assert [] == evaluated(100, events=[event("process.exit", 40, rank=1, exit_code=1)], **late)

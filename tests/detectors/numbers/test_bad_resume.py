@@ -31,6 +31,13 @@ def test_weights_that_were_lost_are_found_with_the_second_loss(resumed, losses):
     assert bad.score >= 2
 
 
+def test_five_losses_show_a_rise_that_two_of_them_do_not(resumed):
+    higher = np.array([2.15, 2.19, 2.16, 2.17, 2.15])
+    assert [] == resumed(250, higher[:2])
+    (bad,) = resumed(250, higher)
+    assert bad.score < 2
+
+
 def test_a_resume_where_the_checkpoint_stood_is_quiet(resumed, losses):
     assert [] == resumed(250, losses(30, level=2.03))
 

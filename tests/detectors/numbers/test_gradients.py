@@ -26,6 +26,15 @@ def test_a_norm_that_grows_by_factors_explodes(reported, norms):
     assert rise.magnitude > 10
 
 
+def test_a_norm_that_climbs_slowly_from_where_it_stood_still_explodes(reported, norms):
+    norm = norms(90, 0.12)
+    norm[30:] *= np.exp(0.04 * np.arange(60))
+    assert [] == list(GradientExplosion().evaluate(reported(norm[:45], plane=NORM)))
+    (rise,) = GradientExplosion().evaluate(reported(norm, plane=NORM))
+    assert rise.magnitude > 5
+    assert 1 <= rise.score < 2
+
+
 def test_one_large_norm_and_the_growth_of_warm_up_are_no_explosion(reported, norms):
     norm = norms(200)
     norm[199] *= 100

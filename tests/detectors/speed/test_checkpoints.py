@@ -97,6 +97,34 @@ def test_one_whose_end_nobody_announces_ends_with_the_next_step(steady, event):
     assert [] == Checkpoints().evaluate(window)
 
 
+def test_the_end_of_a_short_pause_that_comes_before_its_begin_ends_it(steady, event):
+    own = steady(steps=100)
+    spans = [(30.0, 34.0), (60.0, 64.0)]
+    short = [event("training.phase", at, rank=0, phase=phase, step=90)
+             for at, phase in ((95.0, "train"), (95.01, "checkpoint"))]  # fmt: skip
+    now = START + 160
+    rows = announced(event, spans)
+    assert [] == Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *short), now=now))
+    alone = sketch(own[:, :90], events=(*rows, short[1]), now=now)
+    assert NAMED == kinds(Checkpoints().evaluate(alone))
+    after_eval = (event("training.phase", 90.0, rank=0, phase="eval", step=90), *short)
+    assert NAMED == kinds(
+        Checkpoints().evaluate(sketch(own[:, :90], events=(*rows, *after_eval), now=now))
+    )
+
+
+def test_between_two_reports_a_checkpoint_took_what_they_are_further_apart(steady, event):
+    """Every tenth step of 30 s is reported; the end of a short pause came first by the clock."""
+    own = steady(steps=15)
+    seconds = 300.0 * own / float(np.median(own))
+    spans = [(900.0, 926.0), (1500.0, 1527.0), (4450.0, None)]
+    assert [] == Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+    seconds[:, 14] += 500.0
+    assert NAMED[0] in kinds(
+        Checkpoints().evaluate(sketch(seconds, events=announced(event, spans)))
+    )
+
+
 def test_nobody_announces_checkpoints(steady):
     """The docstring's failure mode."""
     own = steady(steps=150)

@@ -54,6 +54,15 @@ def test_few_that_cost_little_are_evidence_and_no_symptom(steady):
     assert ["job.recompiles"] == kinds(Recompiles().evaluate(sketch(own)))
 
 
+def test_with_a_log_line_of_the_compiler_half_the_cost_is_info(steady, event):
+    own = steady(steps=600)
+    own[:, LONG] = 4.0
+    line = event("log.fault", 70, rank=0, signature="torch_recompile", text="Recompiling function")
+    slow, *_ = Recompiles().evaluate(replace(sketch(own), events=(line,)))
+    assert "job.slow" == slow.kind
+    assert slow.score < 1
+
+
 @pytest.mark.parametrize(
     "columns",
     [

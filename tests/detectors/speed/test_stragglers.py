@@ -88,6 +88,15 @@ def test_two_ranks_of_one_host_are_both_named(steady, named):
     assert ["2", "3"] == named(findings, "rank.slow_compute")
 
 
+@pytest.mark.parametrize(("factor", "slow"), [(1.4, ["2"]), (1.12, [])])
+def test_three_long_steps_are_enough_for_a_large_excess(steady, named, factor, slow):
+    own = 5 * steady()
+    own[2, 57:] *= factor
+    assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    own[2, 58] /= factor
+    assert [] == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
 def test_even_work_is_no_finding(steady):
     assert [] == Stragglers().evaluate(sketch(steady()))
 

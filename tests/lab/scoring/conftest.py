@@ -34,9 +34,10 @@ def incident():
 
 @pytest.fixture
 def truth():
-    def made(fault="gpu.slow", entity=None, until=float("inf")):
+    def made(fault="gpu.slow", entity=None, until=float("inf"), **effects):
         entity = entity or entities.gpu("GPU-3", "gpu-00", (3,))
-        return Truth(fault, entity, "train", ONSET, ONSET + until)
+        at = {name: ONSET + seconds for name, seconds in effects.items()}
+        return Truth(fault, entity, "train", ONSET, ONSET + until, effects=at)
 
     return made
 

@@ -11,16 +11,16 @@ from rankscope.lab.scoring import figures, limits
 def scored(incident, truth, result):
     """Return a function that scores one case of a fault that was reported after some seconds."""
 
-    def made(fault, after, **changes):
+    def made(fault, after, **effects):
         found = [incident(at, fault=fault) for at in after]
-        (row,) = figures.scored([result(truth(fault), found, **changes)])
+        (row,) = figures.scored([result(truth(fault, **effects), found)])
         return row
 
     return made
 
 
 def test_the_longer_of_seconds_and_steps_is_the_limit_plus_one_report(scored):
-    row = scored("gpu.slow", [16.0])
+    row = scored("gpu.slow", [16.0], slower_10=0.0)
     (quick,) = (limit for limit in limits.limits() if limit.holds(row))
     steps = 5 * row.result.step_seconds
     assert max(15.0, steps) == quick.seconds_of(row)
@@ -29,9 +29,23 @@ def test_the_longer_of_seconds_and_steps_is_the_limit_plus_one_report(scored):
 
 
 def test_a_non_finite_value_has_a_step_and_a_second(scored):
-    row = scored("numerics.nan_rank", [1.0])
+    row = scored("numerics.nan_rank", [1.0], nonfinite=0.0)
     (quick,) = (limit for limit in limits.limits() if limit.holds(row))
     assert 1.0 + row.result.step_seconds == quick.seconds_of(row)
+
+
+def test_a_delay_counts_from_the_effect_and_not_from_the_start_of_a_ramp(scored):
+    row = scored("gpu.thermal_throttle", [45.0], slower_5=25.0, slower_10=40.0)
+    (quick,) = (limit for limit in limits.limits() if limit.holds(row))
+    assert ("straggler of 10 % or more", 5.0) == (quick.name, quick.delay(row))
+    (early,) = limits.delays([scored("gpu.thermal_throttle", [30.0], slower_10=40.0)])
+    assert (0.0, 1.0) == (early["worst"], early["within"])
+
+
+def test_a_straggler_that_never_reaches_ten_per_cent_has_the_limit_of_five(scored):
+    row = scored("gpu.slow", [50.0], slower_5=0.0)
+    assert ["straggler of 5 %"] == [one.name for one in limits.limits() if one.holds(row)]
+    assert [] == limits.delays([scored("gpu.slow", [50.0])])
 
 
 def test_what_is_late_or_missed_is_not_within_its_limit(scored):

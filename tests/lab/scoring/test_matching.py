@@ -82,6 +82,14 @@ def test_info_is_enough_for_a_fault_whose_severity_is_info(incident, truth):
     assert made.right_cause
 
 
+def test_info_about_another_fault_is_no_answer_to_a_fault_whose_severity_is_info(incident, truth):
+    idle = truth("efficiency.low_utilization", entities.job("train", (0, 1)))
+    clock = incident(5.0, entities.host("gpu-00"), severity="info", fault="host.clock_skew")
+    right = incident(50.0, idle.entity, severity="info", fault=idle.fault)
+    made = outcome(idle, [clock, right], step_seconds=1.0)
+    assert (right, 50.0, ()) == (made.found, made.delay, made.false)
+
+
 def test_the_delay_counts_until_it_is_above_info(incident, truth):
     raised = incident(5.0, GPU, severity="critical", above_info_at=ONSET + 20)
     made = outcome(truth(), [raised], step_seconds=1.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.probe.identity import identify
+from rankscope.vocabulary.identity import identify
 
 LAUNCHED = {
     "torchrun": (
@@ -102,3 +102,9 @@ def test_a_process_that_nobody_launched_is_a_world_of_its_own_that_may_be_correc
 
 def test_a_world_is_never_smaller_than_a_rank_in_it():
     assert 8 == identify({}, rank=7).world_size
+
+
+def test_a_job_names_its_user_and_slurm_where_it_does_not():
+    assert identify({}).user == ""
+    assert identify({"SLURM_JOB_USER": "ann"}).user == "ann"
+    assert identify({"SLURM_JOB_USER": "ann", "RANKSCOPE_JOB_USER": "nlp"}).user == "nlp"

@@ -1,4 +1,7 @@
-"""Who this process is: job, attempt, rank and world size, from the launcher's variables."""
+"""Who a process is: job, attempt, rank and world size, from the launcher's variables.
+
+The probe asks for its own process, the agent for those whose environment it may read.
+"""
 
 import os
 import socket
@@ -11,6 +14,9 @@ from typing import Any
 _NO_RUN_ID = {"", "none"}
 """What torchrun sets when nobody gave it a rendezvous id."""
 
+_USERS = ("RANKSCOPE_JOB_USER", "SLURM_JOB_USER")
+"""Whom a job names as its user: whoever starts it may name a team or a cost centre instead."""
+
 _REQUEUE = 100
 """One requeue by the scheduler outweighs every restart torchrun makes inside it."""
 
@@ -21,7 +27,8 @@ class Identity:
 
     `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
     them apart by the start times of their processes. `launched` is False when neither gave the
-    rank: 0 is then a guess, which torch's process group may still correct.
+    rank: 0 is then a guess, which torch's process group may still correct. `user` is whom the
+    job's GPU time is charged to, "" where neither site nor launcher names somebody.
     """
 
     job: str
@@ -31,6 +38,7 @@ class Identity:
     world_size: int
     given: frozenset[str] = frozenset()
     launched: bool = True
+    user: str = ""
 
 
 def identify(
@@ -41,8 +49,11 @@ def identify(
     rank: object = None,
     local_rank: object = None,
     world_size: object = None,
+    pid: int | None = None,
 ) -> Identity:
-    """Return who this process is: what the caller gave, else the launcher, else one process alone.
+    """Return who a process is: what the caller gave, else the launcher, else one process alone.
+
+    `pid` is the process's, None: this one's.
 
     Values that make no sense (a rank that is no number) count as not given; nothing is raised.
     """
@@ -59,13 +70,14 @@ def identify(
     the_rank = number(rank, "rank", 0)
     by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
     return Identity(
-        job=_job(environ, launchers, job),
+        job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
         attempt=_attempt(environ, launchers, attempt),
         rank=the_rank,
         local_rank=number(local_rank, "local_rank", 0),
         world_size=max(number(world_size, "world_size", 1), the_rank + 1),
         given=frozenset(name for name, value in by_hand.items() if _whole(value) is not None),
         launched=here is not None or _whole(rank) is not None,
+        user=_first(environ, _USERS) or "",
     )
 
 
@@ -90,7 +102,9 @@ def _whole(value: object) -> int | None:
     return number if number >= 0 else None
 
 
-def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object) -> str:
+def _job(
+    environ: Mapping[str, str], launchers: list[dict[str, Any]], given: object, pid: int
+) -> str:
     if given is not None and str(given):
         return str(given)
     if named := environ.get("RANKSCOPE_JOB_ID"):
@@ -102,7 +116,7 @@ def _job(environ: Mapping[str, str], launchers: list[dict[str, Any]], given: obj
     # Every rank must arrive at the same name: the rendezvous is what they share.
     if master := environ.get("MASTER_ADDR"):
         return f"{master}-{environ.get('MASTER_PORT', '0')}"
-    return f"{socket.gethostname()}-{os.getpid()}"
+    return f"{socket.gethostname()}-{pid}"
 
 
 def _attempt(

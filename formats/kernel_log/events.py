@@ -1,10 +1,9 @@
 """What the kernel log reports, as events: devices by their id, processes by the host's pid."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
-from ..formats.kernel_log import DeviceFault, LogFault, OomKill, Report
-from ..vocabulary.samples import Event, Scalar
-from .devices import Devices
+from ...vocabulary.samples import Event, Scalar
+from .reports import DeviceFault, LogFault, OomKill, Report
 
 
 def key(record: Report) -> Hashable | None:
@@ -16,13 +15,15 @@ def key(record: Report) -> Hashable | None:
     return None  # each process is killed once
 
 
-def event(record: Report, at: float, *, devices: Devices, count: int = 1) -> Event:
-    """Return the event, which stands for `count` equal ones."""
+def event(
+    record: Report, at: float, *, by_pci: Callable[[str], str | None], count: int = 1
+) -> Event:
+    """Return the event, which stands for `count` equal ones; `by_pci` gives the id of a device."""
     pairs: dict[str, Scalar] = {}
     if isinstance(record, DeviceFault):
         name = "gpu.fault"
         pairs = {
-            "hw.id": record.uuid or devices.by_pci(record.pci) or f"pci:{record.pci or 'unknown'}",
+            "hw.id": record.uuid or by_pci(record.pci) or f"pci:{record.pci or 'unknown'}",
             "code": record.code,
             "vendor": "nvidia",
             "text": record.text,

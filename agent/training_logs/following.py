@@ -1,0 +1,290 @@
+"""Reads the files of training jobs as they grow, within a share of a CPU.
+
+A job may log faster than its lines can be looked at. Then the newest part of each second is read
+and the rest left out, counted: lines of training come in all seconds, and a fault is repeated.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+from ...formats.training_logs import LineFormat, Logged, Parser
+from ...vocabulary.samples import Event, Sample
+from ..health import Health
+from ..storms import Storms
+from .positions import Positions
+from .sources import Inode, Source, Sources
+from .tail import Tail
+
+_PIECE = 256 << 10
+_FIRST_PACE = 30e6
+"""Bytes a second of CPU time that a first turn expects to read."""
+_LEAST = 64 << 10
+_WAITING = 8 << 20
+"""Bytes of a file that may wait to be read."""
+_FIND_SECONDS = 5.0
+_LINGER_SECONDS = 30.0
+"""How long a file is followed after the last process that wrote it ended."""
+_BURST_SECONDS = 2.0
+_WARN_SECONDS = 60.0
+_SHOWN = 5
+_MOST_SAMPLES = 20_000
+"""Samples of one turn; what follows is left out, as if the lines had not been read."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the logs of one attempt of a job reported in one turn."""
+
+    job: str
+    attempt: int | None
+    samples: Sequence[Sample]
+    events: Sequence[Event]
+
+
+@dataclass(slots=True)
+class _Followed:
+    source: Source
+    tail: Tail
+    parser: Parser
+    seen_at: float
+    missed: dict[str, int] = field(default_factory=dict)
+
+
+class Follower:
+    """Follows files; `turn` is to be called every second or so, by one thread."""
+
+    def __init__(
+        self,
+        *,
+        sources: Sources,
+        positions: Positions,
+        health: Health,
+        deliver: Callable[[Batch], None],
+        formats: Sequence[LineFormat] | None = None,
+        zone: tzinfo | None = None,
+        share: float = 0.04,
+        cpu: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._sources = sources
+        self._positions = positions
+        self._health = health
+        self._deliver = deliver
+        self._formats = formats
+        self._zone = zone
+        self._share = share
+        self._cpu = cpu
+        self._pace = _FIRST_PACE
+        self._budget = share * _BURST_SECONDS
+        self._turned_at: float | None = None
+        self._found_at: float | None = None
+        self._started_at: float | None = None
+        self._files: dict[Inode, _Followed] = {}
+        self._storms: Storms[tuple[str, object, object]] = Storms()
+        self._newest: dict[tuple[str, object, object], tuple[Source, Event]] = {}
+        self._warned_at = -_WARN_SECONDS
+        self._samples = 0
+
+    def turn(self, now: float) -> None:
+        """Read what was written since the last turn."""
+        before = self._cpu()
+        since = 0.0 if self._turned_at is None else max(0.0, now - self._turned_at)
+        self._turned_at = now
+        self._budget = min(
+            self._budget + self._share * since, self._share * max(_BURST_SECONDS, since)
+        )
+        if self._found_at is None or not 0 <= now - self._found_at < _FIND_SECONDS:
+            self._found_at = now
+            self._find(now)
+        self._samples = 0
+        waiting = {inode: one.tail.grown() for inode, one in self._files.items()}
+        growing = {inode: count for inode, count in waiting.items() if count}
+        if growing and self._budget > 0:
+            self._read(growing, max(int(self._budget * self._pace), _LEAST), now)
+        self._summaries(now)
+        self._budget -= self._cpu() - before
+
+    def close(self, now: float) -> None:
+        """Read what is left, as far as a turn goes, and close the files."""
+        self._found_at = now
+        self.turn(now)
+        for one in list(self._files.values()):
+            self._leave(one, now)
+        self._positions.save()
+
+    def _find(self, now: float) -> None:
+        found = self._sources.find()
+        first = self._started_at is None
+        self._started_at = now if first else self._started_at
+        for inode, source in found.items():
+            known = self._files.get(inode)
+            if known is None:
+                self._open(source, now, first=first)
+            elif (known.source.job, known.source.attempt, known.source.ranks) != (
+                source.job,
+                source.attempt,
+                source.ranks,
+            ):
+                known.source = source
+                known.seen_at = now
+                known.parser.attribute(
+                    rank=source.rank,
+                    world_size=source.world_size,
+                    local_ranks=source.local_ranks,
+                )
+            else:
+                known.seen_at = now
+        for one in list(self._files.values()):
+            if now - one.seen_at > _LINGER_SECONDS and not one.tail.grown():
+                self._leave(one, now)
+        for one in self._files.values():
+            self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
+        self._positions.save()
+        self._health.show("log_files", len(self._files))
+
+    def _open(self, source: Source, now: float, *, first: bool) -> None:
+        kept = self._positions.of(source.inode)
+        position, head = kept if kept is not None else (None, "")
+        if kept is None and source.fresh and not first:
+            position = 0
+        try:
+            tail = Tail(source.open_path, position=position, head=head)
+        except OSError as error:
+            self._health.count("log_failures", type(error).__name__)
+            return
+        if tail.inode != source.inode:  # another file by now: found by the next look
+            tail.close()
+            return
+        one = self._files[source.inode] = _Followed(source, tail, self._parser(source), now)
+        if tail.torn:
+            one.parser.skip()
+        _log.info("following %s: job %s, %s", source.name, source.job, _whose(source))
+
+    def _parser(self, source: Source) -> Parser:
+        return Parser(
+            rank=source.rank,
+            world_size=source.world_size,
+            local_ranks=source.local_ranks,
+            formats=self._formats,
+            zone=self._zone,
+        )
+
+    def _leave(self, one: _Followed, now: float) -> None:
+        self._take(one, one.parser.end(now), now)
+        self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
+        one.tail.close()
+        self._files.pop(one.tail.inode, None)
+
+    def _read(self, growing: dict[Inode, int], room: int, now: float) -> None:
+        """Read up to `room` bytes, the same of every file that has as many.
+
+        What is more waits for the next turns; where too much waits, the newest is read.
+        """
+        left = len(growing)
+        started, read = self._cpu(), 0
+        for inode, count in sorted(growing.items(), key=lambda item: item[1]):
+            one = self._files[inode]
+            most = room // left
+            left -= 1
+            if count > max(_WAITING, most):
+                self._skip(one, count - most, now)
+            count = min(count, most)
+            room -= count
+            read += count
+            self._read_one(one, count, now)
+        used = self._cpu() - started
+        if read >= _PIECE and used > 0:
+            self._pace += 0.3 * (read / used - self._pace)
+
+    def _read_one(self, one: _Followed, count: int, now: float) -> None:
+        while count > 0:
+            data = one.tail.read(min(count, _PIECE))
+            if not data:
+                return
+            count -= len(data)
+            self._health.count("log_bytes", by=len(data))
+            self._take(one, one.parser.feed(data, now), now)
+
+    def _skip(self, one: _Followed, count: int, now: float) -> None:
+        one.tail.skip_to(one.tail.position + count)
+        one.parser.skip()
+        self._health.count("log_bytes_skipped", by=count)
+        if now - self._warned_at >= _WARN_SECONDS:
+            self._warned_at = now
+            _log.warning(
+                "%s grows faster than logs.cpu_share allows to read: %d bytes left out in this "
+                "turn; what is read is a sample of its lines",
+                one.source.name,
+                count,
+            )
+
+    def _take(self, one: _Followed, logged: Sequence[Logged], now: float) -> None:
+        self._count_missed(one)
+        samples: list[Sample] = []
+        events: list[Event] = []
+        for line in logged:
+            room = _MOST_SAMPLES - self._samples
+            if len(line.samples) > room:
+                self._health.count("log_samples_dropped", by=len(line.samples))
+            else:
+                samples += line.samples
+                self._samples += len(line.samples)
+            leaving = (self._folded(one.source, event, now) for event in line.events)
+            events.extend(event for event in leaving if event is not None)
+        if samples or events:
+            self._deliver(Batch(one.source.job, one.source.attempt, samples, events))
+
+    def _folded(self, source: Source, event: Event, now: float) -> Event | None:
+        """Return an event that is to leave now, None where it is one of many like it."""
+        what = event.attributes.get("signature") or event.attributes.get("what") or ""
+        if event.name == "process.exit":
+            what = event.attributes.get("pid", "")
+        elif event.name == "collective.communicator":
+            what = event.attributes.get("communicator", "")
+        key = (f"{source.job}\0{event.name}", what, event.attributes.get("rank"))
+        if len(self._newest) > 4096:
+            self._newest = {one: held for one, held in self._newest.items() if one in self._storms}
+        self._newest[key] = (source, event)
+        count = self._storms.take(key, now)
+        return _counted(event, count) if count else None
+
+    def _summaries(self, now: float) -> None:
+        for key, count in self._storms.due(now):
+            held = self._newest.get(key)
+            if held is not None and held[1].name == "log.fault":
+                source, event = held
+                self._deliver(Batch(source.job, source.attempt, [], [_counted(event, count)]))
+
+    def _count_missed(self, one: _Followed) -> None:
+        for reason, count in one.parser.missed.items():
+            new = count - one.missed.get(reason, 0)
+            if new > 0:
+                self._health.count("log_lines_missed", reason, by=new)
+                one.missed[reason] = count
+
+
+def _counted(event: Event, count: int) -> Event:
+    if count <= 1 or event.name != "log.fault":
+        return event
+    return Event(event.name, event.at, {**event.attributes, "count": count})
+
+
+def _whose(source: Source) -> str:
+    if not source.ranks:
+        return "ranks by its lines"
+    ranks = ",".join(map(str, sorted(source.ranks)[:16]))
+    return f"rank {ranks}" if len(source.ranks) == 1 else f"ranks {ranks}"
+
+
+def described(sources: Sequence[Source]) -> str:
+    """Return which files are followed, as `rankscope doctor` shows it; "" for none."""
+    parts = [f"{one.name} (job {one.job}, {_whose(one)})" for one in sources[:_SHOWN]]
+    more = f" and {len(sources) - _SHOWN} more" if len(sources) > _SHOWN else ""
+    return "; ".join(parts) + more
+
+
+__all__ = ["Batch", "Follower", "described"]

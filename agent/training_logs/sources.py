@@ -1,0 +1,223 @@
+"""Which files are logs of training jobs, and whose: by processes' descriptors, and by names.
+
+A process that a launcher gave a rank writes its log to where its standard output and error go. Its
+environment says which job it belongs to; files of names from the settings have a job from there.
+"""
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...vocabulary import identity
+from .. import procfs
+from ..settings import LogFiles
+
+_DESCRIPTORS = (1, 2)
+_MOST = 512
+"""Files that are followed at once."""
+_MOST_PROCESSES = 100_000
+_APPEND = os.O_APPEND
+
+_RANK_IN_NAME = re.compile(r"(?:^|[/_.-])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
+
+Inode = tuple[int, int]
+"""What a file is, whatever it is called: device and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A process that a launcher gave a rank, or the settings' word for one."""
+
+    job: str
+    attempt: int | None
+    rank: int
+    local_rank: int
+    world_size: int
+    pid: int | None = None
+
+
+@dataclass(slots=True)
+class Source:
+    """A file to follow.
+
+    `open_path` is what to open, which for a process's own is its descriptor: the name that it had
+    may be of another mount namespace, or gone. `fresh`: its writer began to write it just now.
+    """
+
+    inode: Inode
+    name: str
+    open_path: str
+    job: str
+    attempt: int | None
+    fresh: bool
+    ranks: dict[int, int] = field(default_factory=dict)
+    """Local ranks by rank, of all writers that share the file."""
+    world_size: int | None = None
+
+    @property
+    def rank(self) -> int | None:
+        """Return whose log it is where it is one rank's alone."""
+        return next(iter(self.ranks)) if len(self.ranks) == 1 else None
+
+    @property
+    def local_ranks(self) -> dict[int, int]:
+        """Return the ranks of its writers by local rank."""
+        return {local: rank for rank, local in self.ranks.items()}
+
+
+@dataclass(slots=True)
+class _Process:
+    """A process that was looked at: twice, for between fork and exec it shows its parent's name."""
+
+    started: int | None
+    looks: int = 0
+    writer: Writer | None = None
+    parent: int = 0
+
+
+class Sources:
+    """Looks for files; `find` is to be called every few seconds."""
+
+    def __init__(
+        self,
+        *,
+        by_process: bool,
+        named: Sequence[LogFiles] = (),
+        proc: Path = procfs.PROC,
+    ) -> None:
+        self._by_process = by_process
+        self._named = named
+        self._proc = proc
+        self._processes: dict[int, _Process] = {}
+        self._finds = 0
+        self.refused = 0
+        """Files and processes of the last look that may not be read."""
+
+    def find(self) -> dict[Inode, Source]:
+        """Return the files there are now."""
+        self.refused = 0
+        self._finds += 1
+        found: dict[Inode, Source] = {}
+        for files in self._named:
+            self._add_named(files, found)
+        if self._by_process:
+            self._look_at_processes()
+            for pid, process in self._processes.items():
+                if process.writer is not None:
+                    self._add_descriptors(pid, process.writer, found, own=True)
+            writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
+            for process in writers.values():
+                # The launcher, parent of ranks, writes why it gave up.
+                if process.writer is not None and process.parent not in writers:
+                    self._add_descriptors(process.parent, process.writer, found, own=False)
+        return found
+
+    def _look_at_processes(self) -> None:
+        pids = {int(name) for name in procfs.names(str(self._proc)) if name.isdecimal()}
+        for gone in [pid for pid in self._processes if pid not in pids]:
+            del self._processes[gone]
+        for pid in sorted(pids)[:_MOST_PROCESSES]:
+            known = self._processes.get(pid)
+            if known is not None and known.looks >= 2:
+                continue
+            found = procfs.stat(pid, self._proc)
+            if found is None:
+                continue
+            started = int(found[22])
+            if known is None or known.started != started:
+                known = self._processes[pid] = _Process(started)
+            known.looks += 1
+            known.parent = int(found[4])
+            known.writer = self._writer(pid)
+
+    def _writer(self, pid: int) -> Writer | None:
+        text = procfs.read(f"{self._proc}/{pid}/environ")
+        if not text:
+            return None
+        pairs = (pair.partition("=") for pair in text.split("\0"))
+        environ = {name: value for name, _, value in pairs}
+        who = identity.identify(environ, pid=pid)
+        if not who.launched:
+            return None
+        return Writer(who.job, who.attempt, who.rank, who.local_rank, who.world_size, pid)
+
+    def _add_descriptors(
+        self, pid: int, writer: Writer, found: dict[Inode, Source], *, own: bool
+    ) -> None:
+        for number in _DESCRIPTORS:
+            path = f"{self._proc}/{pid}/fd/{number}"
+            status = self._regular(path)
+            if status is None:
+                continue
+            inode = (status.st_dev, status.st_ino)
+            source = found.get(inode)
+            if source is None:
+                if len(found) >= _MOST:
+                    return
+                try:
+                    name = os.readlink(path)  # noqa: PTH115  the kernel's, not a path
+                except OSError:
+                    name = path
+                source = found[inode] = Source(
+                    inode=inode,
+                    name=name,
+                    open_path=path,
+                    job=writer.job,
+                    attempt=writer.attempt,
+                    fresh=not self._appended(pid, number),
+                    world_size=writer.world_size,
+                )
+            if own and source.job == writer.job:
+                source.ranks[writer.rank] = writer.local_rank
+
+    def _add_named(self, files: LogFiles, found: dict[Inode, Source]) -> None:
+        for name in self._names(files.path):
+            status = self._regular(name)
+            if status is None or len(found) >= _MOST:
+                continue
+            inode = (status.st_dev, status.st_ino)
+            if inode in found:
+                continue
+            source = found[inode] = Source(
+                inode=inode,
+                name=name,
+                open_path=name,
+                job=files.job,
+                attempt=files.attempt,
+                fresh=self._finds > 1,
+                world_size=files.world_size,
+            )
+            rank = files.rank
+            if rank is None and (in_name := _RANK_IN_NAME.search(name)):
+                rank = int(in_name[1])
+            if rank is not None:
+                source.ranks[rank] = rank
+
+    def _names(self, pattern: str) -> Iterator[str]:
+        for number, name in enumerate(glob.iglob(pattern, recursive=True)):  # noqa: PTH207  strings
+            if number >= _MOST:
+                return
+            yield name
+
+    def _regular(self, path: str) -> os.stat_result | None:
+        """Return the status of a regular file that may be read, None for anything else."""
+        try:
+            status = os.stat(path)  # noqa: PTH116  thousands of them
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if not os.access(path, os.R_OK):
+            self.refused += 1
+            return None
+        return status
+
+    def _appended(self, pid: int, number: int) -> bool:
+        """Return whether a file is written at its end: what is in it may be of an earlier job."""
+        text = procfs.read(f"{self._proc}/{pid}/fdinfo/{number}") or ""
+        flags = text.partition("flags:")[2].split()[:1]
+        return not flags or bool(int(flags[0], 8) & _APPEND)

@@ -1,0 +1,107 @@
+"""A ranking as the incident document has it: hypotheses with probabilities, and the next checks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...vocabulary import findings as kinds
+from ...vocabulary.incidents import Action, Hypothesis, RootCause
+from . import calibration, checks, wording
+from .calibration import UNCALIBRATED
+from .catalogue import Catalogue
+from .possible import not_excluded
+from .ranking import ENGINE, Candidate, Ranking
+from .unknown import CATALOGUE
+from .view import JobView
+
+MOST_HYPOTHESES = 5
+
+
+def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCause:
+    """Return the hypotheses of a ranking, what is possible besides among them; provisional."""
+    fitted = knowledge.calibration or UNCALIBRATED
+    named = {row.cause.fault for row in ranked.candidates}
+    candidates = _in_order(
+        [*ranked.candidates, *not_excluded(ranked, named, view, knowledge)], ranked
+    )
+    rows = [_hypothesis(row, view) for row in candidates[:MOST_HYPOTHESES]]
+    beaten = ranked.named is None
+    likely, of_unknown = fitted.probabilities(
+        [row.score for row in candidates],
+        ranked.unknown.score,
+        lead=None if beaten else calibration.lead(rows, ranked.unknown.score),
+    )
+    if beaten:
+        rows, likely = [ranked.unknown, *rows], [of_unknown, *likely]
+    rows, likely = rows[:MOST_HYPOTHESES], likely[:MOST_HYPOTHESES]
+    asked = checks.next_checks(rows, likely, ranked.causes, view.topology)
+    wanted = {p.finding for cause in ranked.causes for p in cause.predicts}
+    unseen = wanted & ranked.unseen
+    return RootCause(
+        status="provisional",
+        engine=ENGINE,
+        catalogue=knowledge.version,
+        hypotheses=tuple(
+            replace(
+                row,
+                rank=number,
+                probability=None if knowledge.calibration is None else chance,
+                confidence=fitted.confidence(row.fault, chance),
+            )
+            for number, (row, chance) in enumerate(zip(rows, likely, strict=True), start=1)
+        ),
+        unknown_score=ranked.unknown.score,
+        unknown_reasons=tuple(
+            row.text
+            for row in ranked.unknown.evidence
+            if row.signal == CATALOGUE and row.family != "prior"
+        ),
+        next_checks=asked,
+        missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
+        clock_skew_seconds=view.clock_skew,
+        coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
+    )
+
+
+def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
+    """Return candidates with the first one first, then other causes before other places of one.
+
+    A host beside one of its ranks with the same fault tells a reader nothing new.
+    """
+    if not rows:
+        return []
+    held = len(ranked.candidates[:1])
+    kept: list[Candidate] = []
+    again: list[Candidate] = []
+    for row in (*rows[:held], *sorted(rows[held:], key=_key)):
+        (again if any(_same(row, other) for other in kept) else kept).append(row)
+    return [*kept, *again]
+
+
+def _key(row: Candidate) -> tuple[object, ...]:
+    return (-round(row.score, 6), -row.cause.share, row.cause.fault, row.entity)
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    return one.cause is other.cause and calibration.overlap(one.entity, other.entity)
+
+
+def _hypothesis(row: Candidate, view: JobView) -> Hypothesis:
+    prior, *others = row.terms
+    return Hypothesis(
+        rank=1,
+        fault=row.cause.fault,
+        entity=row.entity,
+        score=row.score,
+        probability=None,
+        confidence="low",
+        evidence=(*sorted(others, key=lambda term: -abs(term.weight)), prior),
+        actions=tuple(
+            Action(
+                advice.when,
+                wording.text(advice, row.entity, view.topology),
+                wording.command(advice, row.entity, view.topology),
+            )
+            for advice in row.cause.actions
+        ),
+        runbook=row.cause.runbook,
+    )

@@ -1,0 +1,1 @@
+"""Parts of `rankscope lab`: its arguments, and the action that asks a collector."""

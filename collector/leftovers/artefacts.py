@@ -1,0 +1,73 @@
+"""Which kind each file of a folder is, by what it holds, and the reader that takes it."""
+
+from datetime import tzinfo
+from pathlib import Path
+
+from ...formats.nccl import inspector, ras
+from ...vocabulary.samples import Resource
+from ..recordings import RecordingError
+from . import logs, nccl, recorders
+from .found import Found
+
+_HEAD = 4096
+MOST_FILES = 20_000
+
+
+def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Found:
+    """Return the telemetry of every file in a folder, or of one file.
+
+    `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
+    there is nothing that can be read.
+    """
+    files = _files(path)
+    found = Found()
+    of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
+    for name, file in files.items():
+        try:
+            with file.open("rb") as opened:
+                head = opened.read(_HEAD)
+        except OSError as error:
+            found.unread[name] = f"cannot be read: {error.strerror}"
+            continue
+        kind = _kind(head)
+        if kind in of_kind:
+            of_kind[kind][name] = file
+        else:
+            found.unread[name] = kind
+    groups = recorders.read(of_kind["dump"], resource, found)
+    nccl.read_ras(of_kind["ras"], resource, found)
+    nccl.read_inspector(of_kind["inspector"], resource, found)
+    logs.read(of_kind["log"], groups, resource, found, zone=zone)
+    if not found.read:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(found.unread.items())[:5])
+        raise RecordingError(f"{path}: nothing in it can be read: {reasons or 'it is empty'}")
+    return found
+
+
+def _kind(head: bytes) -> str:
+    """Return which kind a file that begins so is, or why it is none."""
+    if not head:
+        return "empty"
+    if ras.is_answer(head):
+        return "ras"
+    if inspector.is_record(head):
+        return "inspector"
+    if recorders.is_dump(head):
+        return "dump"
+    return "log" if logs.is_text(head) else "no log, dump or answer that is known"
+
+
+def _files(path: Path) -> dict[str, Path]:
+    """Return the files by their name below the folder; links out of it are not followed."""
+    if path.is_file():
+        return {path.name: path}
+    if not path.is_dir():
+        raise RecordingError(f"{path}: there is no such file or folder")
+    found: dict[str, Path] = {}
+    for file in sorted(path.rglob("*")):
+        if not file.is_file() or file.is_symlink():
+            continue
+        if len(found) == MOST_FILES:
+            raise RecordingError(f"{path}: more than {MOST_FILES} files")
+        found[str(file.relative_to(path))] = file
+    return found

@@ -1,0 +1,44 @@
+"""What was found in a folder: telemetry, the lines that it came from, and what is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...vocabulary.samples import Event, Resource, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line of a log that says something about the fault; `rank` None where it names none."""
+
+    file: str
+    line: int
+    at: float | None
+    rank: int | None
+    signature: str
+    role: str
+    text: str
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class Found:
+    """All that was read. `read` says how each file was understood, `unread` why one was not.
+
+    `missing` holds what a diagnosis would be surer with. `layout` holds the ranks of every parallel
+    group by kind, where it can be known. Times are seconds since the epoch.
+    """
+
+    samples: list[tuple[Resource, Sample]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+    read: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    layout: Mapping[str, list[str]] = field(default_factory=dict)
+    world_size: int = 0
+    until: float | None = None
+    """When the newest file was written, where that is known."""

@@ -1,0 +1,199 @@
+"""Logs of ranks and of kernels: what their lines report, of which rank and on which host."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from pathlib import Path
+
+from ...formats import kernel_log, training_logs
+from ...formats.kernel_log import events as kernel_events
+from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from .found import Found, Quote
+
+_RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
+_KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_WHOLE = re.compile(r"\d{1,7}")
+
+
+@dataclass(slots=True)
+class _Process:
+    """What logs tell about a rank's process: where it runs, and when it was seen to live."""
+
+    host: str = ""
+    pid: int | None = None
+    hw_id: str | None = None
+    first: float | None = None
+    last: float | None = None
+
+    def lives(self, at: float) -> None:
+        self.first = at if self.first is None else min(self.first, at)
+        self.last = at if self.last is None else max(self.last, at)
+
+
+@dataclass(slots=True)
+class _Read:
+    """Everything read so far, before it is known which rank runs where."""
+
+    zone: tzinfo | None
+    samples: list[tuple[int | None, Sample]] = field(default_factory=list)
+    events: list[tuple[int | None, str, Event]] = field(default_factory=list)
+    processes: dict[int, _Process] = field(default_factory=dict)
+
+    def process(self, rank: int) -> _Process:
+        return self.processes.setdefault(rank, _Process())
+
+
+def is_text(head: bytes) -> bool:
+    """Tell whether a file that begins so may be a log."""
+    return b"\0" not in head
+
+
+def rank_of(name: str) -> int | None:
+    """Return the rank whose log a file is, by its name; None where it names none.
+
+    `rank_3.log` and the like, or the folder of an output: torchrun writes 3/stderr.log.
+    """
+    path = Path(name)
+    match = _RANK.search(path.name)
+    if match is not None:
+        return int(match[1])
+    if _OUTPUT.search(path.name) and _WHOLE.fullmatch(path.parent.name):
+        return int(path.parent.name)
+    return None
+
+
+def read(
+    files: Mapping[str, Path],
+    groups: Mapping[int, Mapping[str, str]],
+    resource: Resource,
+    found: Found,
+    *,
+    zone: tzinfo | None,
+) -> None:
+    """Add what the lines of all logs of a job report, given by name.
+
+    `groups` holds by rank the names of its groups by their description, where dumps tell them.
+    `zone` is that of times without one, None: the machine's.
+    """
+    gathered = _Read(zone)
+    for name, path in files.items():
+        try:
+            lines = sum(1 for _ in _training(name, path, groups, gathered, found))
+            lines += sum(1 for _ in _kernel(name, path, gathered, found))
+        except OSError as error:
+            found.unread[name] = f"cannot be read: {error.strerror}"
+            continue
+        if lines:
+            found.read[name] = f"log, {lines} lines of which say something"
+        else:
+            found.unread[name] = "no line in it is of a form or a fault that is known"
+    _place(gathered, resource, found)
+
+
+def _training(
+    name: str, path: Path, groups: Mapping[int, Mapping[str, str]], gathered: _Read, found: Found
+) -> Iterator[int]:
+    """Read what a job wrote; yield the number of each line that says something."""
+    rank = rank_of(name)
+    known = groups.get(rank, {}) if rank is not None else {}
+    with path.open("rb") as opened:
+        for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone):
+            at = line.at
+            for sample in line.samples:
+                own = _rank(dict(sample.attributes), rank)
+                gathered.samples.append((own, sample))
+                if own is not None and at is not None:
+                    gathered.process(own).lives(at)
+            for event in line.events:
+                own = _rank(event.attributes, rank)
+                gathered.events.append((own, "", event))
+                _learn(event, own, at, gathered)
+                _quote(event, own, name, line.line, at, found)
+            yield line.line
+
+
+def _learn(event: Event, rank: int | None, at: float | None, gathered: _Read) -> None:
+    if event.name == "collective.communicator" and rank is not None:
+        process = gathered.process(rank)
+        process.host = str(event.attributes["host"])
+        process.pid = _number(event.attributes.get("pid"))
+        process.hw_id = f"pci:{event.attributes['pci.bus_id']}"
+    if rank is not None and at is not None and event.name != "process.exit":
+        gathered.process(rank).lives(at)
+
+
+def _kernel(name: str, path: Path, gathered: _Read, found: Found) -> Iterator[int]:
+    """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
+    parser = kernel_log.Parser()
+    named = bool(_KERNEL.search(path.name))
+    with path.open("rb") as opened:
+        for number, data in enumerate(opened, start=1):
+            if not kernel_log.relevant(data):
+                continue
+            record = kernel_log.line(kernel_log.records.unescaped(data), gathered.zone)
+            if not named and record.at is None and record.uptime is None:
+                continue
+            at = record.at
+            for report in parser.feed(record.text, at or record.uptime or 0.0):
+                event = kernel_events.event(report, at or 0.0, by_pci=lambda _: None)
+                gathered.events.append((None, name, event))
+                _quote(event, None, name, number, at, found)
+                yield number
+
+
+def _quote(
+    event: Event, rank: int | None, name: str, line: int, at: float | None, found: Found
+) -> None:
+    if event.name not in ("log.fault", "gpu.fault", "host.oom_kill"):
+        return
+    signature = str(event.attributes.get("signature") or event.attributes.get("code") or "")
+    role = str(event.attributes.get("role") or "root")
+    text = str(event.attributes.get("text", ""))
+    found.quotes.append(Quote(name, line, at, rank, signature, role, text))
+
+
+def _place(gathered: _Read, resource: Resource, found: Found) -> None:
+    """Give each sample and event its host and, where its line has none, a time."""
+    hosts = {process.host for process in gathered.processes.values() if process.host}
+    times = [event.at for _, _, event in gathered.events if event.at > 0]
+    times += [sample.at for _, sample in gathered.samples if sample.at > 0]
+    newest = max([0.0 if found.until is None else found.until, *times])
+    oldest = min([newest, *times])
+
+    def of(rank: int | None, file: str) -> Resource:
+        host = gathered.processes[rank].host if rank in gathered.processes else ""
+        if not host and file:
+            host = next((one for one in hosts if one in file), "")
+            host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
+        return replace(resource, host=host)
+
+    for rank, sample in gathered.samples:
+        at = sample.at or newest
+        found.samples.append((of(rank, ""), replace(sample, at=at)))
+    for rank, file, event in gathered.events:
+        # A line without a time was written at the end, as most errors are.
+        pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
+        found.events.append(Event(event.name, event.at or newest, pairs, of(rank, file)))
+    size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
+    for rank, process in gathered.processes.items():
+        labels: dict[str, Scalar | None] = {
+            "rank": rank, "world_size": size, "pid": process.pid, "hw.id": process.hw_id,
+        }  # fmt: skip
+        for at in sorted({process.first or oldest, process.last or newest}):
+            info = Sample("training.rank.info", 1.0, at, attributes(labels))
+            found.samples.append((of(rank, ""), info))
+    found.world_size = size
+    if newest:
+        found.until = newest
+    found.quotes.sort(key=lambda one: (one.role != "root", one.at or newest, one.file, one.line))
+
+
+def _rank(pairs: Mapping[str, Scalar], otherwise: int | None) -> int | None:
+    found = _number(pairs.get("rank"))
+    return otherwise if found is None else found
+
+
+def _number(value: Scalar | None) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

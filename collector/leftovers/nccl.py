@@ -1,0 +1,129 @@
+"""What NCCL wrote of itself as telemetry: answers of RAS, operations of Inspector."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+
+from ...formats.nccl import inspector, ras
+from ...formats.nccl.inspector import Operation
+from ...vocabulary.groups import Group, world
+from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from .found import Found
+
+_INTERVAL_SECONDS = 5.0
+_MOST_OPERATIONS = 200_000
+"""Operations of one folder that are kept one by one; the figures of each interval count all."""
+
+
+def read_ras(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
+    """Add the launches that RAS counted, and the ranks that did not answer it.
+
+    Ranks are those of the largest communicator, which is the job's: others cannot be placed.
+    """
+    for name, path in files.items():
+        try:
+            communicators = ras.read(path.read_text(encoding="utf-8", errors="replace"))
+        except (ras.RasError, OSError) as error:
+            found.unread[name] = f"answer of NCCL RAS: {error}"
+            continue
+        whole = max(communicators, key=lambda one: one.size)
+        at = path.stat().st_mtime
+        group = world(whole.size)
+        found.samples.append((resource, group.info(at)))
+        found.world_size = max(found.world_size, whole.size)
+        for rank, count in whole.launched.items():
+            labels: dict[str, Scalar] = {"rank": rank, "group": group.name, "source": "ras"}
+            sample = Sample("collective.enqueued", float(count), at, attributes(labels))
+            found.samples.append((resource, sample))
+        for rank in sorted(whole.missing):
+            place = whole.places.get(rank)
+            where = f" (process {place.pid} on {place.host})" if place else ""
+            text = f"rank {rank}{where} did not answer NCCL's RAS service"
+            pairs: dict[str, Scalar] = {
+                "signature": "nccl.ras_missing", "role": "root", "rank": rank, "text": text,
+            }  # fmt: skip
+            found.events.append(Event("log.fault", at, pairs, resource))
+        found.read[name] = f"answer of NCCL RAS, {len(communicators)} communicators"
+        found.until = max(found.until or at, at)
+
+
+def read_inspector(files: Mapping[str, Path], resource: Resource, found: Found) -> None:
+    """Add the durations of operations that ended, by rank of the largest communicator."""
+    operations: list[Operation] = []
+    for name, path in files.items():
+        missed = kept = 0
+        with path.open("rb") as opened:
+            for operation in inspector.read(opened):
+                if operation is None:
+                    missed += 1
+                else:
+                    kept += 1
+                    operations.append(operation)
+        found.read[name] = f"NCCL Inspector, {kept} operations, {missed} lines not read"
+    if not operations:
+        return
+    size = max(operation.ranks for operation in operations)
+    global_rank = {(one.host, one.pid): one.rank for one in operations if one.ranks == size}
+    found.world_size = max(found.world_size, size)
+    members: dict[str, set[int]] = defaultdict(set)
+    placed = [
+        (global_rank[one.host, one.pid], one)
+        for one in operations
+        if (one.host, one.pid) in global_rank and not one.p2p
+    ]
+    for rank, one in placed:
+        members[one.communicator].add(rank)
+    groups = {
+        name: world(size) if len(ranks) == size else Group(name, tuple(sorted(ranks)))
+        for name, ranks in members.items()
+    }
+    for group in groups.values():
+        found.samples.append((resource, group.info(operations[0].at)))
+    _one_by_one(placed[:_MOST_OPERATIONS], groups, resource, found)
+    _by_interval(placed, groups, resource, found)
+    newest = max(one.at for one in operations)
+    found.until = max(found.until or newest, newest)
+
+
+def _one_by_one(
+    placed: list[tuple[int, Operation]],
+    groups: Mapping[str, Group],
+    resource: Resource,
+    found: Found,
+) -> None:
+    for rank, one in placed:
+        labels: dict[str, Scalar] = {
+            "rank": rank, "group": groups[one.communicator].name, "op": one.op,
+            "seq": one.sequence, "clock": one.clock, "source": "inspector",
+        }  # fmt: skip
+        sample = Sample("collective.op.duration", one.seconds, one.at, attributes(labels))
+        found.samples.append((Resource(one.host, resource.job, resource.attempt), sample))
+
+
+def _by_interval(
+    placed: list[tuple[int, Operation]],
+    groups: Mapping[str, Group],
+    resource: Resource,
+    found: Found,
+) -> None:
+    parts: dict[tuple[int, str, str, int], list[Operation]] = defaultdict(list)
+    for rank, one in placed:
+        parts[rank, one.communicator, one.op, int(one.at / _INTERVAL_SECONDS)].append(one)
+    for (rank, communicator, op, interval), ended in parts.items():
+        labels = attributes(
+            {"rank": rank, "group": groups[communicator].name, "op": op, "source": "inspector"}
+        )
+        seconds = [one.seconds for one in ended]
+        figures = {
+            "collective.count": float(len(ended)),
+            "collective.duration": median(seconds),
+            "collective.duration.max": max(seconds),
+            "collective.size": float(sum(one.size for one in ended)),
+        }
+        bandwidths = [one.bus_bandwidth for one in ended if one.bus_bandwidth is not None]
+        if bandwidths:
+            figures["collective.bus_bandwidth"] = median(bandwidths)
+        own = Resource(ended[0].host, resource.job, resource.attempt)
+        at = (interval + 1) * _INTERVAL_SECONDS
+        found.samples += [(own, Sample(name, value, at, labels)) for name, value in figures.items()]

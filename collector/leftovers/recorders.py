@@ -1,0 +1,149 @@
+"""Flight Recorder dumps as telemetry: what the probe would have sent while the job lived."""
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...formats import flight_recorder
+from ...formats.flight_recorder import Dump, Ledger, layout
+from ...vocabulary.groups import Group
+from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from .found import Found
+
+_LAST_NUMBER = re.compile(r"(\d+)(?:\.[A-Za-z]+)?$")
+_SHORTEST, _LONGEST = 60.0, 3600.0
+"""Seconds from the last operation to the dump, where neither the file nor a time-out says it."""
+
+
+def is_dump(head: bytes) -> bool:
+    """Tell whether a file that begins so may be a dump."""
+    return head.startswith(b"\x80") or (head.lstrip()[:1] == b"{" and b'"pg_' in head)
+
+
+def rank_of(name: str) -> int | None:
+    """Return the rank that a dump is of: torch writes its file as prefix and rank."""
+    match = _LAST_NUMBER.search(name)
+    return int(match[1]) if match is not None and len(match[1]) <= 7 else None
+
+
+def read(
+    files: Mapping[str, Path], resource: Resource, found: Found
+) -> Mapping[int, Mapping[str, str]]:
+    """Add the telemetry of all dumps of a job, given by name, to what was found.
+
+    Returns by rank the names of its groups by their description.
+    """
+    dumps: dict[int, Dump] = {}
+    of_rank: dict[int, str] = {}
+    written = -math.inf
+    for name, path in files.items():
+        rank = rank_of(name)
+        if rank is None or rank in dumps:
+            found.unread[name] = (
+                "a Flight Recorder dump whose name does not end with a rank"
+                if rank is None
+                else f"a second Flight Recorder dump of rank {rank}"
+            )
+            continue
+        try:
+            dumps[rank] = flight_recorder.read(path.read_bytes())
+        except (flight_recorder.DumpError, OSError) as error:
+            found.unread[name] = f"Flight Recorder dump: {error}"
+            continue
+        of_rank[rank] = name
+        written = max(written, path.stat().st_mtime)
+        found.read[name] = f"Flight Recorder dump of rank {rank}"
+    if dumps:
+        _add(Ledger(dumps), of_rank, written, resource, found)
+    return {rank: {group.desc: group.name for group in dump.groups} for rank, dump in dumps.items()}
+
+
+def _add(
+    ledger: Ledger, files: Mapping[int, str], written: float, resource: Resource, found: Found
+) -> None:
+    last = ledger.last
+    if not math.isfinite(last):
+        last = written - _SHORTEST
+    at = _dumped(last, ledger.timeout, written)
+    along = layout.dimensions(ledger.groups)
+    found.layout = {name: [_spelled(group) for group in groups] for name, groups in along.items()}
+    found.world_size = max(found.world_size, len(ledger.ranks))
+    found.until = max(found.until or at, at)
+    for group in ledger.groups:
+        found.samples.append((resource, group.info(last - 1.0)))
+    for rank in ledger.ranks:
+        # Who left no dump is known from its groups: it was there.
+        labels: dict[str, Scalar | None] = {
+            "rank": rank,
+            "world_size": len(ledger.ranks),
+            **layout.coordinates(along, rank),
+        }
+        # Only a process that lives writes a dump.
+        for moment in (last - 1.0, at) if rank in ledger.dumps else (last - 1.0,):
+            info = Sample("training.rank.info", 1.0, moment, attributes(labels))
+            found.samples.append((resource, info))
+    for rank, dump in ledger.dumps.items():
+        _progress(ledger, rank, dump, resource, found)
+        # What did not complete soon after the last operation began never did.
+        for moment in (last + 1.0, at):
+            found.samples += [(resource, sample) for sample in ledger.counters(rank, moment)]
+    found.samples += [(resource, sample) for sample in ledger.launches(at)]
+    found.events += _timed_out(ledger, files, at, resource)
+    if ledger.absent:
+        absent = ", ".join(map(str, ledger.absent[:16]))
+        found.missing.append(f"no Flight Recorder dump of ranks {absent}, which groups name")
+
+
+def _dumped(last: float, timeout: float, written: float) -> float:
+    """Return when the dumps were made: on a time-out, or when a file was written.
+
+    A copied file is younger than its dump, so the time-out counts where both are known.
+    """
+    if timeout > 0:
+        return min(written, last + timeout) if written > last else last + timeout
+    return min(max(written, last + _SHORTEST), last + _LONGEST)
+
+
+def _progress(ledger: Ledger, rank: int, dump: Dump, resource: Resource, found: Found) -> None:
+    """Add when a rank was seen to enqueue and to complete what its recorder still holds."""
+    before: set[tuple[str, Group]] = set()
+    moves: list[tuple[float, str, Group, int]] = []
+    for entry in dump.entries:
+        if entry.p2p or not ledger.comparable(entry.group):
+            continue
+        if entry.created is not None:
+            moves.append((entry.created, "enqueued", entry.group, entry.sequence))
+        if entry.completed is not None:
+            moves.append((entry.completed, "completed", entry.group, entry.sequence))
+    for at, name, group, number in sorted(moves, key=lambda move: move[0]):
+        labels = attributes({"rank": rank, "group": group.name, "source": "flight_recorder"})
+        metric = f"collective.{name}"
+        if (name, group) not in before:
+            before.add((name, group))
+            found.samples.append((resource, Sample(metric, number - 1.0, at - 0.5, labels)))
+        found.samples.append((resource, Sample(metric, float(number), at, labels)))
+
+
+def _timed_out(
+    ledger: Ledger, files: Mapping[int, str], at: float, resource: Resource
+) -> list[Event]:
+    """Return the operations that were open for their whole time-out when the dump was made."""
+    found: dict[int, Event] = {}
+    for rank, entry in ledger.open_entries():
+        if rank in found or entry.created is None or not 0 < entry.timeout <= at - entry.created:
+            continue
+        waited = at - entry.created
+        pairs: dict[str, Scalar] = {
+            "signature": "collective.timeout",
+            "role": "cascade",
+            "rank": rank,
+            "text": f"collective operation timeout: {entry.op} {entry.sequence} of "
+            f"{entry.group.desc} open for {waited:.0f} s ({files[rank]})",
+        }
+        found[rank] = Event("log.fault", at, pairs, resource)
+    return list(found.values())
+
+
+def _spelled(group: Group) -> str:
+    return str(dict(group.info(0.0).attributes)["ranks"])

@@ -1,0 +1,36 @@
+"""What the alerts need of a window beside findings: how the job is, and what is reported of it."""
+
+import numpy as np
+
+from ..alerts.lifecycle import JobHealth
+from ..detectors.own_time import step_ends
+from ..detectors.window import JobWindow
+from .windows.attempt import Attempt
+
+
+def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
+    """Return what incidents need of a job beside its findings."""
+    ends = step_ends(window.steps)
+    ends = ends[np.isfinite(ends)]
+    return JobHealth(
+        ranks=window.world_size,
+        nodes=max(len(window.hosts), 1),
+        cluster=window.cluster,
+        attempt=attempt.number,
+        last_step_at=float(ends[-1]) if len(ends) else float("-inf"),
+        silent_seconds=window.now - attempt.last_received,
+    )
+
+
+def observed(window: JobWindow) -> frozenset[str]:
+    """Return the names of the metrics and events that some source of the job reports."""
+    names = {name.partition("|")[0] for name in window.steps.planes}
+    for readings in (window.rank_readings, window.host_readings):
+        names |= {name.partition("|")[0] for name in readings}
+    if window.steps.at.size:
+        names.add("training.step")
+    for group in window.groups:
+        for name, valid in (("enqueued", group.enqueued), ("completed", group.completed)):
+            if np.isfinite(valid).any():
+                names.add(f"collective.{name}")
+    return frozenset(names | {event.name for event in window.events})

@@ -1,0 +1,121 @@
+"""A trend in equal parts of a time range: where it began, how fast it is, whether it still goes on.
+
+References: Sen, Estimates of the regression coefficient based on Kendall's tau (JASA 1968).
+"""
+
+import numpy as np
+
+from ..window import Flags, Floats, Ints, Readings
+
+BINS = 16
+"""Equal parts of a time range; a row's mean in each is what is looked at."""
+
+FEWEST_BINS = 8
+"""Parts with a reading without which nothing is said."""
+
+SIGNIFICANCE = 3.0
+"""Standard deviations of Kendall's S under no trend."""
+
+
+def last_low(binned: Floats) -> Ints:
+    """Return [rows], the last part in which memory was where it was at first."""
+    filled = completed(binned)
+    total = filled[:, -1] - filled[:, 0]
+    low = filled <= (filled[:, 0] + 0.06 * total)[:, None]
+    places: Ints = BINS - 1 - low[:, ::-1].argmax(axis=1)
+    return places
+
+
+def level_before(binned: Floats) -> Floats:
+    """Return [rows], the mean of the parts up to the last one in which memory was as at first."""
+    flat = np.arange(BINS) <= last_low(binned)[:, None]
+    level: Floats = np.where(flat, completed(binned), 0.0).sum(axis=1) / flat.sum(axis=1)
+    return level
+
+
+def means(readings: Readings, start: Floats, end: float) -> Floats:
+    """Return [rows, BINS], means over equal parts of each row's range; NaN: no reading."""
+    at, value = readings.at, readings.value
+    begin = start[:, None]
+    inside = (at >= begin) & (at <= end) & np.isfinite(value)
+    part = np.where(inside, (at - begin) / (end - begin) * BINS, 0).astype(np.int64)
+    flat = np.arange(len(at))[:, None] * BINS + np.minimum(part, BINS - 1)
+    size = len(at) * BINS
+    count = np.bincount(flat[inside], minlength=size).reshape(-1, BINS)
+    # Sums of what is beyond the row's first value keep the digits of small growth.
+    base = np.where(inside.any(axis=1), value[np.arange(len(at)), inside.argmax(axis=1)], 0.0)
+    beyond = np.where(inside, value - base[:, None], 0.0)[inside]
+    total = np.bincount(flat[inside], weights=beyond, minlength=size).reshape(-1, BINS)
+    return np.where(count > 0, base[:, None] + total / np.maximum(count, 1), np.nan)
+
+
+def slopes(binned: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return [rows] slope and its 95 % interval, a part; NaN where it is not significant."""
+    first, second = np.triu_indices(binned.shape[1], 1)
+    with np.errstate(invalid="ignore"):
+        slopes = (binned[:, second] - binned[:, first]) / (second - first)
+    count = np.isfinite(binned).sum(axis=1)
+    pairs = count * (count - 1) // 2
+    spread = np.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    trend = np.nansum(np.sign(slopes), axis=1)
+    ordered = np.sort(slopes, axis=1)  # NaN last
+    rows = np.arange(len(binned))
+
+    def at(place: Floats) -> Floats:
+        kept = np.clip(place, 0, np.maximum(pairs - 1, 0)).astype(np.int64)
+        values: Floats = ordered[rows, kept]
+        return values
+
+    middle = (at((pairs - 1) / 2) + at(pairs / 2)) / 2
+    low = at(np.floor((pairs - 1.96 * spread) / 2))
+    high = at(np.ceil((pairs + 1.96 * spread) / 2))
+    needed = np.minimum(SIGNIFICANCE * spread, 0.8 * pairs)
+    valid = (count >= FEWEST_BINS) & (trend >= needed)
+    return tuple(np.where(valid, values, np.nan) for values in (middle, low, high))  # type: ignore[return-value]
+
+
+def goes_on(binned: Floats, least: Floats, risen: int) -> Flags:
+    """Return [rows], whether growth is spread over the range and reaches into its newest quarter.
+
+    A resize is one jump or two; memory that came back down or stays does not grow.
+    """
+    filled = completed(binned)
+    rises = np.diff(filled, axis=1)
+    total = filled[:, -1] - filled[:, 0]
+    spread = (rises > 0.03 * total[:, None]).sum(axis=1) >= risen
+    single = rises.max(axis=1) <= 0.5 * total
+    quarter = filled[:, -1] - filled[:, -1 - BINS // 4]
+    goes_on: Flags = (
+        (total >= least) & spread & single & (quarter >= 0.1 * total)
+        & (filled[:, -1] >= filled.max(axis=1) - 0.1 * total)
+    )  # fmt: skip
+    return goes_on
+
+
+def levels_off(binned: Floats, limit: Floats) -> Flags:
+    """Return [rows], whether growth slows down so that it ends below the limit.
+
+    Growth of the second half over that of the first, and on in that proportion. As much noise as
+    neighbouring parts differ by is granted to what grows on.
+    """
+    filled = completed(binned)
+    half = BINS // 2
+    bent = np.abs(np.diff(filled, 2, axis=1))
+    noise = 2 * 1.4826 * np.median(bent, axis=1) / np.sqrt(6.0)
+    first = filled[:, half] - filled[:, 0]
+    second = filled[:, -1] - filled[:, half - 1]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = (second + noise) / np.maximum(first - noise, 1e-9)
+        ends_at = filled[:, -1] + second * ratio / np.maximum(1 - ratio, 1e-9)
+    levels: Flags = (ratio < 0.98) & (ends_at < limit)
+    return levels
+
+
+def completed(binned: Floats) -> Floats:
+    """Return the bins without gaps: between two, the line; before and after, the nearest."""
+    filled = binned.copy()
+    places = np.arange(binned.shape[1])
+    for row in np.flatnonzero(np.isnan(binned).any(axis=1)):
+        known = np.isfinite(binned[row])
+        filled[row] = np.interp(places, places[known], binned[row, known]) if known.any() else 0.0
+    return filled

@@ -1,0 +1,169 @@
+"""What is said of ranks that stand out: who is slow, who waits least, what it costs the job."""
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..findings import report
+from ..window import Floats, Ints, JobWindow, Steps
+from .excess import SHORT, Standing
+
+DETECTOR = "stragglers"
+
+
+def slow_rank(
+    window: JobWindow,
+    steps: Steps,
+    own: Floats,
+    row: int,
+    found: Standing,
+    first: int,
+    healthy: float,
+) -> Finding:
+    """Return that a rank's own work takes longer than its peers'.
+
+    own: [ranks, steps], own seconds. row, first: which rank, and the column in which its excess
+    began. healthy: own seconds of its healthy peers.
+    """
+    at = steps.at[row]
+    onset = float(at[first])
+    valid = at[:first][np.isfinite(at[:first])]
+    before = float(valid[-1]) if len(valid) else onset
+    recent = at[-found.count :]
+    seen, effect = middle(own[row, -found.count :]), float(found.effect[row])
+    rank = int(window.ranks[row])
+    text = (
+        f"rank {rank} needs {100 * effect:.0f} % more for its own work than its peers, again "
+        "and again"
+        if row in found.since
+        else f"rank {rank} needs {seen:.3g} s for its own work in a step, its peers "
+        f"{healthy:.3g} s ({100 * effect:.0f} % more)"
+    )
+    return report(
+        window,
+        DETECTOR,
+        "rank.slow_compute",
+        window.rank_entity(row),
+        onset=(min(before, onset), onset),
+        seen=(float(np.nanmin(recent)), float(np.nanmax(recent))),
+        magnitude=1 + effect,
+        score=float(found.score[row]),
+        signal=own_time.COMPUTE if steps.has(own_time.COMPUTE) else own_time.STEP,
+        observed=seen,
+        expected=healthy,
+        text=text,
+    )
+
+
+def waits_least(
+    window: JobWindow, steps: Steps, rows: Ints, named: Ints, count: int
+) -> list[Finding]:
+    """Return the ranks that wait less in collectives than the others, who wait for them.
+
+    rows: the ranks that stand out; named: those of them that get a finding; count: newest steps.
+    """
+    if not steps.has(own_time.COMM):
+        return []
+    wait = own_time.median(steps.plane(own_time.COMM)[:, -count:], axis=1)
+    others = np.setdiff1d(np.arange(len(wait)), rows)
+    if not np.isfinite(wait[others]).any():
+        return []
+    step = _step_seconds(steps, count, wait[None, :])
+    if not step > 0:
+        return []
+    theirs = middle(wait[others])
+    findings = []
+    for row in named:
+        gap = (theirs - wait[row]) / step
+        if not gap >= 0.03:
+            continue
+        at = steps.at[row, -count:]
+        seen = (float(np.nanmin(at)), float(np.nanmax(at)))
+        findings.append(
+            report(
+                window,
+                DETECTOR,
+                "rank.waits_least",
+                window.rank_entity(int(row)),
+                onset=seen,
+                seen=seen,
+                magnitude=theirs - float(wait[row]),
+                score=float(gap / 0.03),
+                signal=own_time.COMM,
+                observed=float(wait[row]),
+                expected=theirs,
+                text=f"rank {int(window.ranks[row])} waits {float(wait[row]):.3g} s in "
+                f"collectives, its peers {theirs:.3g} s: they wait for it",
+            )
+        )
+    return findings
+
+
+def slow_job(
+    window: JobWindow,
+    steps: Steps,
+    own: Floats,
+    ratio: Floats,
+    found: Standing,
+    first: int,
+    *,
+    least: float,
+    warm_up: int,
+) -> list[Finding]:
+    """Return the symptom: how much shorter steps would be without the slow ranks' excess.
+
+    least: smallest excess that lasts for a minute, of which half must be lost; warm_up: steps at
+    the start that say nothing.
+    """
+    count, rows = found.count, found.rows
+    recent = own[:, -count:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        beyond = recent[rows] * (1 - 1 / ratio[rows, -count:])
+    step = _step_seconds(steps, count, recent.T)
+    lost = max(min(middle(own_time.highest(beyond, axis=0)), 0.95 * step), 0.0)
+    share = lost / step if step > 0 else 0.0
+    again = rows[[int(row) in found.since for row in rows]]
+    if share < least / 2 and not len(again):
+        return []
+    at = own_time.step_ends(steps)
+    onset = float(at[first])
+    # Cards differ by a few percent from the first step on: worth knowing, and no page.
+    least_score = 0.0 if first <= warm_up + count and not len(again) else 1.0
+    return [
+        report(
+            window,
+            DETECTOR,
+            "job.slow",
+            window.entity,
+            onset=(min(float(at[max(first - 1, 0)]), onset), onset),
+            seen=(float(at[-count]), float(at[-1])),
+            magnitude=1 / (1 - share),
+            score=max(share / SHORT.least, least_score),
+            signal=own_time.STEP,
+            observed=step,
+            expected=step - lost,
+            text=f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
+            f"take {step - lost:.3g} s",
+            ranks=window.ranks[rows].tolist(),
+        )
+    ]
+
+
+def healthy_seconds(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
+    """Return the healthy own seconds of the newest steps, by the roles of these rows."""
+    return {
+        int(role): middle(own_time.low_quantile(own[role_of == role]))
+        for role in np.unique(role_of[rows])
+    }
+
+
+def middle(values: Floats) -> float:
+    """Return the median of those that are reported, NaN where none is."""
+    valid = values[np.isfinite(values)]
+    return float(np.median(valid)) if len(valid) else float("nan")
+
+
+def _step_seconds(steps: Steps, count: int, stand_in: Floats) -> float:
+    """Return the recent step time; the median of the rows' highest where nobody reports it."""
+    valid = steps.plane(own_time.STEP)[:, -count:]
+    return middle(valid if np.isfinite(valid).any() else own_time.highest(stand_in, 1))

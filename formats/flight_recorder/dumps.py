@@ -1,0 +1,202 @@
+"""One rank's dump: its groups, how far it is in each, and the operations still in the recorder."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...vocabulary.groups import Group
+from .loading import LoadError, load
+
+_NANOSECONDS = 1e-9
+_RANK = re.compile(r"\d+")
+_WHOLE = re.compile(r"-?\d{1,19}")
+_MOST_RANKS = 1_000_000
+
+
+class DumpError(ValueError):
+    """A dump that cannot be read; its text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The last collective of a group that this rank enqueued and completed; -1 before the first."""
+
+    enqueued: int
+    completed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One operation, as the recorder noted it.
+
+    `group` is the group it ran in, `sequence` its number there (of its own count for sends and
+    receives), `op` its kind without the library's name (`all_reduce`), `shape` the sizes and types
+    that go in and come out. `created` and `completed` are seconds since the epoch, None when not
+    known; the second is polled ten times a second. `timeout` is in seconds, 0 when not known.
+    """
+
+    group: Group
+    sequence: int
+    op: str
+    shape: str
+    created: float | None
+    completed: float | None
+    done: bool
+    timeout: float
+    p2p: bool
+    frames: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What one rank's recorder held. `groups` are those that the rank is a member of."""
+
+    version: str
+    library: str
+    groups: tuple[Group, ...]
+    counters: Mapping[Group, Counters]
+    entries: Sequence[Entry]
+
+
+def read(body: bytes) -> Dump:
+    """Return a dump from its pickle or JSON. Raises DumpError."""
+    try:
+        loaded = load(body)
+    except LoadError as error:
+        raise DumpError(str(error)) from error
+    if not isinstance(loaded, dict) or "pg_config" not in loaded:
+        raise DumpError("no Flight Recorder dump: it has no pg_config")
+    fields = _mapping(loaded)
+    status = _mapping(fields.get("pg_status"))
+    rows = [_mapping(row) for row in _sequence(fields.get("entries"))]
+    groups = _groups(_mapping(fields.get("pg_config")), status, rows)
+    entries = [entry for row in rows if (entry := _entry(row, groups)) is not None]
+    return Dump(
+        version=str(fields.get("version", "")),
+        library=str(fields.get("nccl_version") or fields.get("comm_lib_version") or ""),
+        groups=tuple(groups.all),
+        counters={group: _counters(_mapping(status.get(number)))
+                  for number, group in groups.by_number.items()},
+        entries=entries,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The groups of a rank in the order in which they were made, by torch's name and by number.
+
+    Names and numbers are local to the process. Counters are kept under numbers that only entries
+    explain, and entries of complete operations are often left out; numbers and names are both given
+    in the order in which groups are made. gloo's recorder gives its group no name.
+    """
+
+    all: list[Group]
+    by_name: Mapping[str, Group]
+    by_number: Mapping[str, Group]
+
+    def of(self, row: Mapping[str, Any]) -> Group | None:
+        """Return the group of an entry, None where nothing says who is in it."""
+        name = _named(row)[0]
+        return self.by_name.get(name) or self.by_number.get(str(row.get("pg_id")))
+
+
+def _groups(
+    config: Mapping[str, Any], status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> _Groups:
+    names, numbers = sorted(config, key=_made), sorted(status, key=_made)
+    number_of = dict(zip(names, numbers, strict=True)) if len(names) == len(numbers) else {}
+    described: dict[str, str] = {}
+    for row in rows:
+        name, desc = _named(row)
+        described.setdefault(str(row.get("pg_id")), desc)
+        if name in config:
+            number_of[name] = str(row.get("pg_id"))
+    found: dict[str, Group] = {}
+    for name in names:
+        row = _mapping(config[name])
+        ranks = _ranks(row.get("ranks"))
+        desc = str(row.get("desc") or described.get(number_of.get(name, ""), ""))
+        # Of several with the same members and description the second is called `...#2`: they are
+        # made in the same order on every member.
+        alike = sum(g.ranks == ranks and g.desc.split("#")[0] == desc for g in found.values())
+        found[name] = Group(f"{desc}#{alike + 1}" if alike else desc, ranks)
+    by_number = {number: found[name] for name, number in number_of.items() if number in status}
+    return _Groups(list(found.values()), found, by_number)
+
+
+def _named(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return torch's name and the description of an entry's group."""
+    pair = [str(part) for part in _sequence(row.get("process_group"))]
+    return (pair[0], pair[1]) if len(pair) > 1 else ("?", "")
+
+
+def _made(name: str) -> tuple[int, str]:
+    return (int(name), name) if name.isdigit() else (1 << 60, name)
+
+
+def _ranks(value: Any) -> tuple[int, ...]:
+    """Return the members: torch writes them as text, `[0, 1, 2]`."""
+    texts = _RANK.findall(value) if isinstance(value, str) else _sequence(value)
+    if len(texts) > _MOST_RANKS:
+        raise DumpError(f"a group of {len(texts)} ranks")
+    return tuple(sorted({int(text) for text in texts if str(text).isdigit()}))
+
+
+def _counters(counts: Mapping[str, Any]) -> Counters:
+    return Counters(
+        _whole(counts.get("last_enqueued_collective"), -1),
+        _whole(counts.get("last_completed_collective"), -1),
+    )
+
+
+def _entry(row: Mapping[str, Any], groups: _Groups) -> Entry | None:
+    """Return an entry, or None where its group is not known or its number no number."""
+    group = groups.of(row)
+    p2p = row.get("is_p2p") is True
+    sequence = _whole(row.get("p2p_seq_id" if p2p else "collective_seq_id"), -1)
+    if group is None or sequence < 0:
+        return None
+    done = row.get("retired") is True or row.get("state") == "completed"
+    return Entry(
+        group=group,
+        sequence=sequence,
+        op=str(row.get("profiling_name", "")).partition(":")[2].strip("_").split(" ")[0],
+        shape=f"{row.get('input_sizes')} {row.get('input_dtypes')} -> "
+        f"{row.get('output_sizes')} {row.get('output_dtypes')}",
+        created=_seconds(row.get("time_created_ns")),
+        completed=_seconds(row.get("time_discovered_completed_ns")),
+        done=done,
+        timeout=max(0.0, _whole(row.get("timeout_ms"), 0) / 1000),
+        p2p=p2p,
+        frames=tuple(_frame(_mapping(frame)) for frame in _sequence(row.get("frames"))),
+    )
+
+
+def _frame(frame: Mapping[str, Any]) -> str:
+    return f"{frame.get('name', '?')} ({frame.get('filename', '?')}:{frame.get('line', '?')})"
+
+
+def _seconds(value: Any) -> float | None:
+    whole = _whole(value, 0)
+    return whole * _NANOSECONDS if whole > 0 else None
+
+
+def _whole(value: Any, default: int) -> int:
+    """Return a whole number; the JSON form writes some as text."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return _whole(int(value), default)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
+        return default
+    return value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        return {}
+    pairs: dict[Any, Any] = value
+    return {str(key): each for key, each in pairs.items()}
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()

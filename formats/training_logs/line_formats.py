@@ -1,0 +1,190 @@
+"""Formats of log lines as data: what a line looks like, and which metric each of its parts is.
+
+A format is a TOML file in frameworks/, or a pattern of the user's settings. The groups of a pattern
+are metrics of training without `training.`, dots as underscores (`loss`, `step_duration`), or names
+that `values` maps. Two groups have a meaning of their own: `rank`, and `pairs`, which holds names
+and values that `pair` reads one after the other, nothing between them left over.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+from ...vocabulary import metrics
+from ...vocabulary.samples import Scalar
+from . import numbers
+
+Printer = Literal["first", "last", "each"]
+"""Whose line it is where nothing else says so: rank 0's, the highest rank's, or anybody's."""
+
+_SHIPPED = (
+    "megatron", "nemo", "deepspeed", "torchtitan", "huggingface", "lightning", "accelerate",
+    "nanogpt",
+)  # fmt: skip
+"""The files of frameworks/; a line is read by the first format that it matches."""
+
+_SPECIAL = frozenset({"rank", "pairs", "epoch", "batch", "batches"})
+_PREFIX = "training."
+_LONGEST_PATTERN = 2000
+
+
+class FormatError(ValueError):
+    """A format cannot be used; the text says which part of it and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What one part of a line is: a metric, how to get its unit, the attributes of the point."""
+
+    metric: str
+    factor: float = 1.0
+    inverse: bool = False
+    attributes: tuple[tuple[str, Scalar], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One form of a line. `needle` is a text that every such line has.
+
+    `needs`: metrics, without their prefix, a line without which is none of these. `cumulative`:
+    values that count from the start of the job. `interval`: a step's duration follows from the
+    times of two lines.
+    """
+
+    needle: str
+    pattern: re.Pattern[str]
+    pair: re.Pattern[str] | None = None
+    values: Mapping[str, Value | None] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+    cumulative: frozenset[str] = frozenset()
+    interval: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """The lines of one framework."""
+
+    name: str
+    framework: str
+    rank: Printer
+    lines: tuple[Line, ...]
+
+
+@cache
+def shipped() -> tuple[LineFormat, ...]:
+    """Return the formats of the known frameworks."""
+    folder = resources.files(__package__ or "").joinpath("frameworks")
+    return tuple(
+        parsed(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")) for name in _SHIPPED
+    )
+
+
+def parsed(text: str) -> LineFormat:
+    """Return the format of a TOML text; raises FormatError."""
+    table = tomllib.loads(text)
+    return LineFormat(
+        name=table["name"],
+        framework=table["framework"],
+        rank=table["rank"],
+        lines=tuple(_line(row) for row in table["line"]),
+    )
+
+
+def own(
+    name: str,
+    *,
+    contains: str,
+    pattern: str,
+    units: Mapping[str, str] | None = None,
+    rank: Printer = "first",
+) -> LineFormat:
+    """Return a format of the user's: groups are metrics, `units` their units where others.
+
+    Raises FormatError with what is wrong and what would be right.
+    """
+    units = units or {}
+    if len(contains) < 3:
+        raise FormatError("contains: write a text of 3 characters or more that every line has")
+    if len(pattern) > _LONGEST_PATTERN:
+        raise FormatError(f"pattern: more than {_LONGEST_PATTERN} characters")
+    line = _line(
+        {
+            "needle": contains,
+            "pattern": pattern,
+            "values": {group: f"{group} {unit}" for group, unit in units.items()},
+        }
+    )
+    groups = set(line.pattern.groupindex)
+    if unknown := sorted(set(units) - groups):
+        raise FormatError(f"units: the pattern has no group {', '.join(unknown)}")
+    if "pairs" in groups or not groups - _SPECIAL:
+        raise FormatError(f"pattern: name the groups after metrics: {', '.join(_names())}")
+    return LineFormat(name=name, framework=name, rank=rank, lines=(line,))
+
+
+def needles(formats: Sequence[LineFormat]) -> list[str]:
+    """Return what lines of these formats have in them, each once."""
+    return list(dict.fromkeys(line.needle for one in formats for line in one.lines))
+
+
+def _line(row: Mapping[str, Any]) -> Line:
+    pattern = _compiled("pattern", row["pattern"])
+    values: dict[str, Value | None] = {
+        name: _value(name, spec) if spec else None for name, spec in row.get("values", {}).items()
+    }
+    for group in pattern.groupindex:
+        if group not in _SPECIAL and group not in values:
+            values[group] = _value(group, group)
+    return Line(
+        needle=row["needle"],
+        pattern=pattern,
+        pair=_compiled("pair", row["pair"]) if "pair" in row else None,
+        values=values,
+        needs=frozenset(f"{_PREFIX}{name}" for name in row.get("needs", ())),
+        cumulative=frozenset(f"{_PREFIX}{name}" for name in row.get("cumulative", ())),
+        interval=bool(row.get("interval", False)),
+    )
+
+
+def _compiled(what: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise FormatError(f"{what}: {error}") from error
+
+
+def _names() -> dict[str, str]:
+    """Return every metric of training by the name that a group has for it."""
+    return {
+        name.removeprefix(_PREFIX).replace(".", "_"): name
+        for name in metrics.catalogue()
+        if name.startswith(_PREFIX)
+    }
+
+
+def _value(part: str, spec: str) -> Value:
+    """Read "METRIC [UNIT] [ATTRIBUTE=VALUE ...]"."""
+    name, *rest = spec.split()
+    metric = _names().get(name)
+    if metric is None:
+        raise FormatError(
+            f"group {part}: {name} is no metric of training; there are {', '.join(_names())}"
+        )
+    units = [word for word in rest if "=" not in word]
+    pairs = tuple(sorted(tuple(word.split("=", 1)) for word in rest if "=" in word))
+    unit = units[0] if units else ""
+    of_metric = metrics.catalogue()[metric].unit
+    if unit == numbers.PER_SECOND and of_metric == "s":
+        return Value(metric, 1.0, inverse=True, attributes=_attributes(pairs))
+    factor = numbers.factor(of_metric, unit)
+    if factor is None:
+        raise FormatError(f"group {part}: {unit} is no unit of {metric}, which is in {of_metric}")
+    return Value(metric, factor, attributes=_attributes(pairs))
+
+
+def _attributes(pairs: Sequence[tuple[str, ...]]) -> tuple[tuple[str, Scalar], ...]:
+    return tuple((pair[0], pair[1]) for pair in pairs)

@@ -1,0 +1,39 @@
+"""Numbers and units as logs write them: read exactly or not at all."""
+
+import re
+
+_PLAIN = re.compile(r"[-+]?(?:\d{1,24}(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,3})?")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,6})?")
+_NOT_FINITE = {
+    "nan": float("nan"), "-nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"),
+    "+inf": float("inf"), "infinity": float("inf"),
+}  # fmt: skip
+
+FACTORS = {
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
+    "By": {
+        "By": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+    },
+}  # fmt: skip
+"""Factors to the unit of a metric, by the unit of the log; any metric may be in % or k, M, G, T."""
+
+_PLAIN_FACTORS = {"1": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+PER_SECOND = "1/s"
+"""The unit of a rate whose inverse is a duration."""
+
+
+def number(text: str) -> float | None:
+    """Return the number that is the whole text (NaN and infinities too), None for anything else."""
+    if _PLAIN.fullmatch(text):
+        return float(text)
+    if _THOUSANDS.fullmatch(text):
+        return float(text.replace(",", ""))
+    return _NOT_FINITE.get(text.lower()) if len(text) <= 9 else None
+
+
+def factor(metric_unit: str, unit: str) -> float | None:
+    """Return what a value in a log's unit is multiplied by, None where the units do not fit."""
+    if unit in ("", metric_unit):
+        return 1.0
+    known = FACTORS.get(metric_unit)
+    return known.get(unit) if known is not None else _PLAIN_FACTORS.get(unit)

@@ -1,0 +1,306 @@
+"""From bytes of a log, as they come, to what its lines report.
+
+Most lines of a log report nothing and cost one search over the block that they came in; only lines
+that hold a known text are looked at one by one.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import tzinfo
+
+from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from . import cleaning, communicators, line_formats, signatures, times, values
+from .cleaning import Cleaned
+from .line_formats import LineFormat
+from .logged import Logged
+from .prefilter import Prefilter, ending
+from .torchrun import BEGINS, Block
+
+_BLOCK = 1 << 20
+_MOST_RANKS = 4096
+_ALL = -1
+_INSIDE = re.compile(r"\[rank(\d{1,7})\]:")
+_LOSS = "training.loss"
+
+
+class Parser:
+    """Reads one log; for one thread. `feed` takes its bytes in any pieces.
+
+    rank: whose log it is, None where several ranks write into it. world_size: how many ranks the
+    job has. local_ranks: global ranks by local rank, for prefixes that name only that. formats:
+    tried first to last, by default those shipped. zone: of times without one, by default the
+    machine's. groups: names of groups by their description, for counters in the watchdog's lines.
+
+    `missed` counts lines of the log's own format that could not be read, by reason.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int | None = None,
+        host: str | None = None,
+        world_size: int | None = None,
+        local_ranks: Mapping[int, int] | None = None,
+        formats: Sequence[LineFormat] | None = None,
+        zone: tzinfo | None = None,
+        groups: Mapping[str, str] | None = None,
+    ) -> None:
+        self.missed: Counter[str] = Counter()
+        self.attribute(rank=rank, world_size=world_size, local_ranks=local_ranks)
+        self._resource = Resource(host=host or "")
+        self._formats = tuple(line_formats.shipped() if formats is None else formats)
+        self._chosen: LineFormat | None = None
+        self._prefilter = Prefilter(needles(self._formats))
+        self._zone = zone
+        self._groups = groups or {}
+        self._block = Block(zone)
+        self._progress: dict[tuple[str, int, int | None], values.Progress] = {}
+        self._rest = b""
+        self._overlong = False
+        self._lines = 0
+        self._last_at: float | None = None
+
+    def attribute(
+        self, *, rank: int | None, world_size: int | None, local_ranks: Mapping[int, int] | None
+    ) -> None:
+        """Say whose log it is from now on, as to the constructor."""
+        self._rank = rank
+        self._world_size = world_size
+        self._local_ranks = local_ranks
+
+    @property
+    def format(self) -> str:
+        """Return the name of the format that this log was seen to have, "" while none was."""
+        return self._chosen.name if self._chosen else ""
+
+    def feed(self, data: bytes, at: float | None = None) -> list[Logged]:
+        """Take the next bytes, read at `at`; return what the lines that they end report."""
+        if self._overlong:
+            end = ending(data, 0)
+            if end == len(data):
+                return []
+            data = data[end:]
+            self._overlong = False
+        data = self._rest + data if self._rest else data
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        self._rest = data[cut:]
+        if len(self._rest) > cleaning.LONGEST:
+            # No text that long is a line we know; its beginning may still point at a fault.
+            self._rest, self._overlong = self._rest[: cleaning.LONGEST], True
+        return list(self._scan(data[:cut], at)) if cut else []
+
+    def end(self, at: float | None = None) -> list[Logged]:
+        """Take the end of the log: its last line may lack the end of line."""
+        self._overlong = False
+        return self.feed(b"\n", at) if self._rest else []
+
+    def skip(self, lines: int = 0) -> None:
+        """Note that bytes were left out here: what is at hand is no line, nor is what comes next.
+
+        lines: how many were left out, where known.
+        """
+        self._rest, self._overlong = b"", True
+        self._lines += lines
+
+    def _scan(self, data: bytes, at: float | None) -> Iterator[Logged]:
+        """Look at the lines that the prefilter names, and inside a block at every one."""
+        position = counted = 0
+        for here in self._prefilter.find(data):
+            while self._block.open and position < here:
+                end = ending(data, position)
+                if end >= here:
+                    break  # the line that is named
+                yield from self._at(data, position, end, counted, at)
+                counted, position = position, end + 1
+            if here < position:
+                continue  # a line that was looked at
+            start = 1 + max(data.rfind(b"\n", position, here), data.rfind(b"\r", position, here))
+            start = start or position
+            end = ending(data, start)
+            yield from self._at(data, start, end, counted, at)
+            counted, position = start, end + 1
+        while self._block.open and position < len(data):
+            end = ending(data, position)
+            yield from self._at(data, position, end, counted, at)
+            counted, position = position, end + 1
+        self._lines += data.count(b"\n", counted)
+
+    def _at(
+        self, data: bytes, start: int, end: int, counted: int, at: float | None
+    ) -> Iterator[Logged]:
+        self._lines += data.count(b"\n", counted, start)
+        if end > start:
+            logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
+            if logged is not None:
+                yield logged
+
+    def _line(self, line: bytes, read_at: float | None) -> Logged | None:
+        cleaned = cleaning.clean(line)
+        text = cleaned.text
+        stamped = times.read(cleaned.stamp or text, self._zone, read_at or self._last_at)
+        at = stamped if stamped is not None else read_at
+        self._last_at = at if at is not None else self._last_at
+        sent_at = self._last_at if self._last_at is not None else 0.0
+        if self._block.open and (listed := self._block.read(text)):
+            event, ended_at = listed
+            when = sent_at if ended_at is None else ended_at
+            return self._logged(text, when, [], [Event(event.name, when, event.attributes)])
+        samples, events, known = self._values(cleaned, sent_at, stamped)
+        if not known:
+            samples, events = self._fault(cleaned, sent_at)
+        if not samples and not events:
+            return None
+        return self._logged(text, at, samples, events)
+
+    def _logged(
+        self, text: str, at: float | None, samples: Sequence[Sample], events: Sequence[Event]
+    ) -> Logged:
+        if self._resource.host:
+            events = [Event(one.name, one.at, one.attributes, self._resource) for one in events]
+        return Logged(self._lines + 1, at, cleaning.shown(text), tuple(samples), tuple(events))
+
+    def _values(
+        self, cleaned: Cleaned, at: float, stamped: float | None
+    ) -> tuple[list[Sample], list[Event], bool]:
+        """Return what a line of a framework reports, and whether it is one."""
+        text = cleaned.text
+        formats = self._formats if self._chosen is None else (self._chosen,)
+        missed = False
+        for one in formats:
+            for number, line in enumerate(one.lines):
+                if line.needle not in text:
+                    continue
+                found = values.read(line, text)
+                if found is None:
+                    missed = True
+                    continue
+                parts, named = found
+                if self._chosen is None and any(metric == _LOSS for metric, _ in parts):
+                    self._chosen = one
+                rank, known = self._printed_by(cleaned, named, one)
+                if not known:
+                    self.missed["rank"] += 1
+                    return [], [], True
+                samples, events = values.samples(
+                    line,
+                    parts,
+                    rank=rank,
+                    at=at,
+                    stamped_at=stamped,
+                    progress=self._of(one.name, number, rank),
+                    newest=self._of(one.name, _ALL, rank),
+                )
+                return samples, events, True
+        if missed and self._chosen is not None:
+            self.missed["form"] += 1
+        return [], [], False
+
+    def _of(self, name: str, number: int, rank: int | None) -> values.Progress:
+        if len(self._progress) > _MOST_RANKS:
+            self._progress.clear()
+        return self._progress.setdefault((name, number, rank), values.Progress())
+
+    def _printed_by(
+        self, cleaned: Cleaned, named: int | None, chosen: LineFormat
+    ) -> tuple[int | None, bool]:
+        """Return whose values a line has, and False where only a local rank is known.
+
+        Where nobody says so, it is the rank that prints in this framework; None: not known.
+        """
+        rank = self._prefixed(cleaned)
+        if rank is None and cleaned.local is not None:
+            return None, False
+        for one in (rank, named, self._rank):
+            if one is not None:
+                return one, True
+        if chosen.rank == "first":
+            return 0, True
+        last = chosen.rank == "last" and self._world_size
+        return (self._world_size or 1) - 1 if last else None, True
+
+    def _prefixed(self, cleaned: Cleaned) -> int | None:
+        if cleaned.rank is not None or cleaned.local is None:
+            return cleaned.rank
+        return (self._local_ranks or {}).get(cleaned.local)
+
+    def _fault(self, cleaned: Cleaned, at: float) -> tuple[list[Sample], list[Event]]:
+        text = cleaned.text
+        if communicators.NEEDLE in text and (member := communicators.read(text)):
+            rank = self._prefixed(cleaned)
+            rank = self._rank if rank is None else rank
+            if rank is not None:
+                member["rank"] = rank
+            return [], [Event("collective.communicator", at, member)]
+        fault = signatures.read(text)
+        if fault is None:
+            return [], []
+        if fault.signature.name == "torchrun.child_failed" and text.rstrip(": ").endswith(BEGINS):
+            self._block.begin()
+        rank = self._reported_by(cleaned, fault)
+        event = Event("log.fault", at, fault.pairs(text, rank))
+        return self._counters(fault, rank, at), [event]
+
+    def _reported_by(self, cleaned: Cleaned, fault: signatures.Fault) -> int | None:
+        if fault.signature.about_named_rank and fault.rank is not None:
+            return fault.rank
+        rank = self._prefixed(cleaned)
+        if rank is None and (inside := _INSIDE.search(cleaned.text)):
+            rank = int(inside[1])  # behind another's unfinished line
+        if rank is None:
+            rank = self._rank
+        return fault.rank if rank is None and cleaned.local is None else rank
+
+    def _counters(self, fault: signatures.Fault, rank: int | None, at: float) -> list[Sample]:
+        """Return the counters of a watchdog's line where its group has a name."""
+        group = self._groups.get(str(fault.details.get("group", "")))
+        if group is None or rank is None:
+            return []
+        pairs: dict[str, Scalar | None] = {"rank": rank, "group": group, "source": "log"}
+        return [
+            Sample(f"collective.{what}", float(fault.details[what]), at, attributes(pairs))
+            for what in ("enqueued", "completed")
+            if what in fault.details
+        ]
+
+
+def read(
+    lines: Iterable[bytes | str],
+    *,
+    rank: int | None = None,
+    host: str | None = None,
+    default_at: float | None = None,
+    world_size: int | None = None,
+    local_ranks: Mapping[int, int] | None = None,
+    formats: Sequence[LineFormat] | None = None,
+    zone: tzinfo | None = None,
+    groups: Mapping[str, str] | None = None,
+) -> Iterator[Logged]:
+    """Yield what the lines of a log report: a file opened for reading bytes, or a list of lines.
+
+    The arguments are those of Parser; `default_at` is when lines without a time were written.
+    """
+    parser = Parser(
+        rank=rank, host=host, world_size=world_size, local_ranks=local_ranks, formats=formats,
+        zone=zone, groups=groups,
+    )  # fmt: skip
+    waiting: list[bytes] = []
+    size = 0
+    for line in lines:
+        data = line.encode("utf-8", "replace") if isinstance(line, str) else line
+        waiting.append(data if data.endswith(b"\n") else data + b"\n")
+        size += len(data)
+        if size >= _BLOCK:
+            yield from parser.feed(b"".join(waiting), default_at)
+            waiting, size = [], 0
+    yield from parser.feed(b"".join(waiting), default_at)
+    yield from parser.end(default_at)
+
+
+def needles(formats: Sequence[LineFormat]) -> list[str]:
+    """Return texts of which a line that reports anything has one."""
+    return [
+        *line_formats.needles(formats),
+        *(one.needle for one in signatures.catalogue()),
+        communicators.NEEDLE,
+    ]

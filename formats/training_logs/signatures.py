@@ -1,0 +1,83 @@
+"""The signatures of signatures.toml: which line points at which fault, and in which role."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from ...vocabulary.samples import Scalar
+from . import cleaning
+
+_NUMBERS = frozenset({"rank", "seq", "enqueued", "completed", "pid"})
+_PASSED_ON = ("peer", "seq", "op", "group", "enqueued", "completed", "device", "pid")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One kind of line."""
+
+    name: str
+    role: str
+    needle: str
+    pattern: re.Pattern[str]
+    meaning: str
+    about_named_rank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a line reports. `rank` is the one that the line itself names, if any."""
+
+    signature: Signature
+    rank: int | None
+    details: Mapping[str, Scalar]
+
+    def pairs(self, text: str, rank: int | None) -> dict[str, Scalar]:
+        """Return the attributes of the event `log.fault`."""
+        pairs: dict[str, Scalar] = {
+            "signature": self.signature.name,
+            "role": self.signature.role,
+            "text": cleaning.shown(text),
+        }
+        if rank is not None:
+            pairs["rank"] = rank
+        return pairs | dict(self.details)
+
+
+@cache
+def catalogue() -> tuple[Signature, ...]:
+    """Return all signatures; the first that matches a line wins."""
+    table = resources.files(__package__ or "").joinpath("signatures.toml")
+    return parsed(table.read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> tuple[Signature, ...]:
+    """Return the signatures of a table in the form of signatures.toml."""
+    return tuple(
+        Signature(
+            name=row["name"],
+            role=row["role"],
+            needle=row["needle"],
+            pattern=re.compile(row["pattern"]),
+            meaning=row["meaning"],
+            about_named_rank=row.get("about_named_rank", False),
+        )
+        for row in tomllib.loads(text)["signature"]
+    )
+
+
+def read(text: str) -> Fault | None:
+    """Return what a line reports, None when nothing."""
+    for one in catalogue():
+        if one.needle in text and (found := one.pattern.search(text)):
+            groups = found.groupdict()
+            details = {
+                name: int(groups[name]) if name in _NUMBERS else cleaning.shown(groups[name])
+                for name in _PASSED_ON
+                if groups.get(name)
+            }
+            rank = groups.get("rank")
+            return Fault(one, int(rank) if rank else None, details)
+    return None

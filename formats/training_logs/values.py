@@ -1,0 +1,165 @@
+"""The values of one line as samples: of which step, and what a missing value means."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...vocabulary.samples import Event, Sample, Scalar, attributes
+from . import numbers
+from .line_formats import Line, Value
+
+_STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
+_NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
+_LARGEST_STEP = 10**12
+_APART_SECONDS = 1e-5
+_TOGETHER_SECONDS = 10.0
+"""Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
+
+_WHAT = {_LOSS: "loss", _GRAD: "grad_reduced"}
+"""What the event about a value that is not finite calls it, as the probe does."""
+
+Parts = dict[tuple[str, tuple[tuple[str, Scalar], ...]], float]
+"""Values in the metric's unit by metric and attributes."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What one rank's lines reported last."""
+
+    step: float | None = None
+    stamped_at: float | None = None
+    sent_at: float = -math.inf
+    totals: dict[str, float] = field(default_factory=dict)
+
+
+def read(line: Line, text: str) -> tuple[Parts, int | None] | None:
+    """Return the values of a text and the rank that it names, None where it is another line.
+
+    A line is read whole or not at all: one part that is no number of its kind, and one that is left
+    over, make it another line.
+    """
+    found = line.pattern.fullmatch(text)
+    if found is None:
+        return None
+    groups = found.groupdict()
+    rank = groups.pop("rank", None)
+    pairs = groups.pop("pairs", None)
+    parts: Parts = {}
+    if pairs is not None and not _pairs(line, pairs, parts):
+        return None
+    for name, written in groups.items():
+        value = line.values.get(name)
+        if value is not None and written is not None and not _put(value, written, parts):
+            return None
+    if _STEP not in {metric for metric, _ in parts} and groups.get("batch"):
+        parts[_STEP, ()] = float(
+            int(groups.get("epoch") or 0) * int(groups.get("batches") or 0) + int(groups["batch"])
+        )
+    metrics = {metric for metric, _ in parts}
+    step = parts.get((_STEP, ()), 0.0)
+    if not line.needs <= metrics or not metrics or not 0 <= step < _LARGEST_STEP:
+        return None
+    return parts, int(rank) if rank else None
+
+
+def _pairs(line: Line, text: str, parts: Parts) -> bool:
+    """Read names and values that fill a text; return whether they do."""
+    start = 0
+    names: set[str] = set()
+    pattern = line.pair
+    while pattern is not None and start < len(text):
+        found = pattern.match(text, start)
+        if found is None or found.end() == start:
+            return False
+        name = found["name"]
+        if name in names:
+            return False  # two lines in one
+        names.add(name)
+        value = line.values.get(name)
+        if value is not None and not _put(value, found["value"], parts):
+            return False
+        start = found.end()
+    return True
+
+
+def _put(value: Value, written: str, parts: Parts) -> bool:
+    number = numbers.number(written)
+    if number is None:
+        return False
+    if value.inverse:
+        if not number > 0:
+            return True  # a bar that has no rate yet
+        number = 1 / number
+    parts[value.metric, value.attributes] = number * value.factor
+    return True
+
+
+def samples(
+    line: Line,
+    parts: Parts,
+    *,
+    rank: int | None,
+    at: float,
+    stamped_at: float | None,
+    progress: Progress,
+    newest: Progress,
+) -> tuple[list[Sample], list[Event]]:
+    """Return what a line reports; nothing for a step that was reported before.
+
+    `progress` is that of this form of line, `newest` that of all lines of the format. Points of one
+    step share one time, and no two steps of a rank have the same.
+    """
+    step = parts.get((_STEP, ()))
+    if step is not None and step == progress.step:
+        return [], []
+    _complete(line, parts, stamped_at, progress)
+    if step is not None and step == newest.step:
+        at = newest.sent_at
+    elif newest.sent_at >= at > newest.sent_at - _TOGETHER_SECONDS:
+        at = newest.sent_at + _APART_SECONDS
+    progress.step, progress.stamped_at = step, stamped_at
+    newest.step, newest.sent_at = step, at
+    found = [
+        Sample(metric, value, at, attributes(_pairs_of(rank, more)))
+        for (metric, more), value in parts.items()
+    ]
+    events: list[Event] = []
+    for (metric, _), value in parts.items():
+        if metric in _WHAT and not math.isfinite(value):
+            pairs: dict[str, Scalar] = {"what": _WHAT[metric], "value": repr(value)}
+            if rank is not None:
+                pairs["rank"] = rank
+            if step is not None:
+                pairs["step"] = int(step)
+            events.append(Event("training.numeric", at, pairs))
+    return found, events
+
+
+def _complete(line: Line, parts: Parts, stamped_at: float | None, progress: Progress) -> None:
+    """Add what follows from the values: a hidden NaN, differences of totals, the step's time."""
+    hidden = any(metric == _NONFINITE and value > 0 for (metric, _), value in parts.items())
+    if hidden and all(metric != _LOSS for metric, _ in parts):
+        # Megatron prints a mean only if it is above 0: what is left out beside a NaN is a NaN.
+        losses = (one for one in line.values.values() if one is not None and one.metric == _LOSS)
+        scope = next((one.attributes for one in losses), ())
+        parts[_LOSS, scope] = math.nan
+    for metric in line.cumulative:
+        total = parts.pop((metric, ()), None)
+        if total is not None:
+            before = progress.totals.get(metric, 0.0)
+            progress.totals[metric] = total
+            parts[metric, ()] = total - before if total >= before else total
+    step = parts.get((_STEP, ()))
+    if not line.interval or step is None or progress.step is None:
+        return
+    if stamped_at is None or progress.stamped_at is None or step <= progress.step:
+        return
+    took = (stamped_at - progress.stamped_at) / (step - progress.step)
+    if took > 0:
+        parts[_DURATION, (("quality", "estimated"),)] = took
+
+
+def _pairs_of(
+    rank: int | None, more: tuple[tuple[str, Scalar], ...]
+) -> Mapping[str, Scalar | None]:
+    return {"rank": rank, "source": "log", **dict(more)}

@@ -1,0 +1,86 @@
+"""The curve of probabilities: from a first cause's lead to how often it is right."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from rankscope.alerts.causes import calibration
+from rankscope.alerts.causes.calibration import Calibration
+from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.lab.learning import applying, calibrating
+from rankscope.lab.learning.calibrating import FITS, Answer
+
+FIT = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+
+
+@pytest.fixture
+def rows():
+    """Return answers of which those with a small lead are right in three of four cases."""
+    draw = random.Random(3)
+    return [
+        Answer(lead, draw.random() < (0.75 if lead < 3 else 0.995), f"fault.{number % 11}")
+        for number in range(400)
+        for lead in (draw.uniform(0.0, 6.0),)
+    ]
+
+
+@FIT
+def test_a_curve_never_falls_and_never_ends_at_certainty(rows, fit):
+    chances = [chance for _, chance in fit(rows)]
+    assert sorted(chances) == chances
+    assert 0.0 < chances[0] <= chances[-1] <= 0.99
+
+
+@FIT
+def test_a_larger_lead_is_right_more_often(rows, fit):
+    curve = fit(rows)
+    assert calibration.at(curve, 1.0) < 0.9
+    assert calibration.at(curve, 5.5) > 0.92
+
+
+def test_held_out_answers_come_true_as_often_as_said(rows):
+    best = calibrating.calibrated(rows)[0]
+    assert best.error <= 0.05
+
+
+def test_high_confidence_starts_where_hardly_any_answer_is_wrong(rows):
+    best = calibrating.calibrated(rows)[0]
+    sure = calibrating.high(rows, best.curve)
+    said = [right for chance, right in calibrating.said(rows, best.curve) if chance >= sure]
+    assert 0.5 <= sure <= 1.0
+    assert said.count(False) <= calibrating.MOST_WRONG * len(said)
+
+
+def test_few_answers_are_no_proof_of_high_confidence():
+    few = [Answer(5.0, True, "a"), Answer(1.0, False, "b")] * 3
+    assert 1.0 == calibrating.high(few, calibrating.isotonic(few))
+
+
+@pytest.mark.parametrize(("lead", "chance"), [(-3.0, 0.5), (0.0, 0.5), (1.0, 0.7), (9.0, 0.9)])
+def test_between_two_points_the_curve_is_straight(lead, chance):
+    assert calibration.at(((0.0, 0.5), (2.0, 0.9)), lead) == pytest.approx(chance)
+
+
+def test_probabilities_of_all_hypotheses_sum_to_one():
+    fitted = Calibration(0.7, 0.98, 0.6, "", ((0.0, 0.5), (2.0, 0.9)))
+    chances, unknown = fitted.probabilities([4.0, 3.0, 1.0], 2.0, lead=1.0)
+    assert chances[0] == pytest.approx(0.7)
+    assert sum(chances) + unknown == pytest.approx(1.0)
+    assert chances[1] > unknown > chances[2]
+
+
+def test_unknown_is_never_of_high_confidence():
+    fitted = Calibration(0.7, 0.9, 0.6)
+    assert "low" == fitted.confidence("unknown", 1.0)
+    assert "high" == fitted.confidence("gpu.lost", 1.0)
+
+
+def test_a_curve_that_is_written_reads_back():
+    text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
+    held = catalogue().calibration
+    fitted = Calibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
+    written = applying.rewrite_head(text, {}, fitted, "test")
+    assert "curve = [[0, 0.25], [1.5, 0.875]]" in written
+    assert held is not None
+    assert applying.rewrite_head(written, {}, held, catalogue().version) == text

@@ -1,0 +1,64 @@
+"""Communication groups: one name that every member arrives at by itself, and who is in them."""
+
+import hashlib
+from dataclasses import dataclass
+
+from .ranks import Ranks
+from .samples import Sample, Scalar, attributes
+
+_KINDS = (
+    ("EXPERT", "ep"),
+    ("TENSOR", "tp"),
+    ("PIPELINE", "pp"),
+    ("DATA_PARALLEL", "dp"),
+    ("MESH_EP", "ep"),
+    ("MESH_TP", "tp"),
+    ("MESH_PP", "pp"),
+    ("MESH_DP", "dp"),
+    ("DEFAULT_PG", "world"),
+)
+"""What a description holds, in upper case, and the kind it stands for; the first match wins.
+
+Megatron writes TENSOR_MODEL_PARALLEL_GROUP and the like, torch's DeviceMesh mesh_<dimension>, and
+torch itself default_pg. An expert group inside a data-parallel one is named after the experts.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group: its description and the global ranks in it, ascending."""
+
+    desc: str
+    ranks: tuple[int, ...]
+
+    @property
+    def kind(self) -> str:
+        """Return dp, tp, pp, ep, world or other."""
+        labels = self.desc.upper()
+        return next((kind for mark, kind in _KINDS if mark in labels), "other")
+
+    @property
+    def name(self) -> str:
+        """Return `<kind>:<hash of ranks and description>`, the same on every member.
+
+        torch's own group names are numbers local to a process, so they cannot serve.
+        """
+        text = f"{Ranks(self.ranks)}|{self.desc}"
+        digest = hashlib.blake2s(text.encode(), digest_size=4).hexdigest()
+        return f"{self.kind}:{digest}"
+
+    def info(self, at: float) -> Sample:
+        """Return the sample that describes the group, `collective.group.info`."""
+        labels: dict[str, Scalar] = {
+            "group": self.name,
+            "kind": self.kind,
+            "desc": self.desc,
+            "size": len(self.ranks),
+            "ranks": str(Ranks(self.ranks)),
+        }
+        return Sample("collective.group.info", 1.0, at, attributes(labels))
+
+
+def world(size: int) -> Group:
+    """Return the group of all ranks, as torch describes it."""
+    return Group("default_pg", tuple(range(size)))
