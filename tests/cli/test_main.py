@@ -125,12 +125,6 @@ def test_a_missing_package_is_answered_with_the_command_that_brings_it(words, pa
     assert f"pip install 'rankscope[{extra}]'" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["diagnose", "."]])
-def test_what_this_version_lacks_is_said_plainly(words, capsys):
-    assert entry.main(words) == 2
-    assert "not in this version" in capsys.readouterr().err
-
-
 def test_bad_settings_are_printed_and_are_wrong_use(tmp_path, capsys):
     config = tmp_path / "collector.yaml"
     config.write_text("htpp:\n  listen: 127.0.0.1:0\n")
