@@ -13,6 +13,7 @@ from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
 from .readers import Reader
+from .step_ends import StepEnds
 from .trainers import Trainer, Trainers
 from .training_logs import Batch
 
@@ -49,6 +50,7 @@ class Routing:
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
+        self._step_ends = StepEnds()
 
     def receive(self, received: Received, now: float) -> None:
         """Take a probe's datagram: its sender is watched from now on."""
@@ -67,6 +69,7 @@ class Routing:
         if trainer.started_at is not None:
             samples = [_with_start(sample, trainer.started_at) for sample in samples]
         self._attribution.receive(trainer, samples)
+        self._step_ends.note((trainer.job, trainer.attempt, trainer.rank), samples)
         resource = self._names.of(trainer)
         self._latest.receive(trainer.key, resource, samples, now)
         if self._outgoing:
@@ -150,7 +153,8 @@ class Routing:
         for event in events:
             self._health.count("events", event.name)
         if self._outgoing:
-            self._outgoing.add(resource, batch.samples)
+            joined = self._step_ends.joined(batch.job, batch.attempt, batch.samples)
+            self._outgoing.add(resource, joined)
             self._outgoing.emit(resource, events)
 
     def announce(self, phase: str, now: float, **more: Scalar) -> None:
@@ -193,6 +197,7 @@ class Routing:
     def _forget(self, trainer: Trainer, now: float) -> None:
         self._trainers.forget(trainer, now)
         self._latest.forget(trainer.key)
+        self._step_ends.forget((trainer.job, trainer.attempt, trainer.rank))
         if trainer.pid is not None:
             self._latest.forget_pid(trainer.pid)
             self._exits.forget(trainer.pid)

@@ -83,9 +83,16 @@ class Collector:
         """Send an object to a path below /api/v1 and return the answer. Raises AskingError."""
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
-    def delete(self, *path: str) -> dict[str, Any]:
-        """Delete what is at a path below /api/v1 and return the answer. Raises AskingError."""
-        return self._object(self._opened(_below(path), method="DELETE"))
+    def act(self, *path: str, body: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bool]:
+        """Do something about an incident (POST a body, DELETE without one). Raises AskingError.
+
+        Returns its document, and whether that shows it: a collector that is behind takes it and
+        applies it later.
+        """
+        data, method = (None, "DELETE") if body is None else (json.dumps(body).encode(), "POST")
+        answer = self._opened(_below(path), body=data, method=method)
+        applied: bool = answer.status != http.client.ACCEPTED
+        return self._object(answer), applied
 
     def incident(self, identity: str) -> dict[str, Any]:
         """Return an incident by its id, or by its beginning where that is unique.

@@ -30,7 +30,7 @@ from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .detection import Asked, Detection
 from .evaluation.settings import EvaluationSettings
-from .summaries import job_health, observed
+from .observations import job_health, observed
 from .windows import Windows
 from .windows.attempt import Attempt
 

@@ -19,6 +19,8 @@ _UNIT_SUFFIX = {
     "J": "joules",
     "Hz": "hertz",
     "V": "volts",
+    "{token}/s": "per_second",
+    "{flop}/s": "per_second",
 }
 
 

@@ -110,10 +110,12 @@ class Sources:
                 if process.writer is not None:
                     self._add_descriptors(pid, process.writer, found, own=True)
             writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
-            for process in writers.values():
-                # The launcher, parent of ranks, writes why it gave up.
-                if process.writer is not None and process.parent not in writers:
-                    self._add_descriptors(process.parent, process.writer, found, own=False)
+            for pid, process in writers.items():
+                # The launcher, parent of ranks, writes why it gave up; a daemon of the system's
+                # that started them writes about other jobs.
+                parent = process.parent
+                if process.writer and parent not in writers and self._one_user(pid, parent):
+                    self._add_descriptors(parent, process.writer, found, own=False)
         return found
 
     def _look_at_processes(self) -> None:
@@ -173,6 +175,13 @@ class Sources:
                 )
             if own and source.job == writer.job:
                 source.ranks[writer.rank] = writer.local_rank
+
+    def _one_user(self, pid: int, parent: int) -> bool:
+        try:
+            owners = [(self._proc / str(one)).stat().st_uid for one in (pid, parent)]
+        except OSError:
+            return False
+        return owners[0] == owners[1]
 
     def _add_named(self, files: LogFiles, found: dict[Inode, Source]) -> None:
         for name in self._names(files.path):

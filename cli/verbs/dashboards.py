@@ -1,23 +1,42 @@
-"""`rankscope dashboards build`: Grafana dashboards and Prometheus rules. Not in this version."""
+"""`rankscope dashboards build`: Grafana dashboards and Prometheus rules as files."""
 
 import argparse
-import sys
+from pathlib import Path
 
 HELP = "build the Grafana dashboards and Prometheus rules"
-EXTRA: str | None = None
+EXTRA: str | None = "dashboards"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that the contract fixes."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("build", help="write dashboards and rules as files")
+    build = actions.add_parser("build", help="write dashboards, rules and provisioning as files")
+    build.add_argument(
+        "--datasource",
+        metavar="UID",
+        help="uid of the Prometheus data source that is preset (default: Grafana's own default)",
+    )
+    build.add_argument(
+        "--console",
+        metavar="URL",
+        default="http://localhost:8470",
+        help="the collector's address as a browser reaches it, for links (default: %(default)s)",
+    )
+    build.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=Path("rankscope-dashboards"),
+        help="folder to write below (default: ./%(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say plainly that there is nothing to run yet."""
-    print(
-        f"rankscope dashboards {arguments.action} is not in this version. The collector's own "
-        "console shows the incidents: start `rankscope collector` and open its address.",
-        file=sys.stderr,
-    )
-    return 2
+    """Write the files and print where each is."""
+    from ...dashboards.grafana import building  # noqa: PLC0415
+    from ...dashboards.grafana.frame import Given  # noqa: PLC0415
+
+    given = Given(datasource=arguments.datasource, console=arguments.console.rstrip("/"))
+    for path in building.write(given, arguments.out):
+        print(path)
+    return 0

@@ -4,11 +4,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .. import terminal
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from ...collector.leftovers import Diagnosis
 
 HELP = "post-mortem of a folder of artefacts: dumps, NCCL, framework and kernel logs"
@@ -66,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if defects or document is None else 0
 
 
-def _zone(name: str) -> ZoneInfo:
+def _zone(name: str) -> "ZoneInfo":
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  most never need it
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -39,13 +39,21 @@ def run(arguments: argparse.Namespace) -> int:
         collector = asking.Collector.of(arguments)
         path = ("incidents", collector.incident(arguments.id)["id"], "feedback")
         if arguments.verdict == "withdraw":
-            document = collector.delete(*path)
+            document, applied = collector.act(*path)
         else:
-            document = collector.post(*path, body={"verdict": arguments.verdict, **said})
+            document, applied = collector.act(*path, body={"verdict": arguments.verdict, **said})
     except asking.AskingError as error:
         terminal.complain(f"rankscope feedback: {error}")
         return 1
-    print(terminal.json_line(document) if arguments.json else terminal.plain(_last(document)))
+    if arguments.json:
+        print(terminal.json_line(document))
+    elif applied:
+        print(terminal.plain(_last(document)))
+    else:
+        print(
+            f"incident {document['id']}: taken; the collector is behind and will apply it. "
+            "rankscope explain shows it then"
+        )
     return 0
 
 

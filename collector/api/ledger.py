@@ -21,8 +21,8 @@ _DAY_SECONDS = 86_400.0
 
 
 @dataclass(slots=True)
-class JobTotals:
-    """What one job's incidents add up to.
+class Totals:
+    """What the incidents of one job, or of one host, add up to.
 
     incidents: number by (fault, severity, status). lost: GPU seconds by fault. updated_at: the
     newest change (s since the epoch). active: incidents not resolved.
@@ -59,7 +59,9 @@ class Ledger:
         self._store = store
         self._keep_seconds = keep_days * _DAY_SECONDS
         self._rows: dict[str, Costs] | None = None
-        self._totals: dict[str | None, JobTotals] = {}
+        self._totals: dict[str | None, Totals] = {}
+        self._hosts: dict[str, Totals] = {}
+        self._unresolved: set[str] = set()
         self._lock = threading.Lock()
         store.subscribe(self._changed)
 
@@ -73,7 +75,7 @@ class Ledger:
                 if row.status == "resolved" and row.updated_at < now - self._keep_seconds
             ]
             for identity in over:
-                self._totals[rows[identity].job].add(rows.pop(identity), -1)
+                self._count(rows.pop(identity), -1)
             return list(rows.values())
 
     def permitted(self, principal: Principal, now: float) -> list[Costs]:
@@ -91,6 +93,27 @@ class Ledger:
             held = () if totals is None else totals.held.values()
             return sum(row.gpu_seconds_lost for row in held if row.opened_at >= since)
 
+    def lost_by_host(self, *, since: float) -> dict[str, dict[str, float]]:
+        """Return the GPU seconds lost by the host of the first cause and its fault.
+
+        Of hosts with a change since then or an incident not resolved.
+        """
+        with self._lock:
+            self._loaded()
+            return {
+                host: dict(row.lost)
+                for host, row in self._hosts.items()
+                if row.incidents and (row.active or row.updated_at >= since)
+            }
+
+    def unresolved(self, *, most: int) -> list[Costs]:
+        """Return the incidents that are not resolved, the newest onsets first."""
+        with self._lock:
+            rows = self._loaded()
+            found = [rows[identity] for identity in self._unresolved]
+        found.sort(key=lambda row: (-row.opened_at, row.id))
+        return found[:most]
+
     def active(self) -> dict[str, int]:
         """Return how many incidents each job has that are not resolved; 0: it had some."""
         with self._lock:
@@ -102,7 +125,7 @@ class Ledger:
                         found[job] = found.get(job, 0) + (incident.status != "resolved")
             return found
 
-    def totals(self, *, since: float) -> dict[str | None, JobTotals]:
+    def totals(self, *, since: float) -> dict[str | None, Totals]:
         """Return the totals of each job with a change since then or an incident not resolved."""
         with self._lock:
             self._loaded()
@@ -133,9 +156,19 @@ class Ledger:
         if before is not None:
             if before.updated_at > row.updated_at:
                 return  # two threads wrote, and the later one reported first
-            self._totals[before.job].add(before, -1)
+            self._count(before, -1)
         self._rows[identity] = row
-        self._totals.setdefault(row.job, JobTotals()).add(row, 1)
+        self._count(row, 1)
+
+    def _count(self, row: Costs, sign: int) -> None:
+        """Count an incident in (sign 1) or out (-1), for its job and for its host."""
+        self._totals.setdefault(row.job, Totals()).add(row, sign)
+        if row.root is not None and row.root.host is not None:
+            self._hosts.setdefault(row.root.host, Totals()).add(row, sign)
+        if sign > 0 and row.status != "resolved":
+            self._unresolved.add(row.id)
+        else:
+            self._unresolved.discard(row.id)
 
 
 def _costs(document: Mapping[str, Any]) -> Costs:

@@ -17,10 +17,11 @@ from pathlib import Path
 from ...vocabulary.samples import Resource, Scalar, attributes
 
 _KEPT = """
-action class code container.pid cpu device device.kind direction domain dp ep error.type exit_code
-framework gpu group hw.model hw.part hw.sensor hw.state hw.vendor investigate kind limit link
-local_rank name of op phase pid port pp quality rail rank ranks reason resource role scope
-service.name signal signature source state step switch_port tp type vendor version what
+action class code communicator communicator.rank communicator.size completed container.pid cpu
+device device.kind direction domain dp enqueued ep error.type exit_code framework gpu group hw.model
+hw.part hw.sensor hw.state hw.vendor investigate kind limit link local_rank name of op phase pid
+port pp quality rail rank ranks reason resource role scope seq service.name signal signature source
+state step switch_port tp type vendor version what
 """
 KEPT = frozenset(_KEPT.split())
 """Attributes whose values do not identify a cluster or its users."""

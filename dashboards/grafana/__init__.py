@@ -1,1 +1,6 @@
-"""Dashboards and Prometheus rules as code. Nothing here yet: `rankscope dashboards` says so."""
+"""Grafana dashboards, Prometheus rules and provisioning as code.
+
+One file a dashboard; `panels`, `frame`, `queries` and `links` hold what they share. Nothing of
+this runs in a collector: `rankscope dashboards build` writes files, and the repository holds them
+in deploy/.
+"""

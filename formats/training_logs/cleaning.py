@@ -68,4 +68,4 @@ def clean(line: bytes) -> Cleaned:
 
 def shown(text: str) -> str:
     """Return a text as it may be passed on: short, and without anything that reads as a tag."""
-    return _TAG.sub("\u2039", text[:TEXT])
+    return _TAG.sub("\u2039", text[:TEXT].replace("\t", " "))

@@ -52,7 +52,9 @@ class Line:
 
     `needs`: metrics, without their prefix, a line without which is none of these. `cumulative`:
     values that count from the start of the job. `interval`: a step's duration follows from the
-    times of two lines.
+    times of two lines. `hides_nan`: a loss of exactly 0 beside a gradient norm that is not finite
+    stands for a NaN. `redrawn`: a step's values are those of its second line. `open_end`: nothing
+    follows the last value, so that it may be cut: it is not read.
     """
 
     needle: str
@@ -62,6 +64,9 @@ class Line:
     needs: frozenset[str] = frozenset()
     cumulative: frozenset[str] = frozenset()
     interval: bool = False
+    hides_nan: bool = False
+    redrawn: bool = False
+    open_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,9 @@ def _line(row: Mapping[str, Any]) -> Line:
         needs=frozenset(f"{_PREFIX}{name}" for name in row.get("needs", ())),
         cumulative=frozenset(f"{_PREFIX}{name}" for name in row.get("cumulative", ())),
         interval=bool(row.get("interval", False)),
+        hides_nan=bool(row.get("hides_nan", False)),
+        redrawn=bool(row.get("redrawn", False)),
+        open_end=bool(row.get("open_end", False)),
     )
 
 
@@ -161,8 +169,8 @@ def _names() -> dict[str, str]:
     """Return every metric of training by the name that a group has for it."""
     return {
         name.removeprefix(_PREFIX).replace(".", "_"): name
-        for name in metrics.catalogue()
-        if name.startswith(_PREFIX)
+        for name, metric in metrics.catalogue().items()
+        if name.startswith(_PREFIX) and metric.cadence == "step"
     }
 
 

@@ -176,6 +176,8 @@ class Parser:
                     missed = True
                     continue
                 parts, named = found
+                if not parts:
+                    return [], [], True
                 if self._chosen is None and any(metric == _LOSS for metric, _ in parts):
                     self._chosen = one
                 rank, known = self._printed_by(cleaned, named, one)

@@ -27,6 +27,7 @@ class Progress:
     """What one rank's lines reported last."""
 
     step: float | None = None
+    drawn: float | None = None
     stamped_at: float | None = None
     sent_at: float = -math.inf
     totals: dict[str, float] = field(default_factory=dict)
@@ -51,6 +52,8 @@ def read(line: Line, text: str) -> tuple[Parts, int | None] | None:
         value = line.values.get(name)
         if value is not None and written is not None and not _put(value, written, parts):
             return None
+    if groups.get("batch") == "0":
+        return {}, None  # a bar before its first batch shows what the last one left
     if _STEP not in {metric for metric, _ in parts} and groups.get("batch"):
         parts[_STEP, ()] = float(
             int(groups.get("epoch") or 0) * int(groups.get("batches") or 0) + int(groups["batch"])
@@ -76,9 +79,11 @@ def _pairs(line: Line, text: str, parts: Parts) -> bool:
             return False  # two lines in one
         names.add(name)
         value = line.values.get(name)
-        if value is not None and not _put(value, found["value"], parts):
-            return False
         start = found.end()
+        if value is None or (line.open_end and start == len(text)):
+            continue
+        if not _put(value, found["value"], parts):
+            return False
     return True
 
 
@@ -112,6 +117,9 @@ def samples(
     step = parts.get((_STEP, ()))
     if step is not None and step == progress.step:
         return [], []
+    if line.redrawn and step != progress.drawn:
+        progress.drawn = step
+        return [], []
     _complete(line, parts, stamped_at, progress)
     if step is not None and step == newest.step:
         at = newest.sent_at
@@ -137,6 +145,11 @@ def samples(
 
 def _complete(line: Line, parts: Parts, stamped_at: float | None, progress: Progress) -> None:
     """Add what follows from the values: a hidden NaN, differences of totals, the step's time."""
+    if line.hides_nan and any(
+        metric == _GRAD and not math.isfinite(value) for (metric, _), value in parts.items()
+    ):
+        zeros = [key for key, value in parts.items() if key[0] == _LOSS and value == 0]
+        parts.update(dict.fromkeys(zeros, math.nan))
     hidden = any(metric == _NONFINITE and value > 0 for (metric, _), value in parts.items())
     if hidden and all(metric != _LOSS for metric, _ in parts):
         # Megatron prints a mean only if it is above 0: what is left out beside a NaN is a NaN.

@@ -12,6 +12,7 @@ BENCHES: dict[str, str] = {
     "probe": "probe",
     "node": "node",
     "kernel_log": "kernel_log",
+    "training_logs": "training_logs",
     "causes": "causes",
 }
 """Name of the bench -> name of its module in this package."""

@@ -48,6 +48,17 @@ class Client:
         """Return what the collector answers at a path."""
         return self._get(path)
 
+    def send(self, path: str, body: bytes, kind: str) -> int:
+        """Return the status with which the collector answers a payload of this content type."""
+        request = urllib.request.Request(  # noqa: S310  the collector's own address
+            self.address + path, data=body, headers={"content-type": kind}
+        )
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
     def _get(self, path: str, *, as_json: bool = True) -> Any:
         try:
             with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:

@@ -15,6 +15,7 @@ from typing import Any
 from ...collector.journal import journal
 from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
+from ...collector.store.store import Store
 from ...formats.segments.rewriting import rewrite
 from . import checks
 from .load import STEPS, Acknowledged, Job
@@ -27,7 +28,9 @@ KILLS_A_JOB = 3
 _AT_START = 0.3
 """Share of kills that do not wait until the collector is ready."""
 _STARTING_SECONDS, _WORKING_SECONDS = 2.0, 2.5
-_SETTLED_SECONDS = 180.0
+_SETTLED_SECONDS = 480.0
+"""Longer than the silence after which a job's incident is over: a NaN that came late, since the
+collector was killed, may leave less than a minute of the job."""
 
 Say = Callable[[str], None]
 
@@ -122,10 +125,10 @@ class Soak:
         self._victim.start()
         try:
             self._victim.wait_until_ready()
-            documents = list(self._documents())
             self._victim.stop()
         finally:
             self._victim.kill()
+        documents = _every(self._victim.store)  # after the end: nothing is under way any more
         defects: list[str] = []
         replay = Replay(
             pipeline=Pipeline(),
@@ -173,3 +176,19 @@ class Soak:
         """Return the digests of all payloads that the journal holds."""
         entries = journal.read(self._victim.data / "journal")
         return {hashlib.sha256(entry.body).hexdigest() for entry in entries}
+
+
+def _every(url: str) -> list[dict[str, Any]]:
+    """Return all incidents of a store that no collector uses."""
+    store = Store(url)
+    try:
+        documents: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = store.incidents(limit=1000, cursor=cursor)
+            documents += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return documents
+    finally:
+        store.close()

@@ -21,6 +21,7 @@ class Victim:
 
     def __init__(self, folder: Path, *, url: str, secret: str, store: str = "") -> None:
         self.data = folder / "data"
+        self.store = store or f"sqlite:///{self.data / 'rankscope.db'}"
         self._log = folder / "collector.log"
         self._config = folder / "collector.yaml"
         self.port = free_port()

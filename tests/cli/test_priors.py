@@ -1,10 +1,13 @@
 """`rankscope feedback` and `rankscope priors` against a running collector."""
 
+import io
 import json
 import shutil
+import time
 
 import pytest
 
+from rankscope.cli import asking
 from rankscope.cli.main import main
 from rankscope.collector.settings import CollectorSettings
 
@@ -47,27 +50,65 @@ def test_shares_are_shown_side_by_side_and_reset(address, recorded, capsys):
     assert fault in capsys.readouterr().out
 
 
-def test_what_it_really_was_is_named_and_moves_the_priors(address, recorded, capsys):
-    identity = recorded.incident["id"]
-    ask = ["--url", address, "--token", ADMIN]
+@pytest.fixture
+def given(address, recorded, capsys):
+    """Return a function that gives the feedback of the incident once its end is this one."""
+
+    def read(*last):
+        words = ["explain", recorded.incident["id"], "--json", "--url", address, "--token", READ]
+        for _ in range(600):
+            assert 0 == main(words)
+            rows = json.loads(capsys.readouterr().out)["handling"]["feedback"]
+            if tuple(rows[-1][name] for name in ("by", "verdict")) == last:
+                return rows[-1]
+            time.sleep(0.1)
+        return pytest.fail(f"the last feedback is not {last}: {rows}")
+
+    return read
+
+
+def _confirmed(address, capsys):
+    assert 0 == main(["priors", "--json", "--url", address, "--token", READ])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [row["fault"] for row in rows if row["confirmed"]]
+
+
+def test_what_it_really_was_is_named_and_moves_the_priors(address, recorded, given, capsys):
+    identity, ask = recorded.incident["id"], ["--url", address, "--token", ADMIN]
     named = ["--fault", "network.cable_errors", "--entity", "gpu-12/mlx5_0:1"]
     words = ["feedback", identity[:8], "wrong", *named, "--by", "ann", "--note", "loose plug"]
     assert 0 == main([*words, *ask])
-    assert "network.cable_errors" in capsys.readouterr().out
-    assert 0 == main(["explain", identity, "--json", *ask])
-    given = json.loads(capsys.readouterr().out)["handling"]["feedback"][-1]
-    assert ("wrong", "network.cable_errors", "gpu-12/mlx5_0:1", "ann", "loose plug") == tuple(
-        given[name] for name in ("verdict", "fault", "entity", "by", "note")
+    assert identity in capsys.readouterr().out
+    row = given("ann", "wrong")
+    assert ("network.cable_errors", "gpu-12/mlx5_0:1", "loose plug") == tuple(
+        row[name] for name in ("fault", "entity", "note")
     )
-    assert 0 == main(["priors", "--json", *ask])
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert ["network.cable_errors"] == [row["fault"] for row in rows if row["confirmed"]]
+    assert ["network.cable_errors"] == _confirmed(address, capsys)
     assert 0 == main(["feedback", identity, "withdraw", *ask])
-    assert "the first cause is correct" in capsys.readouterr().out  # what was said before
-    assert 0 == main(["priors", "--json", *ask])
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert identity in capsys.readouterr().out
+    given("ada", "correct")
     first = recorded.incident["root_cause"]["hypotheses"][0]["fault"]
-    assert [first] == [row["fault"] for row in rows if row["confirmed"]]
+    assert [first] == _confirmed(address, capsys)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(200, "ann says that the first cause is wrong: it was gpu.slow on GPU-1"), (202, "is behind")],
+)
+def test_what_a_collector_that_is_behind_has_not_applied_is_not_shown_as_done(
+    monkeypatch, capsys, status, said
+):
+    last = {"by": "ann", "verdict": "wrong", "fault": "gpu.slow", "entity": "GPU-1"}
+    document = {"id": "aaaa", "handling": {"feedback": [last]}}
+
+    class Answer(io.BytesIO):
+        def __init__(self):
+            super().__init__(json.dumps(document).encode())
+            self.status = status
+
+    monkeypatch.setattr(asking.Collector, "_opened", lambda *_, **__: Answer())
+    assert 0 == main(["feedback", "aaaa", "wrong", "--fault", "gpu.slow"])
+    assert said in capsys.readouterr().out
 
 
 def test_wrong_use_of_feedback_says_what_to_write(address, recorded, capsys):

@@ -7,7 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["kernel_log", "otlp.encode", "otlp.errors", "otlp.resources", "segments"]
+    "module",
+    ["kernel_log", "otlp.encode", "otlp.errors", "otlp.resources", "segments", "training_logs"],
 )
 def test_a_part_for_the_agent_needs_the_standard_library_only(module):
     program = (

@@ -15,7 +15,7 @@ UNITS = {"s", "By", "By/s", "Cel", "W", "J", "Hz", "V", "1"}
 @EVERY
 def test_a_metric_is_spelled_as_the_contract_spells(metric):
     assert re.fullmatch(r"[a-z][a-z0-9]*([._][a-z0-9]+)+", metric.name)
-    assert metric.unit in UNITS or re.fullmatch(r"\{[a-z]+\}", metric.unit)
+    assert metric.unit in UNITS or re.fullmatch(r"\{[a-z]+\}(/s)?", metric.unit)
     assert metric.kind in ("gauge", "counter")
     assert metric.cadence in ("step", "period", "info", "sample")
     assert metric.help.strip() == metric.help != ""

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, detectors, endpoints, keys, readers, words
+from . import commands, detectors, endpoints, keys, pages, readers, words
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": words.metrics_page,
+    "prometheus.md": pages.page,
     "events.md": words.events_page,
     "faults.md": words.faults_page,
     "findings.md": words.findings_page,

@@ -3,6 +3,7 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from rankscope.collector.api.families import FAMILIES
 from rankscope.collector.api.routes import metrics
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.stages import Stages
@@ -80,6 +81,52 @@ def test_incidents_and_what_they_took_are_metrics(client, opened, send_steps):
     assert samples["rankscope_collector_payloads_total", "metrics_protobuf"] == 1
 
 
+def test_jobs_that_report_are_metrics_and_leave_after_five_minutes(client, send_steps, clock):
+    send_steps(client, steps=21)
+    samples = _samples(client)
+    assert samples["rankscope_job_info", "", "0", "c1", "run-1"] == 1
+    assert samples["rankscope_job_ranks", "run-1"] == 2
+    assert samples["rankscope_job_hosts", "run-1"] == 2
+    assert samples["rankscope_job_step", "run-1"] == 20
+    assert samples["rankscope_job_step_duration_seconds", "run-1"] == pytest.approx(1.0)
+    assert samples["rankscope_job_last_received_age_seconds", "run-1"] < 5
+    clock.at += 301
+    assert not [key for key in _samples(client) if key[0].startswith("rankscope_job_s")]
+
+
+def test_an_incident_that_is_not_resolved_is_shown_with_cause_and_place(client, opened):
+    first = opened(identity="a", lost=50.0)
+    opened("resolved", identity="b", status="resolved", lost=30.0)
+    (active,) = [key for key in _samples(client) if key[0] == "rankscope_incident_active"]
+    assert {first, "run-1", "host.cpu_contention", "critical", "open", "host"} <= {*active}
+    samples = _samples(client)
+    assert samples["rankscope_incident_gpu_seconds_lost", first, "run-1"] == 50
+    assert samples["rankscope_incident_opened_timestamp_seconds", first, "run-1"] > 0
+    opened("resolved", identity="a", status="resolved", lost=60.0, updated_at=1_900_000_000.0)
+    shown = {key[0] for key in _samples(client)}
+    assert not shown & {"rankscope_incident_active", "rankscope_incident_gpu_seconds_lost"}
+
+
+def test_what_incidents_took_is_summed_by_the_host_of_their_first_cause(client, opened, clock):
+    opened("resolved", identity="a", status="resolved", lost=50.0)
+    opened("resolved", identity="b", status="resolved", lost=30.0)
+    lost = {key: value for key, value in _samples(client).items() if "_host_gpu_" in key[0]}
+    ((key, value),) = lost.items()
+    assert (value, key[0]) == (80.0, "rankscope_host_gpu_seconds_lost_total")
+    clock.at += 8 * 86400
+    assert not [key for key in _samples(client) if "_host_gpu_" in key[0]]
+
+
+def test_every_series_of_the_page_is_one_that_is_documented(client, opened, send_steps):
+    send_steps(client)
+    opened()
+    documented = {family.name: family for family in FAMILIES}
+    for family in text_string_to_metric_families(client.get("/metrics").text):
+        for sample in family.samples:
+            if not sample.name.startswith(("rankscope_collector_", "rankscope_webhook_defects")):
+                assert sorted(documented[sample.name].labels) == sorted(sample.labels)
+
+
 def test_the_outbox_is_metered(client, opened, clock):
     client.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:9/"})
     opened(updated_at=clock.at)
@@ -129,7 +176,8 @@ def test_a_first_cause_that_changes_moves_its_costs(client, opened, clock):
     opened(identity="a", lost=50.0)
     _samples(client)
     opened("updated", identity="a", lost=60.0, fault="gpu.slow", updated_at=clock.at + 9)
-    lost = {key: value for key, value in _samples(client).items() if "seconds_lost" in key[0]}
+    samples = _samples(client)
+    lost = {key: samples[key] for key in samples if key[0] == "rankscope_gpu_seconds_lost_total"}
     assert lost == {("rankscope_gpu_seconds_lost_total", "gpu.slow", "run-1"): 60}
 
 

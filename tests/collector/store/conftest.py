@@ -1,6 +1,7 @@
 """A store in a folder of its own, and receivers that verify what they are sent."""
 
 import http.server
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -158,3 +159,39 @@ def queued(store) -> Callable[..., list[tuple[str, str]]]:
         return [(row.type.removeprefix("incident."), row.state) for row in reversed(rows)]
 
     return read
+
+
+@pytest.fixture
+def tarpit():
+    """Return a server that takes connections and answers a byte at a time, for ever."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+    threads = []
+
+    def drip(connection):
+        with connection:
+            for letter in b"HTTP/1.1 200 OK\r\nx: " + b"y" * 10_000:
+                if over.wait(0.02):
+                    return
+                try:
+                    connection.send(bytes([letter]))
+                except OSError:
+                    return
+
+    def accept():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threads.append(threading.Thread(target=drip, args=(connection,), daemon=True))
+            threads[-1].start()
+
+    accepting = threading.Thread(target=accept, daemon=True)
+    accepting.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    over.set()
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    for thread in (accepting, *threads):
+        thread.join(5)

@@ -297,10 +297,16 @@ def test_a_half_open_connection_ends_when_the_time_is_up(silent, first):
     assert outcome.unavailable
 
 
-def test_half_open_and_dead_endpoints_delay_no_other(store, add_webhook, changed, silent):
-    """Ten endpoints that never answer, and one that does: it gets its message all the same."""
-    for number in range(10):
-        add_webhook(f"stuck{number}", url=silent(), secret="", format="wecom")
+def test_half_open_and_dripping_endpoints_delay_no_other(
+    store, add_webhook, changed, silent, tarpit
+):
+    """Twelve endpoints that never end an answer, and one that does: it gets its message at once."""
+    for number, first in enumerate(
+        [b"", b"HTTP/1.1 200 OK\r\nx: ", HEAD, HEAD + b'{"errcode"'] * 2
+    ):
+        add_webhook(f"open{number}", url=silent(first), secret="", format="wecom")
+    for number in range(4):
+        add_webhook(f"tarpit{number}", url=tarpit, secret="", format="wecom")
     made = Bot("slack")
     add_webhook("quick", url=made.url, secret="", format="slack")
     arrived = threading.Event()

@@ -268,42 +268,6 @@ def _send(url, *, headers=None, body=b"{}", **more):
     return sending.send(Request(url, headers or {}, body), **given)
 
 
-@pytest.fixture
-def tarpit():
-    """Return a server that takes connections and answers a byte at a time, for ever."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    over = threading.Event()
-    threads = []
-
-    def drip(connection):
-        with connection:
-            for letter in b"HTTP/1.1 200 OK\r\nx: " + b"y" * 10_000:
-                if over.wait(0.02):
-                    return
-                try:
-                    connection.send(bytes([letter]))
-                except OSError:
-                    return
-
-    def accept():
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threads.append(threading.Thread(target=drip, args=(connection,), daemon=True))
-            threads[-1].start()
-
-    accepting = threading.Thread(target=accept, daemon=True)
-    accepting.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    over.set()
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-    for thread in (accepting, *threads):
-        thread.join(5)
-
-
 def test_a_receiver_that_drips_is_left_when_the_time_is_up(tarpit):
     """Each single read succeeds in time: only an end for the whole attempt ends it."""
     outcome = _send(tarpit, timeout_seconds=0.5)

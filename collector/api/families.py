@@ -1,0 +1,150 @@
+"""What /metrics shows of jobs, incidents and nodes: names, labels, meanings, and how many of each.
+
+The reference page of Prometheus series and the checks of the dashboards read it too.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+MOST_SERIES = 1000
+"""Of each name: enough for a thousand jobs in trouble, and no more when a store grows old."""
+MOST_INCIDENTS = 200
+"""That are shown one by one: those not resolved, the newest first."""
+MOST_WAITS = 20
+"""Of each job: groups that wait longest."""
+
+Kind = Literal["gauge", "counter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One name. A counter's ends in `_total`. `most`: its series at most."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    most: int = MOST_SERIES
+
+    def gauge(self) -> GaugeMetricFamily:
+        """Return the family, empty."""
+        return GaugeMetricFamily(self.name, self.help, labels=self.labels)
+
+    def counter(self) -> CounterMetricFamily:
+        """Return the family, empty; the client adds `_total`."""
+        return CounterMetricFamily(self.name.removesuffix("_total"), self.help, labels=self.labels)
+
+
+INCIDENTS = Family(
+    "rankscope_incidents",
+    "gauge",
+    "Incidents, without jobs that had none for a week.",
+    ("job_id", "fault", "severity", "status"),
+)
+LOST = Family(
+    "rankscope_gpu_seconds_lost_total",
+    "counter",
+    "GPU seconds that incidents took.",
+    ("job_id", "fault"),
+)
+HOST_LOST = Family(
+    "rankscope_host_gpu_seconds_lost_total",
+    "counter",
+    "GPU seconds that incidents took whose first cause is on this host; the hosts that lost most.",
+    ("host_name", "fault"),
+)
+INCIDENT = Family(
+    "rankscope_incident_active",
+    "gauge",
+    "1 while an incident is not resolved: what it is and where its first cause lies.",
+    ("incident", "job_id", "fault", "severity", "status", "entity_type", "entity", "host_name"),
+    MOST_INCIDENTS,
+)
+INCIDENT_OPENED = Family(
+    "rankscope_incident_opened_timestamp_seconds",
+    "gauge",
+    "Onset of an incident that is not resolved, in seconds since the epoch.",
+    ("incident", "job_id"),
+    MOST_INCIDENTS,
+)
+INCIDENT_LOST = Family(
+    "rankscope_incident_gpu_seconds_lost",
+    "gauge",
+    "GPU seconds that an incident that is not resolved has taken so far.",
+    ("incident", "job_id"),
+    MOST_INCIDENTS,
+)
+GOODPUT = Family(
+    "rankscope_job_goodput_ratio",
+    "gauge",
+    "Share of a job's GPU time that incidents left.",
+    ("job_id",),
+)
+JOB = Family(
+    "rankscope_job_info",
+    "gauge",
+    "A job that reports, or did in the last 5 minutes; always 1.",
+    ("job_id", "cluster", "attempt", "user"),
+)
+JOB_RANKS = Family(
+    "rankscope_job_ranks", "gauge", "World size of a job's newest attempt.", ("job_id",)
+)
+JOB_HOSTS = Family(
+    "rankscope_job_hosts", "gauge", "Hosts that a job's newest attempt runs on.", ("job_id",)
+)
+JOB_STEP = Family("rankscope_job_step", "gauge", "Index of the newest step of a job.", ("job_id",))
+JOB_STEP_SECONDS = Family(
+    "rankscope_job_step_duration_seconds",
+    "gauge",
+    "Median duration of the last 20 steps of a job.",
+    ("job_id",),
+)
+JOB_SILENT = Family(
+    "rankscope_job_last_received_age_seconds",
+    "gauge",
+    "Time since a job last reported anything.",
+    ("job_id",),
+)
+WAITED_FOR = Family(
+    "rankscope_group_wait_seconds",
+    "gauge",
+    "Time that the members of a communication group wait for its last one, summed over them, "
+    "a step, mean of the last 20; rank and host_name are the one waited for. The longest 20 a job.",
+    ("job_id", "kind", "group", "rank", "host_name"),
+)
+SCORE = Family(
+    "rankscope_detector_score",
+    "gauge",
+    "How far a rank stands out, 1 being just enough to report.",
+    ("job_id", "detector", "rank"),
+)
+MESSAGES = Family(
+    "rankscope_webhook_messages", "gauge", "Messages of the outbox, by state.", ("state",)
+)
+OLDEST_PENDING = Family(
+    "rankscope_webhook_oldest_pending_seconds",
+    "gauge",
+    "How long the oldest message that is not delivered waits.",
+)
+
+FAMILIES = (
+    INCIDENTS,
+    LOST,
+    HOST_LOST,
+    INCIDENT,
+    INCIDENT_OPENED,
+    INCIDENT_LOST,
+    GOODPUT,
+    JOB,
+    JOB_RANKS,
+    JOB_HOSTS,
+    JOB_STEP,
+    JOB_STEP_SECONDS,
+    JOB_SILENT,
+    WAITED_FOR,
+    SCORE,
+    MESSAGES,
+    OLDEST_PENDING,
+)

@@ -1,0 +1,122 @@
+"""Every file that `rankscope dashboards build` writes, by its path below the output folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from . import everything
+from .alerts import ALERTS
+from .frame import Given
+from .recordings import RECORDINGS
+from .rules import as_yaml, file
+
+DASHBOARDS = "grafana/dashboards"
+PROVISIONING = "grafana/provisioning"
+RULES = "prometheus/rules"
+KUBERNETES = "kubernetes/grafana"
+SOURCE_UID = "prometheus"
+_WRITTEN = "# Written by `rankscope dashboards build`. Change dashboards/grafana, not this file.\n"
+_INSIDE = "/var/lib/grafana/dashboards"
+"""Where docker-compose.yml mounts the dashboards."""
+
+
+def files(given: Given) -> Mapping[str, str]:
+    """Return the text of every file by its path."""
+    dashboards = {
+        f"{uid}.json": everything.text(one) for uid, one in everything.documents(given).items()
+    }
+    rules = {
+        "recording.yml": as_yaml(file(RECORDINGS)),
+        "alerts.yml": as_yaml(file(ALERTS)),
+    }
+    found = {f"{DASHBOARDS}/{name}": text for name, text in dashboards.items()}
+    found |= {f"{RULES}/{name}": _WRITTEN + text for name, text in rules.items()}
+    found[f"{PROVISIONING}/datasources/prometheus.yaml"] = _WRITTEN + as_yaml(_source(given))
+    found[f"{PROVISIONING}/dashboards/rankscope.yaml"] = _WRITTEN + as_yaml(_provider())
+    for name, text in dashboards.items():
+        found[f"{KUBERNETES}/{name.removesuffix('.json')}.yaml"] = _WRITTEN + as_yaml(
+            _config_map(name, text)
+        )
+    names = [f"{name.removesuffix('.json')}.yaml" for name in dashboards]
+    found[f"{KUBERNETES}/kustomization.yaml"] = _WRITTEN + as_yaml(
+        {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": names,
+        }
+    )
+    found[f"{KUBERNETES}/prometheus-rule.yaml"] = _WRITTEN + as_yaml(_prometheus_rule())
+    return found
+
+
+def write(given: Given, folder: Path) -> list[Path]:
+    """Write every file below a folder; return their paths. Files of other names stay."""
+    written = []
+    for name, text in files(given).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _source(given: Given) -> dict[str, Any]:
+    """Return the data source that Grafana is to have, at the address of docker-compose.yml."""
+    return {
+        "apiVersion": 1,
+        "datasources": [
+            {
+                "name": "Prometheus",
+                "uid": given.datasource or SOURCE_UID,
+                "type": "prometheus",
+                "access": "proxy",
+                "url": "http://prometheus:9090",
+                "isDefault": True,
+                "editable": False,
+                "jsonData": {"httpMethod": "POST", "timeInterval": "15s"},
+            }
+        ],
+    }
+
+
+def _provider() -> dict[str, Any]:
+    return {
+        "apiVersion": 1,
+        "providers": [
+            {
+                "name": "rankscope",
+                "orgId": 1,
+                "folder": "Rankscope",
+                "folderUid": "rankscope",
+                "type": "file",
+                "disableDeletion": True,
+                "updateIntervalSeconds": 30,
+                "allowUiUpdates": False,
+                "options": {"path": _INSIDE},
+            }
+        ],
+    }
+
+
+def _config_map(name: str, text: str) -> dict[str, Any]:
+    """Return what the sidecar of Grafana's chart looks for: a label, and JSON below `data`."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name.removesuffix(".json"),
+            "labels": {"grafana_dashboard": "1", "app.kubernetes.io/part-of": "rankscope"},
+            "annotations": {"grafana_folder": "Rankscope"},
+        },
+        "data": {name: text},
+    }
+
+
+def _prometheus_rule() -> dict[str, Any]:
+    """Return the rules as the Prometheus operator takes them."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "rankscope", "labels": {"app.kubernetes.io/part-of": "rankscope"}},
+        "spec": file((*RECORDINGS, *ALERTS)),
+    }

@@ -1,0 +1,350 @@
+"""The kinds of panel that the dashboards use, each with unit, description and thresholds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from grafana_foundation_sdk.builders import (
+    bargauge,
+    common,
+    dashboard,
+    heatmap,
+    prometheus,
+    stat,
+    statushistory,
+    table,
+    timeseries,
+)
+from grafana_foundation_sdk.models import common as common_models
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import heatmap as heatmap_models
+from grafana_foundation_sdk.models import prometheus as prometheus_models
+
+from .links import Link
+from .queries import Query
+
+SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+
+MOST_POINTS, MOST_TREND = 100, 50
+"""Of a series: what a query costs grows with it, and a screen shows hardly more."""
+
+Steps = Sequence[tuple[float | None, str]]
+"""Thresholds: from which value on which colour; the first begins at None."""
+
+PLAIN: Steps = ((None, "blue"),)
+"""A value that is neither good nor bad by itself."""
+
+SEVERITY_HUES = {"critical": "red", "warning": "orange", "info": "blue"}
+
+AnyPanel = (
+    bargauge.Panel
+    | heatmap.Panel
+    | stat.Panel
+    | statushistory.Panel
+    | table.Panel
+    | timeseries.Panel
+)
+
+P = TypeVar("P", bound=AnyPanel)
+
+
+def above(warning: float, critical: float | None = None) -> Steps:
+    """Return thresholds of a value that is bad when it is high."""
+    steps: list[tuple[float | None, str]] = [(None, "green"), (warning, "orange")]
+    if critical is not None:
+        steps.append((critical, "red"))
+    return steps
+
+
+def below(warning: float, critical: float) -> Steps:
+    """Return thresholds of a value that is bad when it is low."""
+    return ((None, "red"), (critical, "orange"), (warning, "green"))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: the label it shows (or `Value #A`), its heading, unit and link."""
+
+    source: str
+    title: str
+    unit: str = ""
+    width: int | None = None
+    link: Link | None = None
+    steps: Steps = field(default=())
+
+
+def number(
+    title: str,
+    description: str,
+    unit: str,
+    query: Query,
+    *,
+    steps: Steps,
+    decimals: float | None = None,
+    none: str = "no data",
+    trend: bool = False,
+) -> stat.Panel:
+    """Return one number, coloured by its thresholds; `trend` draws its course behind it."""
+    graph = common_models.BigValueGraphMode
+    built = (
+        stat.Panel()
+        .max_data_points(MOST_TREND)
+        .graph_mode(graph.AREA if trend else graph.NONE)
+        .color_mode(common_models.BigValueColorMode.VALUE)
+        .text_mode(common_models.BigValueTextMode.VALUE)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        .no_value(none)
+    )
+    if decimals is not None:
+        built.decimals(decimals)
+    return _finished(built, title, description, unit, (query,), steps)
+
+
+def lines(
+    title: str,
+    description: str,
+    unit: str,
+    *queries: Query,
+    steps: Steps,
+    stacked: bool = False,
+    least: float | None = 0.0,
+    logarithmic: bool = False,
+    points: str = "",
+    marked: bool = False,
+    beside: bool = False,
+    none: str = "",
+    every: str = "",
+    hues: Mapping[str, str] | None = None,
+) -> timeseries.Panel:
+    """Return a plot. `points` names a series that is drawn as red points without a line.
+
+    `marked` draws the thresholds; `beside` puts the legend to the right, with last and highest.
+    `none` says what it means that nothing is found; `every` is the
+    least step; `hues` colours series by their legend.
+    """
+    legend = (
+        common.VizLegendOptions()
+        .show_legend(True)
+        .display_mode(
+            common_models.LegendDisplayMode.TABLE
+            if beside
+            else common_models.LegendDisplayMode.LIST
+        )
+        .placement(
+            common_models.LegendPlacement.RIGHT if beside else common_models.LegendPlacement.BOTTOM
+        )
+    )
+    if beside:
+        legend.calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
+    built = (
+        timeseries.Panel()
+        .max_data_points(MOST_POINTS)
+        .line_width(1)
+        .fill_opacity(60 if stacked else 0)
+        .show_points(common_models.VisibilityMode.NEVER)
+        .legend(legend)
+        .tooltip(
+            common.VizTooltipOptions()
+            .mode(common_models.TooltipDisplayMode.MULTI)
+            .sort(common_models.SortOrder.DESCENDING)
+        )
+    )
+    if least is not None and not logarithmic:
+        built.min(least)
+    if stacked:
+        built.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL).group("A"))
+    if logarithmic:
+        built.scale_distribution(
+            common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LOG).log(10)
+        )
+    if unit == "percentunit" and least is not None:
+        built.axis_soft_max(1)
+    if none:
+        built.no_value(none)
+    if every:
+        built.interval(every)
+    for name, hue in (hues or {}).items():
+        built.override_by_name(
+            name, [models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": hue})]
+        )
+    if marked:
+        built.thresholds_style(
+            common.GraphThresholdsStyleConfig().mode(common_models.GraphThresholdsStyleMode.DASHED)
+        )
+    if points:
+        built.override_by_name(
+            points,
+            [
+                models.DynamicConfigValue("custom.drawStyle", "points"),
+                models.DynamicConfigValue("custom.showPoints", "always"),
+                models.DynamicConfigValue("custom.pointSize", 9),
+                models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": "red"}),
+            ],
+        )
+    return _finished(built, title, description, unit, queries, steps)
+
+
+def heat(
+    title: str, description: str, unit: str, query: Query, *, steps: Steps, rows: str
+) -> heatmap.Panel:
+    """Return a heatmap with a row for each series; `rows` says what a row is."""
+    built = (
+        heatmap.Panel()
+        .max_data_points(MOST_POINTS)
+        .calculate(False)
+        .show_legend()
+        .cell_gap(0)
+        .filter_values(heatmap.FilterValueRange().le(-1e300))
+        .rows_frame(heatmap.RowsHeatmapOptions().layout(common_models.HeatmapCellLayout.AUTO))
+        .cell_values(heatmap.CellValues().unit(unit))
+        .y_axis(heatmap.YAxisConfig().axis_label(rows))
+        .color(
+            heatmap.HeatmapColorOptions()
+            .mode(heatmap_models.HeatmapColorMode.SCHEME)
+            .scheme("Turbo")
+            .fill("dark-orange")
+            .exponent(0.5)
+            .steps(64)
+            .reverse(False)
+        )
+    )
+    return _finished(built, title, description, unit, (query,), steps)
+
+
+def states(
+    title: str, description: str, query: Query, *, steps: Steps, none: str
+) -> statushistory.Panel:
+    """Return a row of coloured cells for each series, by thresholds."""
+    built = (
+        statushistory.Panel()
+        .max_data_points(MOST_POINTS)
+        .show_value(common_models.VisibilityMode.NEVER)
+        .row_height(0.9)
+        .col_width(1.0)
+        .no_value(none)
+        .fill_opacity(80)
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .legend(
+            common.VizLegendOptions()
+            .show_legend(False)
+            .display_mode(common_models.LegendDisplayMode.LIST)
+            .placement(common_models.LegendPlacement.BOTTOM)
+        )
+    )
+    return _finished(built, title, description, "none", (query,), steps)
+
+
+def bars(
+    title: str,
+    description: str,
+    unit: str,
+    query: Query,
+    *,
+    steps: Steps,
+) -> bargauge.Panel:
+    """Return a horizontal bar for each series, coloured by thresholds."""
+    built = (
+        bargauge.Panel()
+        .interval("1m")
+        .orientation(common_models.VizOrientation.HORIZONTAL)
+        .display_mode(common_models.BarGaugeDisplayMode.BASIC)
+        .show_unfilled(False)
+        .min(0)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .no_value("none")
+    )
+    return _finished(built, title, description, unit, (query,), steps)
+
+
+def listing(
+    title: str,
+    description: str,
+    *queries: Query,
+    columns: Sequence[Column],
+    steps: Steps,
+    sort: str = "",
+    none: str = "none",
+) -> table.Panel:
+    """Return a table of what the queries find, merged by the labels that are shown.
+
+    Columns stand in the order given; labels that none names are hidden.
+    """
+    built = table.Panel().show_header(True).no_value(none)
+    if len(queries) > 1:
+        built.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
+    labels = {column.source: index for index, column in enumerate(columns)}
+    built.with_transformation(
+        models.DataTransformerConfig(
+            id_val="filterFieldsByName", options={"include": {"names": list(labels)}}
+        )
+    )
+    renamed = {column.source: column.title for column in columns}
+    built.with_transformation(
+        models.DataTransformerConfig(
+            id_val="organize",
+            options={"excludeByName": {}, "indexByName": labels, "renameByName": renamed},
+        )
+    )
+    for column in columns:
+        built.override_by_name(column.title, _column(column))
+    if sort:
+        built.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
+    return _finished(built, title, description, "none", queries, steps)
+
+
+_SEVERITIES = {
+    name: {"index": index, "color": hue} for index, (name, hue) in enumerate(SEVERITY_HUES.items())
+}
+
+
+def _column(column: Column) -> list[models.DynamicConfigValue]:
+    found = []
+    if column.unit:
+        found.append(models.DynamicConfigValue("unit", column.unit))
+    if column.width:
+        found.append(models.DynamicConfigValue("custom.width", column.width))
+    if column.steps:
+        steps = [{"color": colour, "value": value} for value, colour in column.steps]
+        found += [
+            models.DynamicConfigValue("thresholds", {"mode": "absolute", "steps": steps}),
+            models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
+        ]
+    if column.source == "severity":
+        found += [
+            models.DynamicConfigValue("mappings", [{"type": "value", "options": _SEVERITIES}]),
+            models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
+        ]
+    if column.link:
+        found.append(models.DynamicConfigValue("links", [column.link.document()]))
+    return found
+
+
+def _finished(
+    panel: P,
+    title: str,
+    description: str,
+    unit: str,
+    queries: Sequence[Query],
+    steps: Steps,
+) -> P:
+    """Give a panel what every one has."""
+    panel.title(title).description(description).unit(unit).datasource(SOURCE)
+    panel.thresholds(
+        dashboard.ThresholdsConfig()
+        .mode(models.ThresholdsMode.ABSOLUTE)
+        .steps([models.Threshold(value=value, color=colour) for value, colour in steps])
+    )
+    for number_, query in enumerate(queries):
+        target = prometheus.Dataquery().expr(query.expr).ref_id("ABCDEFGHIJ"[number_])
+        target.datasource(SOURCE)
+        if query.legend:
+            target.legend_format(query.legend)
+        if query.instant:
+            target.instant()
+        else:
+            target.range()
+        form = prometheus_models.PromQueryFormat
+        target.format(form.TABLE if query.table else form.TIME_SERIES)
+        panel.with_target(target)
+    return panel

@@ -1,0 +1,80 @@
+"""Recording rules: a job in few series, for long ranges and other people's dashboards.
+
+Our own dashboards do not need them: they work with a Prometheus that loads no rules.
+"""
+
+from .rules import Group, Recording
+
+_BY = "by (cluster, job_id)"
+_RANK = "by (cluster, job_id, host_name, rank)"
+_STEP = "training_step_duration_seconds"
+_COMM = "training_comm_duration_seconds"
+_HELD = 'reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"'
+
+RECORDINGS = (
+    Group(
+        "rankscope-jobs",
+        (
+            Recording(
+                "job_id:training_step_duration_seconds:median",
+                f"quantile {_BY} (0.5, {_STEP})",
+            ),
+            Recording("job_id:training_comm_duration_seconds:mean", f"avg {_BY} ({_COMM})"),
+            Recording(
+                "job_id:training_own_duration_seconds:max",
+                f"max {_BY} (max {_RANK} ({_STEP}) - max {_RANK} ({_COMM}))",
+            ),
+            Recording("job_id:training_loss:median", f"quantile {_BY} (0.5, training_loss)"),
+            Recording("job_id:training_loss:max", f"max {_BY} (training_loss)"),
+            Recording("job_id:training_grad_norm:max", f"max {_BY} (training_grad_norm)"),
+            Recording(
+                "job_id:training_tokens:rate",
+                f"sum {_BY} (training_tokens) / quantile {_BY} (0.5, {_STEP})",
+            ),
+            Recording("job_id:training_ranks:count", f"count {_BY} (training_rank_info)"),
+        ),
+    ),
+    Group(
+        "rankscope-nodes",
+        (
+            Recording(
+                "host_name:hw_gpu_utilization:mean",
+                "avg by (cluster, host_name) (hw_gpu_utilization)",
+            ),
+            Recording(
+                "host_name:hw_power_watts:sum", "sum by (cluster, host_name) (hw_power_watts)"
+            ),
+            Recording(
+                "host_name:hw_temperature_celsius:max",
+                "max by (cluster, host_name, hw_sensor) (hw_temperature_celsius)",
+            ),
+            Recording(
+                "host_name:hw_gpu_throttled:count",
+                "sum by (cluster, host_name)"
+                f" (max by (cluster, host_name, gpu) (hw_gpu_throttle{{{_HELD}}}))",
+            ),
+            Recording(
+                "host_name:hw_network_io_bytes:rate5m",
+                "sum by (cluster, host_name, direction) (rate(hw_network_io_bytes_total[5m]))",
+            ),
+            Recording(
+                "host_name:hw_network_errors:rate5m",
+                "sum by (cluster, host_name, error_type) (rate(hw_network_errors_total[5m]))",
+            ),
+        ),
+    ),
+    Group(
+        "rankscope-losses",
+        (
+            Recording(
+                "fault:rankscope_gpu_seconds_lost:rate5m",
+                "sum by (fault) (rate(rankscope_gpu_seconds_lost_total[5m]))",
+            ),
+            Recording(
+                "rankscope_goodput:ratio",
+                "sum(rankscope_job_goodput_ratio * on (job_id) rankscope_job_ranks)"
+                " / sum(rankscope_job_ranks and on (job_id) rankscope_job_goodput_ratio)",
+            ),
+        ),
+    ),
+)
