@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, cast
