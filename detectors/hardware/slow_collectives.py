@@ -118,9 +118,12 @@ class SlowCollectives(Detector):
     def _slow(
         self, window: JobWindow, excess: float, step: float, onset: tuple[float, float]
     ) -> list[Finding]:
-        """Return the symptom, where the excess (s) is a share of the step (s) that counts."""
+        """Return the symptom, where the excess (s) is a share of the step (s) that counts.
+
+        Nobody waits for longer than the step takes: a larger number is of another unit.
+        """
         lost = min(excess, 0.95 * step)
-        if lost < self.slows * step:
+        if lost < self.slows * step or excess > step:
             return []
         return [
             report(

@@ -40,7 +40,8 @@ for index in range(100000):
 
 
 def test_what_a_trainer_says_is_pushed_and_shown(run_agent, trainer, intake, until):
-    agent = run_agent(push={"endpoint": intake.endpoint}, node={"cluster": "blue"})
+    node = {"cluster": "blue", "job_user": "none"}
+    agent = run_agent(push={"endpoint": intake.endpoint}, node=node)
     trainer(agent.socket_path, SPEAKING, job="训练/1", rank=3, attempt=2)
     until(lambda: len(intake.points("training.loss")) > 5)
     resource, pairs, at, value = intake.points("training.loss")[0]
