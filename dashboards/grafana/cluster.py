@@ -3,13 +3,10 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
-from .frame import Given, Put, Section, assemble, query
+from .frame import Given, Put, Section, assemble, jobs
 from .panels import PLAIN, SEVERITY_HUES, Column, above, bars, below, lines, listing, number
 from .queries import JOBS, JOBS_OR_NONE, Query, gained, highest, now, rows
 
-_TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
-_TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
-_TO_INCIDENT = links.to(links.INCIDENT, "The incident", incident="${__data.fields.Incident}")
 _LOST = f"rankscope_gpu_seconds_lost_total{{{JOBS_OR_NONE}}}"
 _GOODPUT = f"rankscope_job_goodput_ratio{{{JOBS}}}"
 _CLUSTER = 'cluster=~"$cluster"'
@@ -22,15 +19,7 @@ def build(given: Given) -> models.Dashboard:
         "Rankscope / Cluster overview",
         "Jobs, goodput, GPU-hours lost by cause, and the nodes that cost most.",
         given=given,
-        variables=[
-            query(
-                "job",
-                "Job",
-                'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
-                description="jobs that report to the collector",
-                many=True,
-            )
-        ],
+        variables=[jobs(many=True)],
         incidents=JOBS_OR_NONE,
         since="now-6h",
         sections=[
@@ -125,7 +114,7 @@ def _numbers() -> list[Put]:
 
 
 def _jobs() -> list[Put]:
-    incident = Column("incident", "Incident", width=190, link=_TO_INCIDENT)
+    incident = Column("incident", "Incident", width=190, link=links.TO_INCIDENT)
     return [
         Put(
             listing(
@@ -137,9 +126,9 @@ def _jobs() -> list[Put]:
                 columns=[
                     Column("severity", "Severity", width=80),
                     Column("fault", "Fault", width=180),
-                    Column("host_name", "Node", width=120, link=_TO_NODE),
+                    Column("host_name", "Node", width=120, link=links.TO_NODE),
                     Column("entity", "Entity"),
-                    Column("job_id", "Job", link=_TO_JOB),
+                    Column("job_id", "Job", link=links.TO_JOB),
                     Column("Value #C", "Open for", "s", 90),
                     Column("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
                     incident,
@@ -162,7 +151,7 @@ def _jobs() -> list[Put]:
                 rows(f"rankscope_job_goodput_ratio{{{JOBS}}}"),
                 rows(f"rankscope_job_last_received_age_seconds{{{JOBS}}}"),
                 columns=[
-                    Column("job_id", "Job", link=_TO_JOB),
+                    Column("job_id", "Job", link=links.TO_JOB),
                     Column("cluster", "Cluster", width=90),
                     Column("attempt", "Attempt", width=75),
                     Column("Value #B", "Ranks", "none", 70),
@@ -267,7 +256,7 @@ def _nodes() -> list[Put]:
                 rows(f"topk(20, sum by (host_name) (increase({uncorrected}[$__range])) > 0)"),
                 rows(f"topk(20, count by (host_name) (hw_network_up{{{_CLUSTER}}} == 0))"),
                 columns=[
-                    Column("host_name", "Node", link=_TO_NODE),
+                    Column("host_name", "Node", link=links.TO_NODE),
                     Column("Value #A", "GPU h lost", "short", 110, steps=above(1, 24)),
                     Column("Value #B", "GPUs throttled", "none", 120, steps=above(1)),
                     Column("Value #C", "GPUs failed", "none", 110, steps=above(1, 1)[::2]),

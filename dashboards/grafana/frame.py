@@ -66,6 +66,18 @@ def query(
     return built
 
 
+def jobs(*, many: bool = False, everything: str = "") -> dashboard.QueryVariable:
+    """Return the variable `job`: those of the chosen clusters."""
+    return query(
+        "job",
+        "Job",
+        'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
+        description="jobs that report to the collector",
+        many=many,
+        everything=everything,
+    )
+
+
 def cluster() -> dashboard.QueryVariable:
     """Return the variable `cluster`; All takes hosts too whose agent names none."""
     return query(

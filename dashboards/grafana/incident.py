@@ -3,15 +3,13 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
-from .frame import Given, Put, Section, assemble, query
+from .frame import Given, Put, Section, assemble, jobs, query
 from .panels import PLAIN, Column, above, lines, listing, number
 from .queries import Query, by_gpu, few, now, rated, rows
 
 _THIS = 'incident="$incident"'
 _AT = 'cluster=~"$cluster", host_name=~"$host"'
 _OF_JOB = 'cluster=~"$cluster", job_id=~"$of_job"'
-_TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
-_TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
 _NOWHERE = "the first cause is on no node, or there is nothing to see"
 _GPU = "{{host_name}} GPU {{gpu}}"
 
@@ -24,14 +22,7 @@ def build(given: Given) -> models.Dashboard:
         "One incident: its cause, what it costs, and the evidence of its node and job.",
         given=given,
         variables=[
-            query(
-                "job",
-                "Job",
-                'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
-                description="jobs that report to the collector",
-                many=True,
-                everything=".*",
-            ),
+            jobs(many=True, everything=".*"),
             query(
                 "incident",
                 "Incident",
@@ -76,8 +67,8 @@ def _what() -> list[Put]:
                     Column("fault", "Fault", width=220),
                     Column("entity_type", "Type", width=80),
                     Column("entity", "Entity"),
-                    Column("host_name", "Node", width=150, link=_TO_NODE),
-                    Column("job_id", "Job", width=180, link=_TO_JOB),
+                    Column("host_name", "Node", width=150, link=links.TO_NODE),
+                    Column("job_id", "Job", width=180, link=links.TO_JOB),
                     Column(
                         "incident",
                         "Incident",

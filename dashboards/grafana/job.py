@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
-from .frame import Given, Put, Section, assemble, query
+from .frame import Given, Put, Section, assemble, jobs, query
 from .panels import PLAIN, Column, above, below, heat, lines, listing, number
 from .queries import (
     HOSTS,
@@ -23,8 +23,6 @@ from .queries import (
 )
 
 _INCIDENTS = 'job_id="$job"'
-_TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
-_TO_INCIDENT = links.to(links.INCIDENT, "The incident", incident="${__data.fields.Incident}")
 _WAITS = f"rankscope_group_wait_seconds{{{_INCIDENTS}}}"
 _RANK = "{{host_name}} rank {{rank}}"
 _OF_RANK = "host_name, rank"
@@ -38,12 +36,7 @@ def build(given: Given) -> models.Dashboard:
         "One training job: loss, step time by rank, phases, waits, memory, incidents.",
         given=given,
         variables=[
-            query(
-                "job",
-                "Job",
-                'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
-                description="jobs that report to the collector",
-            ),
+            jobs(),
             query(
                 "host",
                 "Node",
@@ -187,10 +180,10 @@ def _incidents() -> Put:
             columns=[
                 Column("severity", "Severity", width=80),
                 Column("fault", "Fault", width=180),
-                Column("host_name", "Node", width=120, link=_TO_NODE),
+                Column("host_name", "Node", width=120, link=links.TO_NODE),
                 Column("entity", "Entity"),
                 Column("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
-                Column("incident", "Incident", width=190, link=_TO_INCIDENT),
+                Column("incident", "Incident", width=190, link=links.TO_INCIDENT),
             ],
             steps=PLAIN,
             sort="GPU h lost",
@@ -357,7 +350,7 @@ def _time() -> list[Put]:
                     Column("group", "Group that waits"),
                     Column("kind", "Kind", width=60),
                     Column("rank", "For rank", width=75),
-                    Column("host_name", "Node", width=130, link=_TO_NODE),
+                    Column("host_name", "Node", width=130, link=links.TO_NODE),
                     Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
                 ],
                 steps=PLAIN,

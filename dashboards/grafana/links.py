@@ -32,6 +32,12 @@ def to(uid: str, title: str, **variables: str) -> Link:
     return Link(title, f"/d/{uid}?{_KEPT}{more}")
 
 
+TO_JOB = to(JOB, "The job", job="${__data.fields.Job}")
+TO_NODE = to(NODE, "The node", host="${__data.fields.Node}")
+TO_INCIDENT = to(INCIDENT, "The incident", incident="${__data.fields.Incident}")
+"""From a row of a table to what its column names."""
+
+
 def console_incident(identity: str) -> Link:
     """Return a link to an incident's page in the console."""
     return Link("Causes and evidence in the console", f"${{console}}/#/incidents/{identity}", True)

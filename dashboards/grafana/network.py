@@ -3,7 +3,7 @@
 from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
-from .frame import Given, Put, Section, assemble, query
+from .frame import Given, Put, Section, assemble, jobs, query
 from .panels import PLAIN, Column, above, bars, lines, listing, number
 from .queries import HOSTS, Query, chosen, now, rated, rows
 
@@ -12,7 +12,6 @@ _INCIDENTS = 'job_id=~"$job"'
 _FAULTS = "network.*|gpu.nvlink|software.collective_mismatch|software.deadlock"
 _PORT = "{{host_name}} {{device}}:{{port}}"
 _OF_PORT = "host_name, device, port"
-_TO_NODE = links.to(links.NODE, "The node", host="${__data.fields.Node}")
 _GROUPS = "Needs export.groups at the agents: one series a group is off by default."
 
 
@@ -24,13 +23,7 @@ def build(given: Given) -> models.Dashboard:
         "Waits in collectives, their bandwidth, and the ports and links beneath them.",
         given=given,
         variables=[
-            query(
-                "job",
-                "Job",
-                'label_values(rankscope_job_info{cluster=~"$cluster"}, job_id)',
-                description="jobs that report to the collector",
-                many=True,
-            ),
+            jobs(many=True),
             query(
                 "host",
                 "Node",
@@ -142,7 +135,7 @@ def _waits() -> list[Put]:
                     Column("group", "Group that waits"),
                     Column("kind", "Kind", width=60),
                     Column("rank", "For rank", width=75),
-                    Column("host_name", "Node", width=130, link=_TO_NODE),
+                    Column("host_name", "Node", width=130, link=links.TO_NODE),
                     Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
                 ],
                 steps=PLAIN,
@@ -296,7 +289,7 @@ def _ports() -> list[Put]:
                 rows(f"topk(20, {by_type} > 0)"),
                 rows(f"topk(20, hw_network_up{{{HOSTS}}} == 0)"),
                 columns=[
-                    Column("host_name", "Node", width=140, link=_TO_NODE),
+                    Column("host_name", "Node", width=140, link=links.TO_NODE),
                     Column("device", "Device", width=120),
                     Column("port", "Port", width=60),
                     Column("error_type", "Kind"),

@@ -10,7 +10,6 @@ from .queries import HOST, Query, by_gpu, gained, now, rated, rows
 _GPU = "{{host_name}} GPU {{gpu}}"
 _PORT = "{{host_name}} {{device}}:{{port}}"
 _OF_PORT = "host_name, device, port"
-_TO_JOB = links.to(links.JOB, "The job", job="${__data.fields.Job}")
 _HELD = f'hw_gpu_throttle{{{HOST}, reason!~"idle|clocks_setting"}}'
 _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
 _BAD: Steps = above(1, 1)[::2]
@@ -330,7 +329,7 @@ def _devices() -> Put:
                 Column("pci_bus_id", "PCI", width=145),
                 Column("hw_id", "Device"),
                 Column("rank", "Rank", width=60),
-                Column("job_id", "Job", width=130, link=_TO_JOB),
+                Column("job_id", "Job", width=130, link=links.TO_JOB),
                 Column("Value #B", "Temperature", "celsius", 105, steps=above(80, 88)),
                 Column("Value #C", "Utilization", "percentunit", 95, steps=below(0.7, 0.3)),
             ],
