@@ -59,6 +59,13 @@ class Placements:
             self.version += 1
         return self._row_of[ranks].astype(np.int64)
 
+    def known_rows(self, ranks: Ints) -> Ints:
+        """Return the rows of ranks, UNKNOWN where they have none; adds nobody."""
+        found: Ints = np.full(len(ranks), UNKNOWN, np.int64)
+        held = (ranks >= 0) & (ranks < len(self._row_of))
+        found[held] = self._row_of[ranks[held]]
+        return found
+
     def row(self, rank: int) -> int | None:
         """Return the row of a rank, None where it has none."""
         if not 0 <= rank < len(self._row_of) or self._row_of[rank] < 0:

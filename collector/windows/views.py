@@ -158,8 +158,8 @@ def _absent(attempt: Attempt, group: str, reported: Ints) -> Ints:
     if len(reported) >= len(members):
         return np.zeros(0, np.int64)
     lacking = np.setdiff1d(np.fromiter(members, np.int64, len(members)), reported)
-    rows = (attempt.placements.row(rank) for rank in lacking.tolist())
-    return np.array([row for row in rows if row is not None], np.int64)
+    rows = attempt.placements.known_rows(lacking)
+    return rows[rows >= 0]
 
 
 def _events(
