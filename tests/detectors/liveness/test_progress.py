@@ -61,3 +61,17 @@ def test_a_job_without_ages_stands_nowhere_by_them(steady):
     empty = {progress.AGE: readings(np.zeros(0), np.zeros((0, 0)))}
     nobody = sketch(steady(ranks=0, steps=0), rank_readings=empty)
     assert not progress.all_stand(nobody, START + 60, 1.0)
+
+
+def test_a_rank_whose_host_has_not_reported_since_is_not_behind(drawn):
+    """Its agent restarts while the job evaluates: the last step has yet to arrive."""
+    window = drawn([89, 89, 89, 58])
+    window.steps.at[3, -1] = np.nan
+    assert ["job.stalled"] == stalled(window)
+
+
+@pytest.mark.parametrize(("newest", "named"), [(75, []), (125, ["rank.behind_step"])])
+def test_a_rank_that_stays_silent_is_behind_after_a_minute(drawn, newest, named):
+    window = drawn([newest, newest, newest, 58], last_received=np.full(4, START + newest))
+    window.steps.at[3, -1] = np.nan
+    assert named == [kind for kind in stalled(window) if kind == "rank.behind_step"]
