@@ -31,9 +31,9 @@ class StuckDrivers(Detector):
     gives a reading any more while the host itself reports, those of others do, no step ends, and
     processes of the host wait in state D that did not before: who asks such a driver never returns.
     Evidence: the symptom is that steps stop. They may go on for long, for kernels are launched past
-    the driver; where none of the calls has returned after `unanswered` seconds, and no device of the
-    host has given a reading since, that is a symptom of its own: the next allocation, reset or exit
-    of a process waits for ever, and so does a restart on that host.
+    the driver; where none of the calls has returned after `unanswered` seconds, and no device of
+    the host has given a reading since, that is a symptom of its own: the next allocation, reset or
+    exit of a process waits for ever, and so does a restart on that host.
 
     Parameters
     ----------
@@ -101,9 +101,7 @@ class StuckDrivers(Detector):
         findings += unanswered
         return findings + [f for f in self._silent(window) if f.entity.id not in lines]
 
-    def _unanswered(
-        self, window: JobWindow, host: str, hung: Sequence[Event]
-    ) -> list[Finding]:
+    def _unanswered(self, window: JobWindow, host: str, hung: Sequence[Event]) -> list[Finding]:
         """Return that no device of a host has answered for long, though the job goes on stepping.
 
         Kernels are launched past the driver. A job that stands has its own symptom.

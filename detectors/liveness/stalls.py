@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity, own_time
+from .. import own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
