@@ -42,6 +42,7 @@ class PlaneSet:
         plane = self.planes[number]
         self.rows = max(self.rows, int(rows.max()) + 1)
         plane.fit(self.rows)
+        plane.version += 1
         self.version += 1
         may = sources <= plane.source[rows]
         held = plane.writer[rows[may]]
