@@ -43,6 +43,7 @@ class PlaneSet:
         self.rows = max(self.rows, int(rows.max()) + 1)
         plane.fit(self.rows)
         plane.version += 1
+        plane.claims += 1
         self.version += 1
         may = sources <= plane.source[rows]
         held = plane.writer[rows[may]]

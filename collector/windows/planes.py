@@ -66,6 +66,8 @@ class Plane:
         self.late = 0
         self.version = 0
         """Moves with every change of what can be read."""
+        self.claims = 0
+        """Moves when rows get another source."""
         self.moved_at = -math.inf
         """Of a counter: no two readings that are later than this differ in one row."""
         self._based_at = -math.inf
@@ -104,6 +106,7 @@ class Plane:
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""
         self.version += 1
+        self.claims += 1
         rows = rows[rows < len(self.last_at)]
         for slot in np.flatnonzero(self.used):
             self.part[slot, rows] = 0

@@ -44,6 +44,57 @@ class Part:
         object.__setattr__(self, "missing", missing)
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Each row left to one part: that of the better source, then that of the newest reading.
+
+    watched: planes of which rows were not chosen. While nothing is written to these, and no row
+    gets another source, no choice changes: those that were chosen only become newer.
+    """
+
+    parts: tuple[Part, ...]
+    claims: tuple[tuple[Plane, int], ...]
+    watched: tuple[tuple[Plane, int], ...]
+
+    @classmethod
+    def of(cls, parts: tuple[Part, ...]) -> "Choice":
+        """Choose among parts over the same rows."""
+        if len(parts) == 1:
+            return cls(parts, (), ())
+        count = len(parts[0].rows)
+        best = np.full(count, -1)
+        source, at = np.full(count, NOBODY + 1), np.full(count, -np.inf)
+        for number, part in enumerate(parts):
+            here = np.flatnonzero(part.rows >= 0)
+            rows = part.rows[here]
+            mine, newest = part.plane.source[rows].astype(np.int64), part.plane.last_at[rows]
+            better = (newest > -np.inf) & (
+                (mine < source[here]) | ((mine == source[here]) & (newest > at[here]))
+            )
+            won = here[better]
+            best[won], source[won], at[won] = number, mine[better], newest[better]
+        chosen = tuple(
+            Part(part.plane, np.where(best == number, part.rows, -1))
+            for number, part in enumerate(parts)
+            if (best == number).any()
+        )
+        return cls(
+            chosen or parts[:1],
+            tuple((part.plane, part.plane.claims) for part in parts),
+            tuple(
+                (part.plane, part.plane.version)
+                for number, part in enumerate(parts)
+                if ((part.rows >= 0) & (best != number)).any()
+            ),
+        )
+
+    def holds(self) -> bool:
+        """Tell whether it would be the same now."""
+        return all(plane.claims == claims for plane, claims in self.claims) and all(
+            plane.version == version for plane, version in self.watched
+        )
+
+
 class PartsByName:
     """The planes of a window by metric, and the readings made of them that still hold.
 
@@ -60,10 +111,11 @@ class PartsByName:
             self.names[metric] = (*self.names.get(metric, ()), name)
         self.metrics = frozenset(self.names)
         self._made: dict[str, tuple[int, PlaneReadings]] = {}
+        self._chosen: dict[str, Choice] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
-        return {**vars(self), "_made": {}}
+        return {**vars(self), "_made": {}, "_chosen": {}}
 
     def newest(self, name: str) -> "PlaneReadings":
         """Return the readings of a name as its planes are now."""
@@ -74,6 +126,11 @@ class PartsByName:
         made = self._made.get(name)
         if made is not None and made[0] == version:
             return made[1]
+        if len(parts) > 1:
+            choice = self._chosen.get(name)
+            if choice is None or not choice.holds():
+                choice = self._chosen[name] = Choice.of(parts)
+            parts = choice.parts
         found = PlaneReadings(parts, np.inf)
         if len(parts[0].rows) <= KEPT_ROWS:
             self._made[name] = (version, found)
@@ -114,7 +171,7 @@ class PlaneReadings(Readings):
 
     def __init__(self, parts: tuple[Part, ...], until: float) -> None:
         super().__init__(_NONE, _NONE)
-        self._parts = parts if len(parts) == 1 else _chosen(parts)
+        self._parts = parts
         self._until = until
         self._all: tuple[Floats, Floats] | None = None
         self._period: float | None = None
@@ -138,9 +195,10 @@ class PlaneReadings(Readings):
 
     def of(self, rows: Ints) -> Readings:
         """Return the readings of some rows."""
-        return PlaneReadings(
-            tuple(Part(part.plane, part.rows[rows]) for part in self._parts), self._until
-        )
+        parts = tuple(Part(part.plane, part.rows[rows]) for part in self._parts)
+        if len(parts) > 1:
+            parts = tuple(part for part in parts if (part.rows >= 0).any()) or parts[:1]
+        return PlaneReadings(parts, self._until)
 
     def latest(self) -> tuple[Floats, Floats]:
         """Return (value, at), each [rows], of the newest reading of every row; not to be changed."""
@@ -271,7 +329,7 @@ class LazyReadings(NamedReadings):
             found = self._made[name] = (
                 self._parts.newest(name)
                 if self._until is None
-                else PlaneReadings(self._parts.parts[name], self._until)
+                else PlaneReadings(Choice.of(self._parts.parts[name]).parts, self._until)
             )
         return found
 
@@ -296,27 +354,3 @@ class LazyReadings(NamedReadings):
     def metrics(self) -> frozenset[str]:
         """Return the metrics that there are, without their variants."""
         return self._parts.metrics
-
-
-def _chosen(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Leave each row to one part: that of the better source, then that of the newest reading."""
-    count = len(parts[0].rows)
-    best = np.full(count, -1)
-    source, at = np.full(count, NOBODY + 1), np.full(count, -np.inf)
-    for number, part in enumerate(parts):
-        here = np.flatnonzero(part.rows >= 0)
-        rows = part.rows[here]
-        mine, newest = part.plane.source[rows].astype(np.int64), part.plane.last_at[rows]
-        better = (newest > -np.inf) & (
-            (mine < source[here]) | ((mine == source[here]) & (newest > at[here]))
-        )
-        won = here[better]
-        best[won], source[won], at[won] = number, mine[better], newest[better]
-    return (
-        tuple(
-            Part(part.plane, np.where(best == number, part.rows, -1))
-            for number, part in enumerate(parts)
-            if (best == number).any()
-        )
-        or parts[:1]
-    )
