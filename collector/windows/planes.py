@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
 from .reporting_interval import INTERVALS, ReportingInterval
+from .slot_times import PARTS, part_of, times
 
 FINE_SECONDS = 900.0
 """How far back single readings are kept."""
@@ -37,9 +38,6 @@ CELLS_AT_ONCE = 1 << 20
 """Readings that are looked at at once where all that is held is."""
 
 REBASE_SECONDS = 86_400.0
-PARTS = 250
-"""Parts that a slot's time is resolved to: 20 ms of 5 s."""
-
 NOBODY = 127
 """The source of a row that nobody reports; see attributes.SOURCES for the others."""
 
@@ -68,6 +66,8 @@ class Plane:
         """Moves with every change of what can be read."""
         self.claims = 0
         """Moves when rows get another source."""
+        self.newest_at = -math.inf
+        """No reading is later."""
         self.moved_at = -math.inf
         """Of a counter: no two readings that are later than this differ in one row."""
         self._based_at = -math.inf
@@ -145,7 +145,7 @@ class Plane:
                 self.write(rows[begin:end], at[begin:end], value[begin:end])
             return
         if first == last:
-            self._write_one_time(rows, first, value, self.last_at[rows])
+            self._write_one_time(rows, first, value)
             return
         if (at[1:] < at[:-1]).any():
             order = np.argsort(at, kind="stable")
@@ -177,7 +177,7 @@ class Plane:
     def _write_sorted(self, rows: Ints, at: Floats, value: Floats) -> None:
         self.version += 1
         if self.base is not None:
-            self._move(rows, float(at[-1]), value, self.last_at[rows])
+            self._move(rows, float(at[-1]), value)
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -200,16 +200,17 @@ class Plane:
                 self.changed_at[rows[part][moved]] = at[part][moved]
                 self.last_value[rows[part]] = value[part]
         self.last_at[rows], self.last_value[rows] = at, value
+        if len(at):
+            self.newest_at = max(self.newest_at, float(at[-1]))
 
     def write_at(self, rows: Ints, at: float, value: Floats) -> None:
         """Write readings of one time, as `write` does."""
-        last_at = self.last_at[rows]
-        self._learn(at - float(last_at[0]))
+        self._learn(at - float(self.last_at[rows[0]]))
         if not self._reporting.known:
             self._stretch(at, at)
-        self._write_one_time(rows, at, value, last_at)
+        self._write_one_time(rows, at, value)
 
-    def _write_one_time(self, rows: Ints, at: float, value: Floats, last_at: Floats) -> None:
+    def _write_one_time(self, rows: Ints, at: float, value: Floats) -> None:
         self.version += 1
         tick = math.floor(at / self.interval)
         if tick > self.newest:
@@ -217,27 +218,30 @@ class Plane:
         kept = value
         if self.base is not None:
             kept = self._beyond_base(rows, value)
-            self._move(rows, at, value, last_at)
+            self._move(rows, at, value)
         if tick > self.newest - len(self.used):
             slot = tick % len(self.used)
             self.value[slot, rows] = kept
-            self.part[slot, rows] = round((at / self.interval - tick) * PARTS) + 1
+            self.part[slot, rows] = part_of(at, tick, self.interval)
             self.used[slot] = True
         else:
             self.late += len(rows)
-        if last_at.max() > at:
-            newer = last_at <= at
-            rows, value = rows[newer], value[newer]
+        if at < self.newest_at:
+            newer = self.last_at[rows] <= at
+            if not newer.all():
+                rows, value = rows[newer], value[newer]
+        else:
+            self.newest_at = at
         if self.changed_at is not None:
             self.changed_at[rows[value != self.last_value[rows]]] = at
         self.last_at[rows] = at
         self.last_value[rows] = value
 
-    def _move(self, rows: Ints, newest: float, value: Floats, last_at: Floats) -> None:
+    def _move(self, rows: Ints, newest: float, value: Floats) -> None:
         """Note whether a counter moves with readings, all [points] but `newest`, their last time."""
         if (value != self.last_value[rows]).any():
             # One that comes late may differ from what is held of later times.
-            self.moved_at = max(self.moved_at, newest, float(last_at.max()))
+            self.moved_at = max(self.moved_at, newest, self.newest_at)
 
     def slots(self, start: float, end: float) -> tuple[Ints, Ints]:
         """Return (slots, ticks) that may hold readings of [start, end], oldest first."""
@@ -257,17 +261,10 @@ class Plane:
         """Return (at, value), each [rows, readings], oldest first, of readings in [start, end]."""
         slots, ticks = self.slots(start, end)
         part, value = self._cells(slots, rows)
-        at: Floats = part - 1.0
-        at *= self.interval / PARTS
-        at += ticks[:, None] * self.interval
-        missing = part == 0
-        if start > -np.inf:
-            missing |= at < start
-        if end < np.inf:
-            missing |= at > end
+        at, missing = times(ticks, part, self.interval, start, end)
         values = value.astype(np.float64)
-        np.putmask(at, missing, np.nan)
-        np.putmask(values, missing, np.nan)
+        if missing is not None:
+            np.putmask(values, missing, np.nan)
         if self.base is not None:
             values += self.base[rows]
         return at.T, values.T

@@ -11,7 +11,6 @@ from ...detectors.readings import PERIOD_ROWS, NamedReadings, Readings
 from ...detectors.window import Processes
 from .planes import NOBODY, Plane
 
-
 KEPT_ROWS = 512
 """Readings of so many rows at most are kept between windows: of more, memory is worth more."""
 
@@ -201,11 +200,9 @@ class PlaneReadings(Readings):
         return PlaneReadings(parts, self._until)
 
     def latest(self) -> tuple[Floats, Floats]:
-        """Return (value, at), each [rows], of the newest reading of every row; not to be changed."""
+        """Return (value, at), each [rows], of the newest reading of each row; not to be changed."""
         if self._latest is None:
-            found = (
-                self._newest() if self._until == np.inf else Readings(*self._whole()).latest()
-            )
+            found = self._newest() if self._until == np.inf else Readings(*self._whole()).latest()
             for array in found:
                 array.flags.writeable = False
             self._latest = found
@@ -304,7 +301,7 @@ class PlaneReadings(Readings):
         for part in self._parts:
             at, value = part.plane.read(part.held, start, end)
             if part.missing is not None:
-                at[part.missing] = np.nan
+                at = np.where(part.missing[:, None], np.nan, at)
                 value[part.missing] = np.nan
             found.append((at, value))
         if len(found) == 1:
