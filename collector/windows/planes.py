@@ -238,7 +238,7 @@ class Plane:
         self.last_value[rows] = value
 
     def _move(self, rows: Ints, newest: float, value: Floats) -> None:
-        """Note whether a counter moves with readings, all [points] but `newest`, their last time."""
+        """Note whether a counter moves; all [points] but `newest`, the last time of them."""
         if (value != self.last_value[rows]).any():
             # One that comes late may differ from what is held of later times.
             self.moved_at = max(self.moved_at, newest, self.newest_at)

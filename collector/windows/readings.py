@@ -59,7 +59,7 @@ class Choice:
     def of(cls, parts: tuple[Part, ...]) -> "Choice":
         """Choose among parts over the same rows."""
         if len(parts) == 1:
-            return cls(parts, (), ())
+            return Choice(parts, (), ())
         count = len(parts[0].rows)
         best = np.full(count, -1)
         source, at = np.full(count, NOBODY + 1), np.full(count, -np.inf)
@@ -345,7 +345,12 @@ class LazyReadings(NamedReadings):
 
     def variants(self, metric: str) -> tuple[str, ...]:
         """Return the names of a metric and its variants, sorted."""
-        return self._parts.names.get(metric, ())
+        base, variant, _ = metric.partition("|")
+        names = self._parts.names.get(base, ())
+        if not variant:
+            return names
+        begins = f"{metric}|"
+        return tuple(name for name in names if name == metric or name.startswith(begins))
 
     @property
     def metrics(self) -> frozenset[str]:

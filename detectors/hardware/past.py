@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..arrays import Flags, Floats, Ints
-from ..readings import Readings
+from ..window import Floats, Readings
 
 BLOCK_SECONDS = 60.0
 
@@ -22,39 +21,10 @@ def blocks(readings: Readings, end: float, past: float, *, counter: bool) -> Flo
     """
     count = max(int(past / BLOCK_SECONDS) - 1, 1)
     first = end - (count + 1) * BLOCK_SECONDS
-    starts = np.array([first + number * BLOCK_SECONDS for number in range(count)])
     held = readings.between(first, end)
-    at, value = held.at, held.value
-    valid = np.isfinite(at) & np.isfinite(value)
-    if not counter:
-        number = np.searchsorted(starts, at, side="left") - 1
-        # As of a mean: what is read at the beginning belongs to what was before.
-        inside = valid & (number >= 0) & (at <= starts[number] + BLOCK_SECONDS)
-        total, weight = _sums(inside, number, count, value, np.ones(at.shape))
-    else:
-        order = np.argsort(np.where(valid, at, np.inf), axis=1, kind="stable")
-        at = np.take_along_axis(at, order, axis=1)
-        value = np.take_along_axis(value, order, axis=1)
-        valid = np.take_along_axis(valid, order, axis=1)
-        number = np.searchsorted(starts, at[:, :-1], side="right") - 1
-        inside = valid[:, 1:] & (number >= 0) & (at[:, 1:] <= starts[number] + BLOCK_SECONDS)
-        with np.errstate(invalid="ignore"):
-            growth = value[:, 1:] - value[:, :-1]
-            # A counter that went backwards began again.
-            growth = np.where(growth < 0, value[:, 1:], growth)
-            total, weight = _sums(inside, number, count, growth, at[:, 1:] - at[:, :-1])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(weight > 0, total / weight, np.nan)
-
-
-def _sums(
-    inside: Flags, number: Ints, count: int, value: Floats, weight: Floats
-) -> tuple[Floats, Floats]:
-    """Return the sums of values and weights by row and block, [rows, blocks] each."""
-    rows, columns = np.nonzero(inside)
-    cells, size = rows * count + number[rows, columns], len(inside) * count
-    total = np.bincount(cells, value[rows, columns], size).reshape(-1, count)
-    return total, np.bincount(cells, weight[rows, columns], size).reshape(-1, count)
+    read = held.rate if counter else held.mean
+    starts = [first + number * BLOCK_SECONDS for number in range(count)]
+    return np.stack([read(start, start + BLOCK_SECONDS) for start in starts], axis=1)
 
 
 def usual(levels: Floats) -> Floats:
