@@ -131,7 +131,7 @@ class PartsByName:
                 choice = self._chosen[name] = Choice.of(parts)
             parts = choice.parts
         found = PlaneReadings(parts, np.inf)
-        if len(parts[0].rows) <= KEPT_ROWS:
+        if len(self.parts[name][0].rows) <= KEPT_ROWS:
             self._made[name] = (version, found)
         return found
 
