@@ -24,7 +24,9 @@ class PeriodicWork(Detector):
     that stand out are few, come at equal distances (gathering metrics every 50 steps, writing a
     checkpoint alone), and cost the job `least` of its time together. A job that has always done so
     was made so, and short checkpoints by one rank are normal life: below `least_from_start` it is
-    info. A device that is slow now and then keeps no such distance; garbage collection and
+    info. So is what the job always did every `seldom` seconds or more seldom, whatever it costs:
+    evaluations and checkpoints come minutes apart, and how long they take was the owner's choice.
+    A device that is slow now and then keeps no such distance; garbage collection and
     checkpoints that are timed are left out.
 
     Parameters
@@ -32,6 +34,8 @@ class PeriodicWork(Detector):
     least : share of the job's time that it must cost.
     least_from_start : share from which on it is a warning where the job did so from its first steps
         on. A tenth is what checkpoints that all ranks wait for are commonly allowed to take.
+    seldom : seconds from one such step to the next from which on it counts as an evaluation or a
+        checkpoint. Metrics are gathered every few steps, seconds apart.
     apart : share of the usual step by which a step must stand out.
     regular : share of the distances that must be equal, to within a tenth or one step.
 
@@ -62,11 +66,13 @@ class PeriodicWork(Detector):
         *,
         least: float = 0.05,
         least_from_start: float = 0.1,
+        seldom: float = 120.0,
         apart: float = 0.3,
         regular: float = 0.75,
     ) -> None:
         self.least = least
         self.least_from_start = least_from_start
+        self.seldom = seldom
         self.apart = apart
         self.regular = regular
 
@@ -110,7 +116,8 @@ class PeriodicWork(Detector):
         onset = (min(before, at), at)
         lost = float(cost[row]) / total
         rank, every = int(window.ranks[row]), _every(steps.index[parts.WARM_UP :][odd[row]])
-        habit = begun <= every and lost < self.least_from_start
+        planned = lost < self.least_from_start or every * usual >= self.seldom
+        habit = begun <= every and planned
         what = f"rank {rank} works {extra:.3g} s longer at every {every:.0f}. step"
         return [
             report(

@@ -33,6 +33,21 @@ def test_what_the_job_always_did_is_info_until_it_costs_a_tenth(evaluated):
     assert evaluated(range(10, 200, 20), 2.6)[0].score > 1
 
 
+def test_an_evaluation_by_one_rank_minutes_apart_since_the_start_is_info_whatever_it_costs(steady):
+    """Steps of 11 s, and 53 s of evaluation at every 42nd: a tenth of the job's time."""
+
+    def evaluated(first):
+        own = 13.75 * steady(4, 242)
+        own[0, first::42] += 80.0
+        slow, rank = PeriodicWork().evaluate(sketch(own, exchange=2.0))
+        assert slow.magnitude > 1.1
+        assert rank.score > 1
+        return slow.score
+
+    assert evaluated(34) < 1
+    assert evaluated(34 + 42) > 1
+
+
 def test_two_long_steps_side_by_side_are_one_time(evaluated):
     steps = [step + more for step in range(10, 200, 20) for more in (0, 1)]
     assert 2 == len(evaluated(steps, 1.0))
