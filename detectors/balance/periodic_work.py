@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import own_time, parts
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow, Steps
+from ..window import Flags, Floats, Ints, JobWindow, Steps
 
 _OUTSIDE = ("training.data.duration", "training.checkpoint.duration", "training.gc.duration")
 """Parts of a step that have detectors of their own."""
@@ -115,9 +115,10 @@ class PeriodicWork(Detector):
         at, before = float(ends[begun]), float(ends[max(begun - 1, 0)])
         onset = (min(before, at), at)
         lost = float(cost[row]) / total
-        rank, every = int(window.ranks[row]), _every(steps.index[parts.WARM_UP :][odd[row]])
+        index = steps.index[parts.WARM_UP :]
+        rank, every = int(window.ranks[row]), _every(index[odd[row]])
         planned = lost < self.least_from_start or every * usual >= self.seldom
-        habit = begun <= every and planned
+        habit = planned and _always(index, np.isfinite(work[row]), int(index[begun]), every)
         what = f"rank {rank} works {extra:.3g} s longer at every {every:.0f}. step"
         return [
             report(
@@ -177,6 +178,17 @@ def _largest(excess: Floats, odd: Flags) -> Flags:
     return largest
 
 
+def _always(index: Ints, known: Flags, first: int, every: float) -> bool:
+    """Tell whether no such step can have come before the first that stands out.
+
+    index, known: [steps], numbers of the steps, and whether the rank's work in them is known; a
+    report that was lost may have held one.
+    """
+    before = first - int(every)
+    near = np.abs(index - before) <= max(0.1 * every, 1.0)
+    return before < int(index[0]) or not (near.any() and known[near].all())
+
+
 def _every(index: np.ndarray) -> float:
     gaps = np.diff(index)
     return float(np.median(gaps[gaps > 1]))
@@ -196,5 +208,5 @@ def _work(steps: Steps) -> Floats | None:
             left = left - np.nan_to_num(steps.planes[name])
     if own_time.COMPUTE in steps.planes:
         compute = np.where(np.isfinite(left), steps.planes[own_time.COMPUTE], np.nan)
-        left = np.fmax(left, np.fmin(compute, own_time.median(compute, axis=1)[:, None]))
+        left = np.fmax(left, np.minimum(compute, own_time.median(compute, axis=1)[:, None]))
     return np.where(np.abs(left) < own_time.MOST, np.maximum(left, 0.0), np.nan)

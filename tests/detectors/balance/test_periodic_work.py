@@ -48,6 +48,13 @@ def test_an_evaluation_by_one_rank_minutes_apart_since_the_start_is_info_whateve
     assert evaluated(34 + 42) > 1
 
 
+def test_a_report_that_was_lost_does_not_make_an_old_habit_a_new_one(steady):
+    own = 13.75 * steady(4, 242)
+    own[0, 34 + 42 :: 42] += 80.0
+    own[0, 30:40] = np.nan
+    assert PeriodicWork().evaluate(sketch(own, exchange=2.0))[0].score < 1
+
+
 def test_two_long_steps_side_by_side_are_one_time(evaluated):
     steps = [step + more for step in range(10, 200, 20) for more in (0, 1)]
     assert 2 == len(evaluated(steps, 1.0))
