@@ -85,6 +85,10 @@ class TrackedIncident:
         """Return whether the incident is not resolved."""
         return self.resolved_at is None
 
+    def without_symptoms(self, now: float) -> bool:
+        """Return whether none of its symptoms was found in the last evaluation before `now`."""
+        return all(part.last_active < now - 1.0 for part in self.parts.values())
+
     def held_kinds(self, job: Job) -> set[str]:
         """Return the kinds of symptoms that a job has had in this incident."""
         part = self.parts.get(job)

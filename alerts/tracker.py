@@ -170,6 +170,9 @@ class IncidentTracker:
             explanation = Explanation(explanation.cause, symptoms)
         incident = self._returned(job, explanation, now) or self._shared(explanation)
         if incident is None:
+            idle = (row for row in incidents if row.open and row.without_symptoms(now))
+            incident = next((row for row in idle if matching.shows_why(row, explanation)), None)
+        if incident is None:
             incident = self._new(job, explanation, incidents, health, now)
         return incident, explanation
 
