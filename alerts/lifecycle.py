@@ -253,7 +253,7 @@ class TrackedIncident:
             detected_at=self.detected_at,
             updated_at=now,
             resolved_at=self.resolved_at,
-            summary=summary.sentence(cause, symptoms),
+            summary=summary.sentence(cause, symptoms, len(parts)),
             symptoms=symptoms,
             root_cause=cause,
             impact=Impact(

@@ -76,7 +76,11 @@ def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
     It is about the same device or host, and began before that incident's symptoms were over.
     """
     root, held = explanation.cause.hypotheses[0], _entity(incident)
-    if incident.first is None or incident.root[0] not in NO_CAUSE_VISIBLE or not _named(explanation):
+    if (
+        incident.first is None
+        or incident.root[0] not in NO_CAUSE_VISIBLE
+        or not _named(explanation)
+    ):
         return False
     if held is None or "job" in (held.type, root.entity.type) or root.fault in NO_CAUSE_VISIBLE:
         return False
