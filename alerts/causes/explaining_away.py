@@ -61,10 +61,12 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         found.append((root, Root(ranked.only(held), explained)))
         taken = {id(symptom) for symptom in explained}
         # Several roots may make steps longer; what one entity shows has one root.
+        # By identity: a storm has thousands of symptoms, and comparing each with each takes minutes.
+        still_open = {id(symptom) for symptom in open_symptoms}
         shared += [
             s
             for s in explained
-            if s in open_symptoms and _effect(s) == "slows" and s.entity.type == "job"
+            if id(s) in still_open and _effect(s) == "slows" and s.entity.type == "job"
         ]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
@@ -283,7 +285,8 @@ def _leads_to(root: Root, stop: Root) -> bool:
 
 
 def _joined(root: Root, other: Root) -> Root:
-    more = (symptom for symptom in other.symptoms if symptom not in root.symptoms)
+    held = {id(symptom) for symptom in root.symptoms}
+    more = (symptom for symptom in other.symptoms if id(symptom) not in held)
     return replace(root, symptoms=(*root.symptoms, *more))
 
 
@@ -296,11 +299,12 @@ def _with_left_over(
 ) -> list[Root]:
     """Give symptoms without a root of their own to the nearest one in time, else to unknown."""
     alone: list[Finding] = []
+    onsets = [{held.onset[0] for held in root.symptoms} for root in result]
     for symptom in symptoms:
         near = [
-            (abs(held.onset[0] - symptom.onset[0]), number)
-            for number, root in enumerate(result)
-            for held in root.symptoms
+            (abs(begun - symptom.onset[0]), number)
+            for number, held in enumerate(onsets)
+            for begun in held
         ]
         distance, number = min(near, default=(float("inf"), 0))
         if distance > TOGETHER_SECONDS:
@@ -308,6 +312,7 @@ def _with_left_over(
             continue
         root = result[number]
         result[number] = replace(root, symptoms=(*root.symptoms, symptom))
+        onsets[number].add(symptom.onset[0])
     alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
     groups: list[list[Finding]] = []
     for symptom in alone:

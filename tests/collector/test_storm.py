@@ -19,7 +19,7 @@ from rankscope.formats.otlp.columns import MetricsBatch
 from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.shape import EPOCH, Cluster, Job, Reporting, Scenario
 
-ONSET, ENDS = 30.0, 105.0
+ONSET, ENDS = 20.0, 88.0
 HOSTS, PORTS, BEHIND = 144, 8, 128
 """The leaf switch of 128 hosts goes down, with their 1,024 ports."""
 
