@@ -61,7 +61,7 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         found.append((root, Root(ranked.only(held), explained)))
         taken = {id(symptom) for symptom in explained}
         # Several roots may make steps longer; what one entity shows has one root.
-        # By identity: a storm has thousands of symptoms, and comparing each with each takes minutes.
+        # By identity: a storm has thousands of symptoms; comparing each with each takes minutes.
         still_open = {id(symptom) for symptom in open_symptoms}
         shared += [
             s
