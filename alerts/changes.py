@@ -60,7 +60,7 @@ def shared(
     }
     rows: list[Explanation] = []
     for row, what in zip(found, blamed, strict=True):
-        entity = known.get(what)
+        entity = None if what is None else known.get(what)
         if entity is not None:
             first, *rest = row.cause.hypotheses
             cause = replace(row.cause, hypotheses=(replace(first, entity=entity), *rest))

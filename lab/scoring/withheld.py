@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...vocabulary.faults import UNKNOWN
 from ..suites import withheld
 from ..suites.cases import Case
 from . import figures, ranked
@@ -98,7 +99,7 @@ def shares(rows: Sequence[Scored]) -> Shares:
     """Return the shares over some cases."""
     made = ranked.ranked(rows)
     found = [row.outcome.found for row in rows if row.outcome.found]
-    unknown = sum(seen.fault == ranked.UNKNOWN for seen in found)
+    unknown = sum(seen.fault == UNKNOWN for seen in found)
     return Shares(
         found=len(found) / len(rows) if rows else math.nan,
         first=made.first,
