@@ -33,7 +33,7 @@ from .routing import Routing
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
-from .training_logs import Batch
+from .training_logs import Batch, Launched
 from .users import Users
 
 _TICK_SECONDS = 1.0
@@ -78,7 +78,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._emitted: queue.SimpleQueue[Event | Batch] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event | Batch | Launched] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -289,7 +289,7 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _emit(self, event: Event | Batch) -> None:
+    def _emit(self, event: Event | Batch | Launched) -> None:
         """Take an event, or what logs reported, over from any thread."""
         self._emitted.put(event)
         self._wake()
@@ -302,6 +302,9 @@ class Agent:
                 return
             if isinstance(event, Batch):
                 self._routing.report(event)
+                continue
+            if isinstance(event, Launched):
+                self._routing.adopt(event, self._clock.now())
                 continue
             leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:

@@ -25,7 +25,7 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
-from ..training_logs import Batch
+from ..training_logs import Batch, Launched
 from . import (
     allocation,
     blocked,
@@ -64,7 +64,8 @@ def _nobody(_: object) -> None:
 class ReaderContext:
     """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `emit` takes an event at once and from any thread, `deliver` what a job's own logs reported.
+    `emit` takes an event at once and from any thread, `deliver` what a job's own logs and
+    processes report.
     `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
@@ -74,7 +75,7 @@ class ReaderContext:
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody
-    deliver: Callable[[Batch], None] = _nobody
+    deliver: Callable[[Batch | Launched], None] = _nobody
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)

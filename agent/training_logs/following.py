@@ -15,7 +15,7 @@ from ...vocabulary.samples import Event, Sample
 from ..health import Health
 from ..storms import Storms
 from .positions import Positions
-from .sources import Inode, Source, Sources
+from .sources import Inode, Source, Sources, Writer
 from .tail import Tail
 
 _PIECE = 256 << 10
@@ -24,6 +24,8 @@ _FIRST_PACE = 30e6
 _LEAST = 64 << 10
 _WAITING = 8 << 20
 """Bytes of a file that may wait to be read."""
+_TURN_SECONDS = 1.0
+"""Between two turns: lines without a time of their own are that much older at most."""
 _FIND_SECONDS = 5.0
 _LINGER_SECONDS = 30.0
 """How long a file is followed after the last process that wrote it ended."""
@@ -46,6 +48,13 @@ class Batch:
     events: Sequence[Event]
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """The processes of now to which a launcher gave a rank, one a rank."""
+
+    writers: tuple[Writer, ...]
+
+
 @dataclass(slots=True)
 class _Followed:
     source: Source
@@ -64,7 +73,7 @@ class Follower:
         sources: Sources,
         positions: Positions,
         health: Health,
-        deliver: Callable[[Batch], None],
+        deliver: Callable[[Batch | Launched], None],
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         share: float = 0.04,
@@ -104,7 +113,8 @@ class Follower:
         waiting = {inode: one.tail.grown() for inode, one in self._files.items()}
         growing = {inode: count for inode, count in waiting.items() if count}
         if growing and self._budget > 0:
-            self._read(growing, max(int(self._budget * self._pace), _LEAST), now)
+            room = max(int(self._budget * self._pace), _LEAST)
+            self._read(growing, room, now, now - min(since, _TURN_SECONDS))
         self._summaries(now)
         self._budget -= self._cpu() - before
 
@@ -118,6 +128,8 @@ class Follower:
 
     def _find(self, now: float) -> None:
         found = self._sources.find()
+        if launched := self._sources.launched():
+            self._deliver(Launched(launched))
         first = self._started_at is None
         self._started_at = now if first else self._started_at
         for inode, source in found.items():
@@ -179,7 +191,7 @@ class Follower:
         one.tail.close()
         self._files.pop(one.tail.inode, None)
 
-    def _read(self, growing: dict[Inode, int], room: int, now: float) -> None:
+    def _read(self, growing: dict[Inode, int], room: int, now: float, since: float) -> None:
         """Read up to `room` bytes, the same of every file that has as many.
 
         What is more waits for the next turns; where too much waits, the newest is read.
@@ -195,19 +207,22 @@ class Follower:
             count = min(count, most)
             room -= count
             read += count
-            self._read_one(one, count, now)
+            self._read_one(one, count, now, since)
         used = self._cpu() - started
         if read >= _PIECE and used > 0:
             self._pace += 0.3 * (read / used - self._pace)
 
-    def _read_one(self, one: _Followed, count: int, now: float) -> None:
-        while count > 0:
-            data = one.tail.read(min(count, _PIECE))
+    def _read_one(self, one: _Followed, count: int, now: float, since: float) -> None:
+        """Read what was written since a time, evenly as far as can be known."""
+        left = count
+        while left > 0:
+            data = one.tail.read(min(left, _PIECE))
             if not data:
                 return
-            count -= len(data)
+            begun, left = now - (now - since) * left / count, left - len(data)
+            read_to = now - (now - since) * left / count
             self._health.count("log_bytes", by=len(data))
-            self._take(one, one.parser.feed(data, now), now)
+            self._take(one, one.parser.feed(data, read_to, begun), now)
 
     def _skip(self, one: _Followed, count: int, now: float) -> None:
         one.tail.skip_to(one.tail.position + count)
@@ -287,4 +302,4 @@ def described(sources: Sequence[Source]) -> str:
     return "; ".join(parts) + more
 
 
-__all__ = ["Batch", "Follower", "described"]
+__all__ = ["Batch", "Follower", "Launched", "described"]

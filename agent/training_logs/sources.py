@@ -24,6 +24,8 @@ _APPEND = os.O_APPEND
 
 _RANK_IN_NAME = re.compile(r"(?:^|[/_.-])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "tini", "dumb-init", "numactl", "env"})
+
 Inode = tuple[int, int]
 """What a file is, whatever it is called: device and number."""
 
@@ -96,6 +98,31 @@ class Sources:
         self._finds = 0
         self.refused = 0
         """Files and processes of the last look that may not be read."""
+
+    def launched(self) -> tuple[Writer, ...]:
+        """Return one process a rank of those that the last look found, as a launcher started them.
+
+        What a rank starts (data loader workers, compilers) has its variables too, and a wrapper
+        such as a shell script stands before it: a rank's own is the first below its wrappers.
+        """
+        found: list[Writer] = []
+        writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
+        children: dict[int, list[int]] = {}
+        for pid, process in writers.items():
+            if _same_rank(process, writers.get(process.parent)):
+                children.setdefault(process.parent, []).append(pid)
+        for pid, process in writers.items():
+            if _same_rank(process, writers.get(process.parent)):
+                continue
+            while len(below := children.get(pid, [])) == 1 and self._is_shell(pid):
+                pid = below[0]
+            writer = writers[pid].writer
+            if writer is not None:
+                found.append(writer)
+        return tuple(found)
+
+    def _is_shell(self, pid: int) -> bool:
+        return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
 
     def find(self) -> dict[Inode, Source]:
         """Return the files there are now."""
@@ -230,3 +257,11 @@ class Sources:
         text = procfs.read(f"{self._proc}/{pid}/fdinfo/{number}") or ""
         flags = text.partition("flags:")[2].split()[:1]
         return not flags or bool(int(flags[0], 8) & _APPEND)
+
+
+def _same_rank(process: _Process, parent: _Process | None) -> bool:
+    """Tell whether a process has its variables from its parent, both of one rank."""
+    mine, other = process.writer, parent.writer if parent is not None else None
+    return mine is not None and other is not None and (mine.job, mine.attempt, mine.rank) == (
+        other.job, other.attempt, other.rank
+    )  # fmt: skip
