@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
+from ...formats import tensorboard
+from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
 from ...vocabulary.samples import Event, Sample
 from ..health import Health
 from ..storms import Storms
+from .owners import Owners
 from .positions import Positions
 from .sources import Inode, Source, Sources, Writer
 from .tail import Tail
@@ -59,7 +62,7 @@ class Launched:
 class _Followed:
     source: Source
     tail: Tail
-    parser: Parser
+    parser: Parser | EventParser
     seen_at: float
     missed: dict[str, int] = field(default_factory=dict)
 
@@ -93,6 +96,7 @@ class Follower:
         self._found_at: float | None = None
         self._started_at: float | None = None
         self._files: dict[Inode, _Followed] = {}
+        self._owners = Owners()
         self._storms: Storms[tuple[str, object, object]] = Storms()
         self._newest: dict[tuple[str, object, object], tuple[Source, Event]] = {}
         self._warned_at = -_WARN_SECONDS
@@ -176,7 +180,9 @@ class Follower:
             one.parser.skip()
         _log.info("following %s: job %s, %s", source.name, source.job, _whose(source))
 
-    def _parser(self, source: Source) -> Parser:
+    def _parser(self, source: Source) -> Parser | EventParser:
+        if tensorboard.MARK in source.name.rpartition("/")[2]:
+            return EventParser(rank=source.rank, world_size=source.world_size)
         return Parser(
             rank=source.rank,
             world_size=source.world_size,
@@ -189,6 +195,7 @@ class Follower:
         self._take(one, one.parser.end(now), now)
         self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
         one.tail.close()
+        self._owners.forget(one.source)
         self._files.pop(one.tail.inode, None)
 
     def _read(self, growing: dict[Inode, int], room: int, now: float, since: float) -> None:
@@ -242,12 +249,14 @@ class Follower:
         samples: list[Sample] = []
         events: list[Event] = []
         for line in logged:
-            room = _MOST_SAMPLES - self._samples
-            if len(line.samples) > room:
-                self._health.count("log_samples_dropped", by=len(line.samples))
+            kept = self._owners.kept(one.source, line.samples)
+            if (lost := len(line.samples) - len(kept)) > 0:
+                self._health.count("log_samples_double", by=lost)
+            if len(kept) > _MOST_SAMPLES - self._samples:
+                self._health.count("log_samples_dropped", by=len(kept))
             else:
-                samples += line.samples
-                self._samples += len(line.samples)
+                samples += kept
+                self._samples += len(kept)
             leaving = (self._folded(one.source, event, now) for event in line.events)
             events.extend(event for event in leaving if event is not None)
         if samples or events:

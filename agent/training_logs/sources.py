@@ -24,6 +24,12 @@ _APPEND = os.O_APPEND
 
 _RANK_IN_NAME = re.compile(r"(?:^|[/_.-])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 
+_EVENT_FOLDERS = (
+    "", "runs/", "runs/*/", "*/runs/*/", "tensorboard/", "tb/", "tb_logs/*/", "tb_logs/*/*/",
+    "lightning_logs/*/", "logs/*/", "*/tensorboard/", "outputs/tb/*/",
+)  # fmt: skip
+"""Where torch, the Trainer, Lightning and torchtitan put TensorBoard's files by default."""
+
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "tini", "dumb-init", "numactl", "env"})
 
 Inode = tuple[int, int]
@@ -133,6 +139,8 @@ class Sources:
             self._add_named(files, found)
         if self._by_process:
             self._look_at_processes()
+            for writer in self.launched():
+                self._add_event_files(writer, found)
             for pid, process in self._processes.items():
                 if process.writer is not None:
                     self._add_descriptors(pid, process.writer, found, own=True)
@@ -202,6 +210,34 @@ class Sources:
                 )
             if own and source.job == writer.job:
                 source.ranks[writer.rank] = writer.local_rank
+
+    def _add_event_files(self, writer: Writer, found: dict[Inode, Source]) -> None:
+        """Add TensorBoard's files of a process: below its folder, with its pid in their names.
+
+        What writes them closes them in between, so that no descriptor leads there.
+        """
+        pid = str(writer.pid)
+        pids = {pid, *procfs.status_fields(pid, self._proc).get("NSpid", "").split()[-1:]}
+        folder = glob.escape(f"{self._proc}/{pid}/cwd")
+        for below in _EVENT_FOLDERS:
+            for name in self._names(f"{folder}/{below}events.out.tfevents.*"):
+                if len(found) >= _MOST or not pids & set(name.rpartition("/")[2].split(".")[4:]):
+                    continue
+                status = self._regular(name)
+                if status is None:
+                    continue
+                inode = (status.st_dev, status.st_ino)
+                if inode not in found:
+                    found[inode] = Source(
+                        inode=inode,
+                        name=name,
+                        open_path=name,
+                        job=writer.job,
+                        attempt=writer.attempt,
+                        fresh=self._finds > 1,
+                        ranks={writer.rank: writer.local_rank},
+                        world_size=writer.world_size,
+                    )
 
     def _one_user(self, pid: int, parent: int) -> bool:
         try:

@@ -68,7 +68,8 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
     assert len(parts.routing._with_rank) < 5
 
 
-WRITER = Writer("job", None, rank=3, local_rank=1, world_size=8, pid=7_000_000)
+PID = 7_000_000
+WRITER = Writer("job", None, rank=3, local_rank=1, world_size=8, pid=PID)
 
 
 def info(parts):
@@ -77,20 +78,20 @@ def info(parts):
 
 def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its_log_reports(parts):
     parts.routing.adopt(Launched((WRITER,)), 1000.0)
-    assert {"rank": 3, "local_rank": 1, "world_size": 8, "pid": 7_000_000, "source": "log"} == dict(
+    assert {"rank": 3, "local_rank": 1, "world_size": 8, "pid": PID, "source": "log"} == dict(
         *info(parts)
     )
     pairs = attributes({"rank": 3, "source": "log"})
     losses = [Sample("training.loss", 2.0 + step, 1000.0 + step, pairs) for step in range(3)]
     parts.routing.report(Batch("job", None, losses, []))
     assert [4.0] == [row[3] for row in parts.latest.series(1000.0) if row[1] == "training.loss"]
-    device = attributes({"pid": 7_000_000})
+    device = attributes({"pid": PID})
     assert 3 == parts.trainers.owner(Sample("process.memory.usage", 1.0, 1000.0, device)).rank
 
 
 def test_a_probe_that_reports_is_not_overruled_by_a_look_at_its_process(parts):
     parts.routing.adopt(Launched((WRITER,)), 1000.0)
-    said = Datagram("job", None, 4, WRITER.pid)  # as torch's process group corrected it
-    parts.routing.receive(Received(said, WRITER.pid, "unix:"), 1001.0)
+    said = Datagram("job", None, 4, PID)  # as torch's process group corrected it
+    parts.routing.receive(Received(said, PID, "unix:"), 1001.0)
     parts.routing.adopt(Launched((WRITER,)), 1002.0)
     assert [(4, True)] == [(one.rank, one.probed) for one in parts.trainers.everyone()]
