@@ -109,6 +109,7 @@ class Agent:
                     imitation=self._imitation,
                 ),
                 faults=self._fault_tracker.document,
+                resource_of=self._names.attempt,
             )
             chosen = self._chosen_readers()
             self._support = SupportLog()
@@ -177,6 +178,8 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.start()
             self._ways.sender.start()
+        if self._ways.sending:
+            self._ways.sending.start()
         self._routing.announce(
             "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
         )
@@ -237,6 +240,7 @@ class Agent:
                 adopt=self._trainers.adopt,
                 emit=self._emit,
                 deliver=self._emit,
+                forward=self._ways.forwarder,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -360,6 +364,8 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
+        if self._ways.sending:
+            self._ways.sending.stop(timeout=max(0.2, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
 

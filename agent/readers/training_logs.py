@@ -37,6 +37,7 @@ class TrainingLogs:
         health: Health,
         period: float,
         state: Path | None = None,
+        forward: following.Forward | None = None,
         proc: Path = procfs.PROC,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -54,6 +55,7 @@ class TrainingLogs:
             formats=formats,
             zone=zone,
             share=settings.cpu_share,
+            forward=forward,
         )
         self._health = health
         self._thread: threading.Thread | None = None

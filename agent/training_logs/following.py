@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Protocol
 
 from ...formats import tensorboard
 from ...formats.tensorboard import EventParser
@@ -67,6 +68,22 @@ class _Followed:
     missed: dict[str, int] = field(default_factory=dict)
 
 
+class Forward(Protocol):
+    """Takes the bytes of logs as they are read."""
+
+    def take(self, source: Source, data: bytes, since: float, at: float) -> None:
+        """Take the next bytes of a file, written between two times."""
+        ...
+
+    def left_out(self, source: Source) -> None:
+        """Note that bytes of a file were not read."""
+        ...
+
+    def end(self, source: Source, at: float) -> None:
+        """Take the end of a file."""
+        ...
+
+
 class Follower:
     """Follows files; `turn` is to be called every second or so, by one thread."""
 
@@ -80,6 +97,7 @@ class Follower:
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         share: float = 0.04,
+        forward: Forward | None = None,
         cpu: Callable[[], float] = time.thread_time,
     ) -> None:
         self._sources = sources
@@ -89,6 +107,7 @@ class Follower:
         self._formats = formats
         self._zone = zone
         self._share = share
+        self._forward = forward
         self._cpu = cpu
         self._pace = _FIRST_PACE
         self._budget = share * _BURST_SECONDS
@@ -178,6 +197,8 @@ class Follower:
         one = self._files[source.inode] = _Followed(source, tail, self._parser(source), now)
         if tail.torn:
             one.parser.skip()
+            if self._forward:
+                self._forward.left_out(source)
         _log.info("following %s: job %s, %s", source.name, source.job, _whose(source))
 
     def _parser(self, source: Source) -> Parser | EventParser:
@@ -195,6 +216,8 @@ class Follower:
         self._take(one, one.parser.end(now), now)
         self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
         one.tail.close()
+        if self._forward:
+            self._forward.end(one.source, now)
         self._owners.forget(one.source)
         self._files.pop(one.tail.inode, None)
 
@@ -229,11 +252,15 @@ class Follower:
             begun, left = now - (now - since) * left / count, left - len(data)
             read_to = now - (now - since) * left / count
             self._health.count("log_bytes", by=len(data))
+            if self._forward and isinstance(one.parser, Parser):
+                self._forward.take(one.source, data, begun, read_to)
             self._take(one, one.parser.feed(data, read_to, begun), now)
 
     def _skip(self, one: _Followed, count: int, now: float) -> None:
         one.tail.skip_to(one.tail.position + count)
         one.parser.skip()
+        if self._forward:
+            self._forward.left_out(one.source)
         self._health.count("log_bytes_skipped", by=count)
         if now - self._warned_at >= _WARN_SECONDS:
             self._warned_at = now
