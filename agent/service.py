@@ -33,7 +33,7 @@ from .routing import Routing
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
-from .training_logs import Batch
+from .training_logs import Batch, Launched
 from .users import Users
 
 _TICK_SECONDS = 1.0
@@ -78,7 +78,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._emitted: queue.SimpleQueue[Event | Batch] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event | Batch | Launched] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -109,6 +109,7 @@ class Agent:
                     imitation=self._imitation,
                 ),
                 faults=self._fault_tracker.document,
+                resource_of=self._names.attempt,
             )
             chosen = self._chosen_readers()
             self._support = SupportLog()
@@ -177,6 +178,8 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.start()
             self._ways.sender.start()
+        if self._ways.sending:
+            self._ways.sending.start()
         self._routing.announce(
             "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
         )
@@ -237,6 +240,7 @@ class Agent:
                 adopt=self._trainers.adopt,
                 emit=self._emit,
                 deliver=self._emit,
+                forward=self._ways.forwarder,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -289,7 +293,7 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _emit(self, event: Event | Batch) -> None:
+    def _emit(self, event: Event | Batch | Launched) -> None:
         """Take an event, or what logs reported, over from any thread."""
         self._emitted.put(event)
         self._wake()
@@ -302,6 +306,9 @@ class Agent:
                 return
             if isinstance(event, Batch):
                 self._routing.report(event)
+                continue
+            if isinstance(event, Launched):
+                self._routing.adopt(event, self._clock.now())
                 continue
             leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
@@ -357,6 +364,8 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
+        if self._ways.sending:
+            self._ways.sending.stop(timeout=max(0.2, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
 

@@ -1,5 +1,6 @@
 """What an operator may set for the agent: one section a part, every default usable."""
 
+import re
 import zoneinfo
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,9 @@ FOREIGN = (
     "users", "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{1,4096}")
 
 
 def _url(value: str, fix: str) -> str:
@@ -339,6 +343,56 @@ class Logs(Section):
         return value
 
 
+class Forward(Section):
+    """Where lines of followed logs go on to, as OTLP over HTTP; off without an endpoint."""
+
+    endpoint: str = Field(
+        default="",
+        description="URL of an OTLP logs receiver, to which /v1/logs is added, such as "
+        "http://loki:3100/otlp or http://otel-collector:4318; empty: nothing is forwarded",
+    )
+    headers: Mapping[str, SecretStr] = Field(
+        default_factory=dict, description="more HTTP headers, such as X-Scope-OrgID"
+    )
+    token: SecretStr = Field(default=SecretStr(""), description="bearer token")
+    ca_file: Path | None = Field(default=None, description="certificates to trust for https")
+    interval_seconds: float = Field(
+        default=1.0, ge=0.1, le=60, description="seconds between two requests"
+    )
+    timeout_seconds: float = Field(
+        default=10.0, ge=0.1, le=300, description="seconds one request may take"
+    )
+    max_bytes: int = Field(
+        default=8 << 20,
+        ge=64 << 10,
+        le=1 << 30,
+        description="bytes of memory for lines that wait; beyond, the oldest goes",
+    )
+    bytes_per_second: int = Field(
+        default=1 << 20,
+        ge=1 << 10,
+        description="bytes of lines a second that are forwarded; what is more is dropped",
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _http(cls, value: str) -> str:
+        fix = "write http://HOST:PORT/PATH or https://HOST:PORT/PATH, without /v1/logs"
+        if not value:
+            return value
+        if urlsplit(value).query or value.rstrip("/").endswith("/v1/logs"):
+            raise ValueError(fix)
+        return _url(value, fix)
+
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+        for name, held in value.items():
+            if not _HEADER.fullmatch(name) or not _HEADER_VALUE.fullmatch(held.get_secret_value()):
+                raise ValueError(f"{name}: write the name and the value of an HTTP header")
+        return value
+
+
 class Faults(Section):
     """What devices' fault codes mean here."""
 
@@ -422,3 +476,4 @@ class AgentSettings(Section):
     faults: Faults = Faults()
     exporters: Exporters = Exporters()
     logs: Logs = Logs()
+    forward: Forward = Forward()

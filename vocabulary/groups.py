@@ -15,6 +15,11 @@ _KINDS = (
     ("MESH_TP", "tp"),
     ("MESH_PP", "pp"),
     ("MESH_DP", "dp"),
+    ("MESH_DATA", "dp"),
+    ("MESH_FSDP", "dp"),
+    ("MESH_REPLICATE", "dp"),
+    ("MESH_SHARD", "dp"),
+    ("MESH_PIPE", "pp"),
     ("DEFAULT_PG", "world"),
 )
 """What a description holds, in upper case, and the kind it stands for; the first match wins.

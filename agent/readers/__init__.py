@@ -25,7 +25,8 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
-from ..training_logs import Batch
+from ..training_logs import Batch, Launched
+from ..training_logs.following import Forward
 from . import (
     allocation,
     blocked,
@@ -64,7 +65,8 @@ def _nobody(_: object) -> None:
 class ReaderContext:
     """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `emit` takes an event at once and from any thread, `deliver` what a job's own logs reported.
+    `emit` takes an event at once and from any thread, `deliver` what a job's own logs and
+    processes report, `forward` the bytes of logs, None where nothing is forwarded.
     `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
@@ -74,7 +76,8 @@ class ReaderContext:
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody
-    deliver: Callable[[Batch], None] = _nobody
+    deliver: Callable[[Batch | Launched], None] = _nobody
+    forward: Forward | None = None
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
@@ -173,6 +176,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         health=around.health,
         period=period,
         state=around.state,
+        forward=around.forward,
         proc=proc,
         now=around.now,
     )

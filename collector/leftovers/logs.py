@@ -10,10 +10,14 @@ from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import events as kernel_events
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
 from .found import Found, Quote
+from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_FAILED_INSIDE = frozenset({"gloo.timeout", "gloo.connection_lost"})
+"""Signatures of a rank whose last collective failed."""
+
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -40,6 +44,7 @@ class _Read:
     samples: list[tuple[int | None, Sample]] = field(default_factory=list)
     events: list[tuple[int | None, str, Event]] = field(default_factory=list)
     processes: dict[int, _Process] = field(default_factory=dict)
+    start: StartUp = field(default_factory=StartUp)
 
     def process(self, rank: int) -> _Process:
         return self.processes.setdefault(rank, _Process())
@@ -89,7 +94,41 @@ def read(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
-    _place(gathered, resource, found)
+    # Python's errors have no time: where no line has one, the files say when the job was over.
+    written = max((path.stat().st_mtime for path in files.values()), default=0.0)
+    _reopen(gathered, found)
+    _place(gathered, resource, found, written)
+
+
+def _reopen(gathered: _Read, found: Found) -> None:
+    """Leave out that a rank's last collective completed, where its log says that it failed there.
+
+    gloo's recorder ends an operation that failed as it ends one that succeeded.
+    """
+    failed = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("signature") in _FAILED_INSIDE
+    }
+    newest: dict[tuple[Scalar, Scalar], float] = {}
+    for _, sample in found.samples:
+        pairs = dict(sample.attributes)
+        if sample.metric == "collective.enqueued" and pairs["rank"] in failed:
+            key = (pairs["rank"], pairs["group"])
+            newest[key] = max(newest.get(key, 0.0), sample.value)
+
+    def is_last(sample: Sample) -> bool:
+        pairs = dict(sample.attributes)
+        key = (pairs.get("rank", -1), pairs.get("group", ""))
+        return sample.metric == "collective.completed" and newest.get(key) == sample.value
+
+    if newest:
+        kept: list[tuple[Resource, Sample]] = []
+        for resource, sample in found.samples:
+            if is_last(sample):
+                sample = replace(sample, value=sample.value - 1.0)
+            kept.append((resource, sample))
+        found.samples = kept
 
 
 def _training(
@@ -98,6 +137,8 @@ def _training(
     """Read what a job wrote; yield the number of each line that says something."""
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
+    if rank is not None:
+        _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
         for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone):
             at = line.at
@@ -110,8 +151,18 @@ def _training(
                 own = _rank(event.attributes, rank)
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
+                gathered.start.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
             yield line.line
+
+
+def _learn_process(path: Path, rank: int, gathered: _Read) -> None:
+    """Learn where a rank ran, from what NCCL writes before each of its lines."""
+    with path.open("rb") as opened:
+        found = process_of(opened)
+    process = gathered.process(rank)
+    if found is not None:
+        process.host, process.pid = found
 
 
 def _learn(event: Event, rank: int | None, at: float | None, gathered: _Read) -> None:
@@ -154,12 +205,12 @@ def _quote(
     found.quotes.append(Quote(name, line, at, rank, signature, role, text))
 
 
-def _place(gathered: _Read, resource: Resource, found: Found) -> None:
+def _place(gathered: _Read, resource: Resource, found: Found, written: float) -> None:
     """Give each sample and event its host and, where its line has none, a time."""
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > 0]
-    newest = max([0.0 if found.until is None else found.until, *times])
+    newest = max([0.0 if found.until is None else found.until, *times]) or written
     oldest = min([newest, *times])
 
     def of(rank: int | None, file: str) -> Resource:
@@ -169,7 +220,10 @@ def _place(gathered: _Read, resource: Resource, found: Found) -> None:
             host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
         return replace(resource, host=host)
 
+    dumped = bool(found.samples)
     for rank, sample in gathered.samples:
+        if dumped and not sample.at:
+            continue  # when the step ended nobody can say, and the dumps show how far ranks came
         at = sample.at or newest
         found.samples.append((of(rank, ""), replace(sample, at=at)))
     for rank, file, event in gathered.events:
@@ -177,6 +231,12 @@ def _place(gathered: _Read, resource: Resource, found: Found) -> None:
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, event.at or newest, pairs, of(rank, file)))
     size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
+    if gathered.start.gave_up and not found.samples:
+        size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
+        oldest -= START_SECONDS
+        for rank, event in gathered.start.events(gathered.processes, oldest, newest):
+            found.events.append(replace(event, resource=of(rank, "")))
+        found.missing += gathered.start.missing(gathered.processes)
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
             "rank": rank, "world_size": size, "pid": process.pid, "hw.id": process.hw_id,
