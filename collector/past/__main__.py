@@ -5,6 +5,7 @@ import os
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 NICE = 10
 
@@ -23,20 +24,20 @@ def main() -> int:
         from ..pipeline import Pipeline  # noqa: PLC0415
         from . import reading  # noqa: PLC0415
 
-        pipeline = Pipeline(
-            detectors=DetectorSettings.model_validate(question["detectors"]).selection(),
-            settings=EvaluationSettings.model_validate(question["evaluation"]),
-        )
+        evaluation = EvaluationSettings.model_validate(question["evaluation"])
         stretch = reading.Stretch(
             journal=Path(question["journal"]),
             job=question["job"],
             start=question["start"],
             end=question["end"],
         )
+        answer: Any
         if question.get("wanted"):
-            wanted = Wanted(**question["wanted"])
-            answer = reading.distribution(stretch, pipeline, wanted)
+            wanted = [Wanted(**one) for one in question["wanted"]]
+            answer = reading.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
+            detectors = DetectorSettings.model_validate(question["detectors"]).selection()
+            pipeline = Pipeline(detectors=detectors, settings=evaluation)
             answer = reading.root_cause(stretch, pipeline)
     except (MemoryError, ImportError):  # a library that could not be loaded into the bound
         return 3

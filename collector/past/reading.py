@@ -4,7 +4,6 @@ Runs as a process of its own (`python -m rankscope.collector.past`), at low prio
 memory, so that intake and evaluation of the collector are never delayed.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...detectors.window import JobWindow
 from ...formats import segments
 from ...formats.otlp.errors import UndecodableError
 from ...vocabulary import faults
@@ -25,8 +25,9 @@ from ..journal import journal
 from ..journal.entries import Entry
 from ..journal.kinds import Kind
 from ..pipeline import Pipeline
-from ..windows import queries
+from ..windows import Windows, queries
 from ..windows.matrices import matrices, newest_window
+from . import points
 
 LEAD_SECONDS = 1200.0
 """So much is read before the stretch: windows that begin in a fault would date it otherwise."""
@@ -40,7 +41,6 @@ TAKEN_SECONDS = 300.0
 SHORTEST_BUCKET_SECONDS = 2.0
 
 _SECOND_NS = 1_000_000_000
-_JOB_ATTRIBUTE = b"rankscope.job.id"
 _TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED}
 
 
@@ -106,45 +106,63 @@ def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-def distribution(stretch: Stretch, pipeline: Pipeline, wanted: Wanted) -> dict[str, Any]:
-    """Return a metric of the job summed up over its ranks, as `Distribution.document` has it.
+def distributions(
+    stretch: Stretch, wanted: Sequence[Wanted], *, capacity: int
+) -> list[dict[str, Any]]:
+    """Return metrics of the job summed up over its ranks, each as `Distribution.document` has it.
 
-    Nothing is evaluated: windows are filled, and emptied into buckets before they forget.
+    All are read in one pass, and nothing else is. Nothing is evaluated: windows are filled, and
+    emptied into buckets before they forget. capacity: most series.
     """
-    spreadings: dict[str, Spreading] = {}
-    start, end = stretch.start, stretch.end
-    buckets = max(FEWEST_BUCKETS, min(wanted.points, int((end - start) / SHORTEST_BUCKET_SECONDS)))
+    table = points.table_of({one.metric.partition("|")[0] for one in wanted}, capacity=capacity)
+    windows = Windows(table)
+    sums = [_Summing(one, stretch) for one in wanted]
+    taken = stretch.start
+    span = stretch.start - PLACING_SECONDS, stretch.end
+    for batch, at in points.batches(stretch.journal, stretch.job, *span, table):
+        windows.metrics(batch, at)
+        if at > taken + 2 * TAKEN_SECONDS:
+            # The newest part may still get what comes late: it is taken next time.
+            window = newest_window(windows, stretch.job)
+            for one in sums:
+                one.take(window, taken, taken + TAKEN_SECONDS)
+            taken += TAKEN_SECONDS
+    window = newest_window(windows, stretch.job)
+    for one in sums:
+        one.take(window, taken, stretch.end + 1e-6)
+    return [one.document() for one in sums]
 
-    def take(since: float, until: float) -> None:
-        window = newest_window(pipeline.windows, stretch.job)
-        for one in () if window is None else matrices(window, wanted.metric):
-            if one.of_hosts and any("/" not in name for name in spreadings):
+
+class _Summing:
+    """Sums up one metric over a stretch, part by part."""
+
+    def __init__(self, wanted: Wanted, stretch: Stretch) -> None:
+        self._wanted = wanted
+        self._start, self._end = stretch.start, stretch.end
+        fine = int((self._end - self._start) / SHORTEST_BUCKET_SECONDS)
+        self._buckets = max(FEWEST_BUCKETS, min(wanted.points, fine))
+        self._spreadings: dict[str, Spreading] = {}
+
+    def take(self, window: JobWindow | None, since: float, until: float) -> None:
+        """Add what a window holds of [since, until)."""
+        held = self._spreadings
+        for one in () if window is None else matrices(window, self._wanted.metric):
+            if one.of_hosts and any("/" not in name for name in held):
                 continue
             key = f"/{one.name}" if one.of_hosts else one.name
-            if key not in spreadings:
-                spreadings[key] = Spreading(start, end, buckets, wanted.counter)
+            if key not in held:
+                counter = self._wanted.counter
+                held[key] = Spreading(self._start, self._end, self._buckets, counter)
             inside = (one.at >= since) & (one.at < until)
             if inside.any():
-                spreadings[key].add(replace(one, value=np.where(inside, one.value, np.nan)))
+                held[key].add(replace(one, value=np.where(inside, one.value, np.nan)))
 
-    pipeline.only_job = stretch.job
-    decoder = Decoder(pipeline.table)
-    taken = start
-    for entry in _entries(stretch, lead=PLACING_SECONDS):
-        try:
-            decoded = decoder.decode(Payload(entry.kind, entry.body))
-        except UndecodableError:
-            continue  # counted when it was received
-        if decoded.metrics is not None:
-            pipeline.windows.metrics(decoded.metrics, entry.at)
-        if entry.at > taken + 2 * TAKEN_SECONDS:
-            # The newest part may still get what comes late: it is taken next time.
-            take(taken, taken + TAKEN_SECONDS)
-            taken += TAKEN_SECONDS
-    take(taken, end + 1e-6)
-    named = {name.removeprefix("/"): one for name, one in spreadings.items()}
-    found = Distribution(start, (end - start) / buckets, start, results(named, wanted))
-    return found.document()
+    def document(self) -> dict[str, Any]:
+        """Return the sums as JSON has them."""
+        named = {name.removeprefix("/"): one for name, one in self._spreadings.items()}
+        seconds = (self._end - self._start) / self._buckets
+        spreads = results(named, self._wanted)
+        return Distribution(self._start, seconds, self._start, spreads).document()
 
 
 def brief(document: dict[str, Any]) -> dict[str, Any]:
@@ -161,17 +179,12 @@ def brief(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entries(stretch: Stretch, lead: float = LEAD_SECONDS) -> Iterator[Entry]:
+def _entries(stretch: Stretch) -> Iterator[Entry]:
     """Yield telemetry of the job and of nodes, from some time before the stretch to its end."""
-    start = int((stretch.start - lead) * _SECOND_NS)
+    start = int((stretch.start - LEAD_SECONDS) * _SECOND_NS)
     end = int(stretch.end * _SECOND_NS)
-    names = {stretch.job.encode(), json.dumps(stretch.job)[1:-1].encode()}
-    for entry in journal.between(stretch.journal, start, end):
-        if entry.kind not in _TELEMETRY:
-            continue
-        others = entry.kind is not Kind.REMOTE_WRITE and _JOB_ATTRIBUTE in entry.body
-        if not others or any(name in entry.body for name in names):
-            yield entry
+    chosen = points.of_job(stretch.job, _TELEMETRY)
+    return journal.between(stretch.journal, start, end, chosen=chosen)
 
 
 def _overlaps(incident: Incident, stretch: Stretch) -> bool:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query
@@ -42,13 +43,15 @@ class MetricQuery(RangeQuery):
 class DistributionQuery(MetricQuery):
     """`rank`: lines of their own; `peers`: about so many lines of others; `points`: most values.
 
-    `source`: journal reads what windows hold no more, which takes seconds.
+    `source`: journal reads what windows hold no more, which takes seconds. `also`: metrics that
+    will be asked for next, read in the same pass and kept.
     """
 
     rank: Annotated[list[Annotated[int, Query(ge=0)]] | None, Field(max_length=256)] = None
     peers: Annotated[int, Query(ge=0, le=64)] = 0
     points: Annotated[int, Query(ge=2, le=2000)] = 240
     source: Literal["windows", "journal"] = "windows"
+    also: Annotated[list[str] | None, Field(max_length=16)] = None
 
 
 class HeatmapQuery(RangeQuery):
@@ -231,11 +234,21 @@ def _reread(
             parameter="from",
         )
     try:
-        found = past.distribution(job, max(start, held), end, wanted)
+        found = past.distribution(job, max(start, held), end, wanted, *_also(query, wanted))
     except PastError as error:
-        headers = {"retry-after": "5"} if error.busy else None
+        headers = {"retry-after": "2"} if error.busy else None
         raise ProblemError(503, str(error), headers=headers) from error
     return _named(found, wanted, unit, "journal")
+
+
+def _also(query: DistributionQuery, wanted: distribution.Wanted) -> list[distribution.Wanted]:
+    """Return what is wanted of the metrics that will be asked for next."""
+    names = dict.fromkeys(query.also or ())
+    return [
+        replace(wanted, metric=name, counter=_metric(name)[1])
+        for name in names
+        if name != wanted.metric
+    ]
 
 
 def _named(

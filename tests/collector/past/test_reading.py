@@ -47,7 +47,7 @@ def test_a_metric_of_the_past_is_summed_up_over_the_whole_stretch(data_dir):
     """Windows are emptied on the way: nothing between is lost, and a NaN keeps its rank."""
     stretch = Stretch(data_dir / "journal", "run-1", START + 10, START + 410)
     wanted = Wanted("training.loss", counter=False, points=40, ranks=(1,))
-    found = reading.distribution(stretch, Pipeline(), wanted)
+    (found,) = reading.distributions(stretch, [wanted], capacity=1000)
     assert 10.0 == found["seconds"]
     (variant,) = found["variants"]
     assert {"scope": "local"} == variant["attributes"]
