@@ -8,6 +8,7 @@ import { get, items } from "../parts/api.js";
 import { choice, h, list, show, tabs } from "../parts/dom.js";
 import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
+import { order } from "./incidents.js";
 import { goodput, jobStatus } from "./jobs.js";
 import { ranksPart } from "./ranks.js";
 import { throughput } from "./throughput.js";
@@ -103,7 +104,7 @@ function header(id, job, incidents) {
 
 function incidentList(incidents) {
   if (!incidents.length) return h("p", { class: "muted plain" }, t("job.noincidents"));
-  return h("ul", { class: "plain" }, incidents.slice(0, 6).map((incident) => {
+  return h("ul", { class: "plain" }, [...incidents].sort(order).slice(0, 6).map((incident) => {
     const first = list(incident.root_cause?.hypotheses)[0];
     return h("li", { "data-severity": incident.severity, "data-status": incident.status },
       h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(incident.id)}`, "data-key": incident.id }, h("span", { class: "severity" }, word("severity", incident.severity ?? "unknown")), " ", title(first?.fault)),
