@@ -156,7 +156,7 @@ def _annotation(incidents: str) -> dashboard.AnnotationQuery:
         .enable(True)
         .hide(False)
         .icon_color("red")
-        .expr(f"{active} unless on (incident) {active} offset 1m")
+        .expr(f"{active} unless on (incident) last_over_time({active}[5m] offset 1m)")
         .step("15s")
         .title_format("{{fault}}")
         .text_format("{{entity_type}} {{entity}} on {{host_name}}, incident {{incident}}")

@@ -42,6 +42,7 @@ export function jobPage(id) {
     const end = epoch(job.last_at);
     const text = JSON.stringify([job.last_at, job.last_step, wanted]);
     if (!Number.isFinite(end) || text === drawn) return;
+    if (!drawn && !parts.heat.hasChildNodes()) show(parts.heat, h("p", { class: "muted", role: "status" }, t("loading")));
     drawn = text;
     range = { from: end - Number(wanted.seconds), to: end };
     await Promise.all([drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
@@ -50,7 +51,7 @@ export function jobPage(id) {
 
   async function drawHeat(again) {
     const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
-    if (!answer) return;
+    if (!answer) return show(parts.heat);
     const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, name, metric(name).help]), wanted.metric, (name) => again({ metric: name }));
     const figure = heatmapFigure(answer, { unit: "s", name: wanted.metric, every: () => again({ full: true }) });
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);

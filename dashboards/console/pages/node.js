@@ -99,7 +99,7 @@ function incidentList(row) {
   if (!row) return h("p", { class: "muted" }, t("job.noincidents"));
   return h("ul", { class: "plain" }, [...list(row.record)].sort(order).slice(0, 12).map((one) => h("li", { "data-severity": one.severity, "data-status": one.status },
     h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(one.incident)}` }, h("span", { class: "severity" }), title(one.fault)),
-    h("span", { class: "muted" }, ` ${list(one.jobs).join(", ")} · ${moment(one.opened_at)} · ${lost(3600 * one.gpu_hours_lost)} · ${word("status", one.status)}`))));
+    h("span", { class: "muted" }, ` ${list(one.jobs).join(", ")} · `, moment(one.opened_at), ` · ${lost(3600 * one.gpu_hours_lost)} · ${word("status", one.status)}`))));
 }
 
 function readingTable(readings) {

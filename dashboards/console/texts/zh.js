@@ -56,7 +56,7 @@ export default {
   "chart.read": "指向图表，或在图表上使用方向键，读取数值。", "chart.readcells": "指向图像，或在图像上使用方向键，读取数值。", "chart.median": "中位数", "chart.middle": "中位数与中间一半", "chart.onset": "起始", "chart.nonfinite": "×：数值为 NaN 或无穷。", "chart.nobody": "没有 rank 上报。", "chart.none": "未上报",
   "chart.all": "{name}：{n}，中位数 {value}。", "chart.notfinite": "非有限值", "chart.medianvalue": "中位数 {value}", "chart.nopeers": "自起始以来，{ranks} 的 {name}：{value}；没有同伴上报。",
   "chart.against": "自起始以来，{ranks} 的 {name}：{value}，{peers}为 {theirs}。", "chart.against.times": "自起始以来，{ranks} 的 {name}：{value}，{peers}为 {theirs}，是其 {times} 倍。",
-  "heatmap.sentence": "{ranks}的 {name}，第 {from} 至 {to} 步：大多在 {low} 与 {high} 之间。{worst}", "heatmap.worst": "rank {rank} 明显异常。", "heatmap.coarse": "每格取 {ranks} 个 rank、{steps} 步中的最大值", "heatmap.every": "逐 rank 逐步显示", "heatmap.step": "第 {n} 步", "heatmap.cell": "rank {rank}，第 {step} 步：{value}",
+  "heatmap.sentence": "{ranks}的 {name}，第 {from} 至 {to} 步：大多在 {low} 与 {high} 之间。{worst}", "heatmap.worst": "rank {rank} 明显异常。", "heatmap.coarse": "每格取 {ranks}、{steps}中的最大值", "heatmap.every": "逐 rank 逐步显示", "heatmap.step": "第 {n} 步", "heatmap.cell": "rank {rank}，第 {step} 步：{value}",
   "waits.sentence": "最常被等待的是 {host} 上的 rank {rank}：占全部等待的 {share} %，在 {steps}中有 {last} 步最后到达。", "waits.nobody": "没有 rank 在等待。", "waits.axes": "行等待列", "waits.cell": "{waiting} 等待 {awaited} {value}", "waits.lost": "损失 {seconds} rank·秒，{steps} 步最后到达",
   "phases.sentence": "一步耗时 {step}；其中 {share} % 为{phase}。", "phases.step": "步",
   "throughput.sentence": "所有 rank 的 training.tokens：每秒 {value} 个 token。", "throughput.label": "每秒 token 数",

@@ -14,9 +14,12 @@ def what_row() -> list[Put]:
         Put(
             listing(
                 "First cause",
-                "Fault and place as the collector sees them now; a row more where they changed in "
-                "the time range. Evidence, other causes and what to do: in the console.",
-                rows(f"max_over_time(rankscope_incident_active{{{THIS}}}[$__range])"),
+                "Fault and entity as the collector ranks them now; once it is resolved every first "
+                "cause of the time range. Evidence, other causes and what to do: in the console.",
+                rows(
+                    f"rankscope_incident_active{{{THIS}}} or on (incident)"
+                    f" max_over_time(rankscope_incident_active{{{THIS}}}[$__range])"
+                ),
                 columns=[
                     Column("severity", "Severity", width=90),
                     Column("status", "Status", width=120),
