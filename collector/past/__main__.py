@@ -18,14 +18,11 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     try:
         # After the bound, so that it holds for them too.
-        from ..detector_settings import DetectorSettings  # noqa: PLC0415
         from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
-        from ..figures.distribution import Wanted  # noqa: PLC0415
-        from ..pipeline import Pipeline  # noqa: PLC0415
-        from . import reading  # noqa: PLC0415
+        from .stretch import Stretch  # noqa: PLC0415
 
         evaluation = EvaluationSettings.model_validate(question["evaluation"])
-        stretch = reading.Stretch(
+        stretch = Stretch(
             journal=Path(question["journal"]),
             job=question["job"],
             start=question["start"],
@@ -33,9 +30,16 @@ def main() -> int:
         )
         answer: Any
         if question.get("wanted"):
+            from ..figures.distribution import Wanted  # noqa: PLC0415
+            from . import pictures  # noqa: PLC0415
+
             wanted = [Wanted(**one) for one in question["wanted"]]
-            answer = reading.distributions(stretch, wanted, capacity=evaluation.max_series)
+            answer = pictures.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
+            from ..detector_settings import DetectorSettings  # noqa: PLC0415
+            from ..pipeline import Pipeline  # noqa: PLC0415
+            from . import reading  # noqa: PLC0415
+
             detectors = DetectorSettings.model_validate(question["detectors"]).selection()
             pipeline = Pipeline(detectors=detectors, settings=evaluation)
             answer = reading.root_cause(stretch, pipeline)

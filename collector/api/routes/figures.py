@@ -14,7 +14,7 @@ from ....vocabulary import metrics
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
-from ...past import reading
+from ...past import stretch
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows.matrices import newest_window
@@ -224,7 +224,7 @@ def _reread(
     """Return the answer from the journal."""
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
-    held = reading.held_from(past.journal)
+    held = stretch.held_from(past.journal)
     if held is None or end < held:
         raise ProblemError(404, "this time range is held no more")
     if end - start > services.settings.past.hours * 3600:

@@ -121,9 +121,13 @@ export function items(answer) {
  */
 export async function follow(news, state) {
   let pause = 2;
+  // A page that the browser keeps for "back" must not keep one of its few connections to us.
+  let stream = new AbortController();
+  window.addEventListener("pagehide", () => stream.abort());
   for (;;) {
+    stream = new AbortController();
     try {
-      const answer = await ask("api/v1/events");
+      const answer = await ask("api/v1/events", stream.signal);
       state("live");
       news();
       pause = 2;
