@@ -84,7 +84,7 @@ def fill(pipeline: Pipeline, *, ranks: int, steps: int) -> None:
         values = {"training.step": np.broadcast_to(index[:, None].astype(float), shape)}
         for name, value in METRICS.items():
             values[name] = value * (1 + 0.02 * noise.standard_normal(shape))
-        values["training.compute.duration"][index > steps // 2, SLOW] *= 1.5
+        values["training.compute.duration"][index > steps // 2, min(SLOW, ranks - 1)] *= 1.5
         series = [np.tile(ids[name], len(index)) for name in values]
         flat = np.concatenate([value.ravel() for value in values.values()])
         _send(pipeline, np.concatenate(series), np.tile(at, len(series)), flat)

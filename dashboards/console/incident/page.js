@@ -16,15 +16,14 @@ export function incidentPage(id) {
   const abort = new AbortController();
   const path = `incidents/${encodeURIComponent(id)}`;
   const back = h("p", { class: "crumb" }, h("a", { href: "#/incidents" }, t("nav.incidents")), " / ", h("code", {}, id.slice(0, 12)));
-  const [head, answer] = [h("div", {}), h("div", {})];
-  const [now, side] = [h("div", { class: "side" }), h("div", { class: "side" })];
+  const [head, answer] = [h("div", {}), h("div", { class: "answer-part" })];
+  const [now, side] = [h("div", { class: "now-part" }), h("div", { class: "side" })];
   const evidence = h("div", { class: "evidence-part" });
   const where = h("section", { class: "where" });
   const others = h("div", { class: "others" });
   const panel = plotPanel(abort.signal);
   const root = h("article", { class: "page incident" }, back, head,
-    h("div", { class: "columns lead" }, answer, now),
-    h("div", { class: "columns" }, h("div", { class: "main" }, evidence, panel.root, where, others), side));
+    h("div", { class: "columns" }, h("div", { class: "main" }, answer, evidence, panel.root, where, others), h("div", { class: "aside" }, now, side)));
   let shown = "";
   let drawn = "";
 

@@ -7,9 +7,10 @@ let asking = null; // the one open question for a token, shared by everybody who
 
 /** A problem document of the collector (RFC 9457), or what stood in its place. */
 export class Problem extends Error {
-  constructor(status, title, detail) {
+  constructor(status, title, detail, retryAfter = 0) {
     super(detail ? `${title}: ${detail}` : title);
     this.status = status;
+    this.retryAfter = retryAfter; // seconds; 0: asking again does not help
   }
 }
 
@@ -78,7 +79,7 @@ async function ask(address, signal, options = {}) {
 async function problem(answer) {
   try {
     const body = await answer.json();
-    return new Problem(answer.status, body.title ?? answer.statusText, body.detail);
+    return new Problem(answer.status, body.title ?? answer.statusText, body.detail, Number(answer.headers.get("Retry-After")) || 0);
   } catch {
     return new Problem(answer.status, t("problem.status", { status: answer.status }), answer.statusText);
   }
@@ -120,9 +121,13 @@ export function items(answer) {
  */
 export async function follow(news, state) {
   let pause = 2;
+  // A page that the browser keeps for "back" must not keep one of its few connections to us.
+  let stream = new AbortController();
+  window.addEventListener("pagehide", () => stream.abort());
   for (;;) {
+    stream = new AbortController();
     try {
-      const answer = await ask("api/v1/events");
+      const answer = await ask("api/v1/events", stream.signal);
       state("live");
       news();
       pause = 2;

@@ -1,14 +1,11 @@
-"""Rankscope itself: does the collector keep up, do agents report, do notices leave."""
+"""Whether the collector keeps up, and its notices leave."""
 
-from grafana_foundation_sdk.models import dashboard as models
+from ..frame import Put
+from ..panels import PLAIN, above, lines, number
+from ..queries import Query, now
 
-from . import links
-from .frame import Given, Put, Section, assemble
-from .panels import PLAIN, Column, above, below, lines, listing, number
-from .queries import MOST_SMALL, Query, highest, now, rated, rows
-
-_READER_SECONDS = "rankscope_agent_reader_duration_seconds"
 _BUCKETS = "collector_evaluation_duration_seconds_bucket"
+
 _BAD = above(1, 1)[::2]
 
 
@@ -18,25 +15,8 @@ def _rate(metric: str, by: str = "instance", *, minute: bool = False) -> str:
     return f"{rate} * 60" if minute else rate
 
 
-def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
-    return assemble(
-        links.SELF,
-        "Rankscope / Rankscope itself",
-        "Health of the collector and of the agents: load, lag, losses, deliveries.",
-        given=given,
-        variables=[],
-        incidents='severity="critical"',
-        sections=[
-            Section("Now", _numbers()),
-            Section("Collector", _collector()),
-            Section("Notices", _notices()),
-            Section("Agents", _agents()),
-        ],
-    )
-
-
-def _numbers() -> list[Put]:
+def numbers_row() -> list[Put]:
+    """Return the panels of the row "Now"."""
     panels = [
         number(
             "Agents up",
@@ -87,7 +67,8 @@ def _numbers() -> list[Put]:
     return [Put(panel, 4, 4) for panel in panels]
 
 
-def _collector() -> list[Put]:
+def collector_row() -> list[Put]:
+    """Return the panels of the row "Collector"."""
     return [
         Put(
             lines(
@@ -192,7 +173,8 @@ def _collector() -> list[Put]:
     ]
 
 
-def _notices() -> list[Put]:
+def notices_row() -> list[Put]:
+    """Return the panels of the row "Notices"."""
     return [
         Put(
             lines(
@@ -229,105 +211,5 @@ def _notices() -> list[Put]:
             ),
             12,
             6,
-        ),
-    ]
-
-
-def _agents() -> list[Put]:
-    return [
-        Put(
-            listing(
-                "Readers that do not answer",
-                "Supported on the node, and failing or hanging; 50 at most.",
-                rows("topk(50, rankscope_agent_reader_up == 0)"),
-                rows("topk(50, rankscope_agent_reader_last_success_age_seconds > 60)"),
-                columns=[
-                    Column("instance", "Agent"),
-                    Column("reader", "Reader"),
-                    Column("Value #A", "Up", "none", 60, steps=below(1, 1)[::2]),
-                    Column("Value #B", "Last answer", "s", 110, steps=above(60, 300)),
-                ],
-                steps=PLAIN,
-                sort="Last answer",
-                none="every reader answers",
-            ),
-            8,
-            8,
-        ),
-        Put(
-            lines(
-                "Slowest readers",
-                "Duration of the last reading; the 12 slowest.",
-                "s",
-                Query(
-                    highest(
-                        "rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL
-                    ),
-                    "{{instance}} {{reader}}",
-                ),
-                steps=above(1, 5),
-            ),
-            8,
-            8,
-        ),
-        Put(
-            lines(
-                "Waiting to be pushed",
-                "Batches on agents' disks that wait for the collector; the 20 most.",
-                "none",
-                Query(highest("rankscope_agent_spool_records", "instance"), "{{instance}}"),
-                steps=PLAIN,
-            ),
-            8,
-            8,
-        ),
-        Put(
-            lines(
-                "Lost before the agent",
-                "Datagrams of probes that never arrived or were given up, in a second; the 20 "
-                "highest.",
-                "cps",
-                Query(
-                    rated("rankscope_agent_datagrams_lost_total", "instance", positive=False),
-                    "{{instance}} lost",
-                ),
-                Query(
-                    rated("rankscope_agent_probe_dropped_total", "instance", positive=False),
-                    "{{instance}} given up",
-                ),
-                steps=above(1, 100),
-            ),
-            8,
-            7,
-        ),
-        Put(
-            lines(
-                "Failed pushes",
-                "Pushes that failed, in a minute; the 20 highest.",
-                "none",
-                Query(
-                    rated(
-                        "rankscope_agent_push_failures_total",
-                        "instance",
-                        minute=True,
-                        positive=False,
-                    ),
-                    "{{instance}}",
-                ),
-                steps=above(1, 10),
-            ),
-            8,
-            7,
-        ),
-        Put(
-            lines(
-                "Series left off the page",
-                "Series that did not fit on an agent's page (export.max_series); the 20 highest.",
-                "none",
-                Query(highest("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
-                steps=above(1, 100),
-            ),
-            8,
-            7,
         ),
     ]

@@ -1,148 +1,20 @@
-"""Incident: what broke, where, since when, and the evidence beside its peers."""
+"""The job and the node of the first cause, beside their peers."""
 
-from grafana_foundation_sdk.models import dashboard as models
+from ..frame import Put
+from ..panels import PLAIN, above, lines
+from ..queries import Query, by_gpu, few, rated
 
-from . import links
-from .frame import Given, Put, Section, assemble, jobs, query
-from .panels import PLAIN, Column, above, lines, listing, number
-from .queries import Query, by_gpu, few, now, rated, rows
-
-_THIS = 'incident="$incident"'
 _AT = 'cluster=~"$cluster", host_name=~"$host"'
+
 _OF_JOB = 'cluster=~"$cluster", job_id=~"$of_job"'
+
 _NOWHERE = "the first cause is on no node, or there is nothing to see"
+
 _GPU = "{{host_name}} GPU {{gpu}}"
 
 
-def build(given: Given) -> models.Dashboard:
-    """Return the dashboard."""
-    return assemble(
-        links.INCIDENT,
-        "Rankscope / Incident",
-        "One incident: its cause, what it costs, and the evidence of its node and job.",
-        given=given,
-        variables=[
-            jobs(many=True, everything=".*"),
-            query(
-                "incident",
-                "Incident",
-                'label_values(rankscope_incident_active{job_id=~"$job"}, incident)',
-                description="incidents that were open in the time range",
-            ),
-            query(
-                "host",
-                "Node of the first cause",
-                'label_values(rankscope_incident_active{incident="$incident"}, host_name)',
-                description="where the first cause lies; several where it changed",
-                many=True,
-            ),
-            query(
-                "of_job",
-                "Job of the incident",
-                'label_values(rankscope_incident_active{incident="$incident"}, job_id)',
-                description="the job whose ranks are shown",
-                many=True,
-            ),
-        ],
-        incidents=_THIS,
-        sections=[
-            Section("What it is", _what()),
-            Section("The job", _job()),
-            Section("The node of the first cause", _node()),
-        ],
-    )
-
-
-def _what() -> list[Put]:
-    return [
-        Put(
-            listing(
-                "First cause",
-                "Fault and place as the collector sees them now; a row more where they changed in "
-                "the time range. Evidence, other causes and what to do: in the console.",
-                rows(f"max_over_time(rankscope_incident_active{{{_THIS}}}[$__range])"),
-                columns=[
-                    Column("severity", "Severity", width=90),
-                    Column("status", "Status", width=120),
-                    Column("fault", "Fault", width=220),
-                    Column("entity_type", "Type", width=80),
-                    Column("entity", "Entity"),
-                    Column("host_name", "Node", width=150, link=links.TO_NODE),
-                    Column("job_id", "Job", width=180, link=links.TO_JOB),
-                    Column(
-                        "incident",
-                        "Incident",
-                        width=210,
-                        link=links.console_incident("${__data.fields.Incident}"),
-                    ),
-                ],
-                steps=PLAIN,
-                none="choose an incident above",
-            ),
-            24,
-            4,
-        ),
-        Put(
-            number(
-                "Began",
-                "Onset, as it is judged.",
-                "dateTimeAsIso",
-                now(
-                    "max(max_over_time(rankscope_incident_opened_timestamp_seconds"
-                    f"{{{_THIS}}}[$__range])) * 1000"
-                ),
-                steps=PLAIN,
-            ),
-            6,
-            4,
-        ),
-        Put(
-            number(
-                "Open for",
-                "Time from the onset to now; no data once it is resolved.",
-                "s",
-                now(f"time() - max(rankscope_incident_opened_timestamp_seconds{{{_THIS}}})"),
-                steps=above(600, 3600),
-                none="resolved",
-            ),
-            6,
-            4,
-        ),
-        Put(
-            number(
-                "GPU-hours lost",
-                "GPU time that it has taken.",
-                "suffix: GPU h",
-                now(
-                    f"max(max_over_time(rankscope_incident_gpu_seconds_lost{{{_THIS}}}[$__range]))"
-                    " / 3600"
-                ),
-                steps=above(1, 24),
-                decimals=2,
-            ),
-            6,
-            4,
-        ),
-        Put(
-            number(
-                "GPUs lost now",
-                "GPU seconds that it takes in each second.",
-                "suffix: GPUs",
-                Query(
-                    f"sum(deriv(rankscope_incident_gpu_seconds_lost{{{_THIS}}}[$__rate_interval]))"
-                ),
-                steps=above(1, 8),
-                decimals=1,
-                none="resolved",
-                trend=True,
-            ),
-            6,
-            4,
-        ),
-    ]
-
-
-def _job() -> list[Put]:
+def job_row() -> list[Put]:
+    """Return the panels of the row "The job"."""
     by = "job_id, host_name, rank"
     both = "training_step_duration_seconds", "training_comm_duration_seconds"
     every = " - ".join(f"max by ({by}) ({one}{{{_OF_JOB}}})" for one in both)
@@ -205,7 +77,8 @@ def _job() -> list[Put]:
     ]
 
 
-def _node() -> list[Put]:
+def node_row() -> list[Put]:
+    """Return the panels of the row "The node of the first cause"."""
     ports = "host_name, device, port, error_type"
     throttle = 'reason!~"idle|clocks_setting"'
     return [
