@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..vocabulary.profiling import EVENT
 from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
 from .device_faults import FaultTracker
@@ -12,6 +13,7 @@ from .inbox import Received
 from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
+from .profiling import Profiling
 from .readers import Reader
 from .step_ends import StepEnds
 from .trainers import Trainer, Trainers
@@ -38,6 +40,7 @@ class Routing:
         attribution: Attribution,
         fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
+        profiling: Profiling | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -50,6 +53,7 @@ class Routing:
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
+        self._profiling = profiling
         self._step_ends = StepEnds()
 
     def receive(self, received: Received, now: float) -> None:
@@ -75,6 +79,10 @@ class Routing:
         if self._outgoing:
             self._outgoing.add(resource, samples)
             self._outgoing.emit(resource, events)
+        if self._profiling:
+            for event in events:
+                if event.name == EVENT:
+                    self._profiling.take(trainer, event.attributes, received.file)
 
     def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.

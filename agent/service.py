@@ -132,6 +132,14 @@ class Agent:
         except BaseException:
             self.close()
             raise
+        self._profiling = assembling.profiling(
+            settings,
+            host=self._names.host,
+            socket=self._claim.path,
+            trainers=self._trainers,
+            health=self._health,
+            now=self._clock.now,
+        )
         self._routing = Routing(
             names=self._names,
             trainers=self._trainers,
@@ -142,6 +150,7 @@ class Agent:
             health=self._health,
             attribution=self._attribution,
             imitation=self._imitation,
+            profiling=self._profiling,
         )
 
     @property
@@ -182,6 +191,8 @@ class Agent:
         )
         for reading in self._readings:
             reading.start()
+        if self._profiling:
+            self._profiling.start()
         self._log_start()
         flush_at = tick_at = time.monotonic()
         try:
@@ -347,6 +358,8 @@ class Agent:
         for reading in self._readings:
             reading.stop()
         self._support.flush(at_once=True)
+        if self._profiling:
+            self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
         try:
             self._closing.close()  # readers with threads of their own report their last
             self._take_events()

@@ -15,7 +15,15 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Handling, Impact, Incident, Moment
+from ..vocabulary.incidents import (
+    CauseChange,
+    Handling,
+    Impact,
+    Incident,
+    Moment,
+    Profiled,
+    StackGroup,
+)
 from . import first_cause, summary
 from .affected_job import AffectedJob, JobHealth
 from .causes.engine import Explanation
@@ -66,6 +74,8 @@ class TrackedIncident:
     document: Incident | None = None
     noted: set[str] = field(default_factory=set)
     """What of others' alerts stands in the timeline, by key."""
+    profiles: tuple[Profiled, ...] = ()
+    stacks: tuple[StackGroup, ...] = ()
 
     @property
     def root(self) -> first_cause.RootKey:
@@ -263,6 +273,8 @@ class TrackedIncident:
             cause_history=tuple(self.cause_history),
             timeline=tuple(self.timeline),
             handling=self.handling,
+            stacks=self.stacks,
+            profiles=self.profiles,
         )
 
 

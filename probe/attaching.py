@@ -15,6 +15,7 @@ from .heartbeat import Heartbeat
 from .importing import when_imported
 from .pauses import Pauses
 from .placement import Placement
+from .profiling import Profiling
 from .sender import Sender
 from .silent import SilentWatch
 from .start_time import start_time
@@ -82,8 +83,9 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
     timeline = Timeline()
     collectives = Collectives(timeline, placement.identity)
     heartbeat = Heartbeat(placement=placement, sources=(collectives, FlightRecorder()))
+    agent = AgentSocket(environ)
     sender = Sender(
-        agent=AgentSocket(environ),
+        agent=agent,
         identity=placement.identity,
         start_time=start_time(),
         heartbeat=heartbeat,
@@ -104,6 +106,14 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
         detach=detach,
     )
     heartbeat.phases = watch.phases
+    profiling = Profiling(
+        agent=agent,
+        identity=placement.identity,
+        watch=watch,
+        send=sender.put,
+        environ=environ,
+    )
+    heartbeat.look = profiling.look
     hooks = TorchHooks(watch=watch, timeline=timeline, placement=placement)
     crashes = Crashes(watch.emit, sender.flush)
     pauses = Pauses(timeline)
@@ -124,6 +134,7 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
     pauses.install()
     undo.append(pauses.remove)
     undo.append(hooks.remove)
+    undo.append(profiling.close)
     undo.append(when_imported("torch", torch_imported))
     atexit.register(watch.detach)
     undo.append(lambda: atexit.unregister(watch.detach))

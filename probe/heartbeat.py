@@ -33,7 +33,8 @@ class Source(Protocol):
 class Heartbeat:
     """Who and where this rank is, how long since its last step; when stuck, its stack.
 
-    Lives in the sender's thread; `step_ended` is called by the training thread.
+    Lives in the sender's thread; `step_ended` is called by the training thread. `look` is called
+    with the time, in seconds since the epoch, ten times a second.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Heartbeat:
         self._stack_due = 0.0
         self._next = 0.0
         self.phases: Phases | None = None
+        self.look: Callable[[float], None] = _nothing
         self.failures = 0
 
     def step_ended(self, duration: float) -> None:
@@ -70,6 +72,10 @@ class Heartbeat:
         """Return what is due at `now`, or None between two heartbeats."""
         if self.phases is not None:
             self.phases.look(now)
+        try:
+            self.look(now)
+        except Exception:  # noqa: BLE001  requests for profiles, not the sign of life
+            self.failures += 1
         events = self._stack(now)
         samples: list[Sample] = []
         if not 0 < self._next - now <= PERIOD_SECONDS:
@@ -118,3 +124,7 @@ class Heartbeat:
             "text": stack_text(frame),
         }
         return [Event("process.stack", now, labels)]
+
+
+def _nothing(_now: float) -> None:
+    """Do nothing."""
