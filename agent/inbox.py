@@ -18,7 +18,7 @@ from .health import Health
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
 _DESCRIPTOR = struct.Struct("=i")
 _ANCILLARY = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_DESCRIPTOR.size)
-_MOST_OPEN = 16
+_MOST_OPEN = 64
 """Files that senders handed over and that were not looked at yet: beyond, they are closed."""
 _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""

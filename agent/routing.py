@@ -8,6 +8,7 @@ from .attribution import Attribution
 from .device_faults import FaultTracker
 from .exits import Exit, ExitWatch
 from .health import Health
+from .hung import STACK, Hung
 from .imitation import Imitation
 from .inbox import Received
 from .latest import Latest
@@ -41,6 +42,7 @@ class Routing:
         fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
         profiling: Profiling | None = None,
+        hung: Hung | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -54,6 +56,7 @@ class Routing:
         self._ranked_by = -1
         self._imitation = imitation
         self._profiling = profiling
+        self._hung = hung
         self._step_ends = StepEnds()
 
     def receive(self, received: Received, now: float) -> None:
@@ -67,6 +70,8 @@ class Routing:
             self._exits.watch(trainer.pid)
         samples: Sequence[Sample] = received.datagram.samples
         events: Sequence[Event] = received.datagram.events
+        if self._hung is None and events:
+            events = [event for event in events if event.name != STACK]
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
@@ -79,10 +84,11 @@ class Routing:
         if self._outgoing:
             self._outgoing.add(resource, samples)
             self._outgoing.emit(resource, events)
-        if self._profiling:
-            for event in events:
-                if event.name == EVENT:
-                    self._profiling.take(trainer, event.attributes, received.file)
+        answer = next((event for event in events if event.name == EVENT), None)
+        if answer is not None and self._profiling:
+            self._profiling.take(trainer, answer.attributes, received.file)
+        elif answer is None and received.file is not None and self._hung:
+            self._hung.hold(trainer, received.file)
 
     def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.

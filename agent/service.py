@@ -25,6 +25,7 @@ from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
+from .hung import Hung
 from .inbox import Inbox
 from .latest import Latest
 from .names import Names
@@ -140,6 +141,11 @@ class Agent:
             health=self._health,
             now=self._clock.now,
         )
+        self._hung = (
+            Hung(settings.stacks, proc=settings.node.proc, spied=self._emit)
+            if settings.stacks.collect
+            else None
+        )
         self._routing = Routing(
             names=self._names,
             trainers=self._trainers,
@@ -151,6 +157,7 @@ class Agent:
             attribution=self._attribution,
             imitation=self._imitation,
             profiling=self._profiling,
+            hung=self._hung,
         )
 
     @property
@@ -350,6 +357,9 @@ class Agent:
         for summary in self._fault_tracker.tick(self._clock.now()):
             self._routing.emit(summary)
         now = self._clock.now()
+        if self._hung:
+            for event in self._hung.stacks(self._trainers.everyone(), now):
+                self._routing.emit(event)
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))
 

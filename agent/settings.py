@@ -433,6 +433,21 @@ class Profiling(Section):
     )
 
 
+class Stacks(Section):
+    """Python stacks of training processes that make no progress."""
+
+    collect: bool = Field(
+        default=True,
+        description="send the stacks that probes and their watchdogs take; function and file "
+        "names, no values",
+    )
+    py_spy: bool = Field(
+        default=False,
+        description="run py-spy (pip install py-spy; the right to trace) where a process is silent "
+        "and its watchdog wrote nothing",
+    )
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -449,3 +464,4 @@ class AgentSettings(Section):
     exporters: Exporters = Exporters()
     logs: Logs = Logs()
     profiling: Profiling = Profiling()
+    stacks: Stacks = Stacks()

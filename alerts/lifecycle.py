@@ -6,7 +6,7 @@ says whether it is worth a notice.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -24,7 +24,7 @@ from ..vocabulary.incidents import (
     Profiled,
     StackGroup,
 )
-from . import first_cause, summary
+from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth
 from .causes.engine import Explanation
 from .first_cause import FirstCause
@@ -148,6 +148,24 @@ class TrackedIncident:
                 self.noted.add(note.key)
                 self._note(now, "alert", note.text)
         return len(self.noted) > before
+
+    def stops(self, job: Job) -> bool:
+        """Return whether the incident has a symptom that stops a job."""
+        catalogue = kinds.catalogue()
+        return any(catalogue[kind].effect == "stops" for kind in self.held_kinds(job))
+
+    def take_stacks(self, texts: Mapping[int, str], now: float) -> bool:
+        """Take the newest stacks by rank; return whether they say anything new."""
+        if self.document is None or not texts:
+            return False
+        found = stacks.folded(texts)
+        if stacks.same(self.stacks, found):
+            return False
+        before, self.stacks = stacks.odd_text(self.stacks), found
+        odd = stacks.odd_text(found)
+        if odd is not None and odd != before:
+            self._note(now, "stack", odd)
+        return True
 
     def reopen(self, now: float, text: str) -> None:
         """Open the incident again; the next advance makes the document."""

@@ -10,6 +10,7 @@ from ..vocabulary.identity import identify
 from .agent_socket import AgentSocket
 from .collectives import Collectives
 from .crashes import Crashes
+from .dumps import Dumps, refused
 from .flight_recorder import FlightRecorder
 from .heartbeat import Heartbeat
 from .importing import when_imported
@@ -82,7 +83,13 @@ def attach(
 def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, TorchHooks]:
     timeline = Timeline()
     collectives = Collectives(timeline, placement.identity)
-    heartbeat = Heartbeat(placement=placement, sources=(collectives, FlightRecorder()))
+    dumps = None if refused(environ) else Dumps()
+    heartbeat = Heartbeat(
+        placement=placement,
+        sources=(collectives, FlightRecorder()),
+        dumps=dumps,
+        stacks=dumps is not None,
+    )
     agent = AgentSocket(environ)
     sender = Sender(
         agent=agent,
@@ -127,6 +134,8 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
         hooks.install(module)
 
     sender.start()
+    if dumps is not None:
+        undo.append(dumps.close)
     undo.append(shut_down)
     watch.phase("init")
     crashes.install()

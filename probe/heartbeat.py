@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
+from .dumps import Dumps
 from .phases import Phases
 from .placement import Placement
 from .stacks import stack_text
@@ -34,7 +35,8 @@ class Heartbeat:
     """Who and where this rank is, how long since its last step; when stuck, its stack.
 
     Lives in the sender's thread; `step_ended` is called by the training thread. `look` is called
-    with the time, in seconds since the epoch, ten times a second.
+    with the time, in seconds since the epoch, ten times a second. With `stacks` False a stuck
+    rank's stack is not sent.
     """
 
     def __init__(
@@ -42,10 +44,15 @@ class Heartbeat:
         *,
         placement: Placement,
         sources: tuple[Source, ...],
+        dumps: Dumps | None = None,
+        stacks: bool = True,
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._placement = placement
         self._sources = sources
+        self._dumps = dumps
+        self._stacks = stacks
+        self._file: int | None = None
         self._steady = steady
         self._last_step = steady()
         self._stepped = False
@@ -78,10 +85,17 @@ class Heartbeat:
             self.failures += 1
         events = self._stack(now)
         samples: list[Sample] = []
+        self._file = None
         if not 0 < self._next - now <= PERIOD_SECONDS:
             self._next = now + PERIOD_SECONDS
             samples = self._alive(now)
+            if self._dumps is not None:
+                self._file = self._dumps.beat()
         return (samples, events) if samples or events else None
+
+    def descriptor(self) -> int | None:
+        """Return the file of the watchdog's stacks, with every heartbeat: agents come and go."""
+        return self._file
 
     def _alive(self, now: float) -> list[Sample]:
         rank = self._placement.identity().rank
@@ -108,7 +122,7 @@ class Heartbeat:
         return self.age() > max(_STALL_SECONDS, _STALL_STEPS * usual)
 
     def _stack(self, now: float) -> list[Event]:
-        if self.age() < _STALL_SECONDS or not self.stalled():
+        if not self._stacks or self.age() < _STALL_SECONDS or not self.stalled():
             self._stack_due = 0.0
             return []
         if now < self._stack_due:

@@ -59,6 +59,10 @@ class Periodic(Protocol):
         """Return whether the rank is known."""
         ...
 
+    def descriptor(self) -> int | None:
+        """Return an open file that the agent gets with what is due, None where there is none."""
+        ...
+
     def __call__(self, now: float) -> Parts | None:
         """Return what is due now, or None."""
         ...
@@ -159,7 +163,7 @@ class Sender:
         try:
             due = self._heartbeat(now)
             if due is not None and self._socket.open(now):
-                self._send(*due)
+                self._send(*due, self._heartbeat.descriptor())
         except Exception:  # noqa: BLE001  the edge of one delivery
             self.failures += 1
 
