@@ -47,8 +47,8 @@ def odd_text(groups: tuple[StackGroup, ...]) -> str | None:
     first = odd[0]
     ranks = ", ".join(map(str, first.ranks.document()[:8]))
     name = f"rank {ranks} stands" if len(first.ranks) == 1 else f"ranks {ranks} stand"
-    others = groups[0]
-    return f"{name} in {_innermost(first.text)}, {len(others.ranks)} others in {_innermost(others.text)}"
+    others = f"{len(groups[0].ranks)} others in {_innermost(groups[0].text)}"
+    return f"{name} in {_innermost(first.text)}, {others}"
 
 
 def _without_lines(groups: tuple[StackGroup, ...]) -> list[tuple[Ranks, str, bool]]:
