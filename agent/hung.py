@@ -5,9 +5,7 @@ interpreter's lock), else what the kernel says (stopped by a signal, waiting uni
 py-spy, where the settings allow it and it is there.
 """
 
-import fcntl
 import logging
-import os
 import queue
 import re
 import shutil
@@ -15,10 +13,10 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
-from typing import BinaryIO
 
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
+from .open_file import OpenFile
 from .settings import Stacks
 from .trainers import Key, Trainer
 
@@ -43,7 +41,7 @@ class Hung:
     def __init__(self, settings: Stacks, *, proc: Path, spied: Callable[[Event], None]) -> None:
         self._settings = settings
         self._proc = proc
-        self._files: dict[Key, BinaryIO] = {}
+        self._files: dict[Key, OpenFile] = {}
         self._due: dict[Key, float] = {}
         self._spied = spied
         self._spying: queue.Queue[tuple[Trainer, float]] = queue.Queue(4)
@@ -53,9 +51,12 @@ class Hung:
         if self._spy is not None:
             threading.Thread(target=self._run, name="py-spy", daemon=True).start()
 
-    def hold(self, trainer: Trainer, file: BinaryIO) -> None:
-        """Keep the file that a probe's watchdog writes into; anything else is let go of."""
-        if trainer.key not in self._files and _in_memory(file):
+    def hold(self, trainer: Trainer, file: OpenFile) -> None:
+        """Keep the file that a probe's watchdog writes into; anything else is let go of.
+
+        Only memory is kept: reading anything else could keep the agent waiting.
+        """
+        if trainer.key not in self._files and file.seals() is not None:
             self._files[trainer.key] = file
 
     def stacks(self, trainers: Iterable[Trainer], now: float) -> list[Event]:
@@ -83,7 +84,7 @@ class Hung:
         file = self._files.get(trainer.key)
         if file is not None:
             try:
-                dumped = os.pread(file.fileno(), _LONGEST, 0).decode(errors="replace")
+                dumped = file.begin(_LONGEST).decode(errors="replace")
             except OSError:
                 dumped = ""
             if text := main_thread(dumped):
@@ -157,12 +158,3 @@ def _wait_channel(pid: int, proc: Path) -> str:
     """Return the kernel's function that a process waits in, where it says."""
     name = procfs.read(f"{proc}/{pid}/wchan") or ""
     return name if name.isidentifier() else "the kernel"
-
-
-def _in_memory(file: BinaryIO) -> bool:
-    """Return whether a file is memory: reading anything else could keep the agent waiting."""
-    try:
-        fcntl.fcntl(file, fcntl.F_GET_SEALS)
-    except OSError:
-        return False
-    return True

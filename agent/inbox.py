@@ -9,11 +9,11 @@ import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from ..vocabulary import datagram
 from ..vocabulary.samples import Scalar
 from .health import Health
+from .open_file import OpenFile
 
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
 _DESCRIPTOR = struct.Struct("=i")
@@ -38,7 +38,7 @@ class Received:
     datagram: datagram.Datagram
     pid: int | None
     origin: str
-    file: BinaryIO | None = None
+    file: OpenFile | None = None
 
 
 class Inbox:
@@ -51,7 +51,7 @@ class Inbox:
 
     def __init__(self, *, health: Health) -> None:
         self._health = health
-        self._unread: list[tuple[bytes, int | None, str, BinaryIO | None]] = []
+        self._unread: list[tuple[bytes, int | None, str, OpenFile | None]] = []
         self._open = 0
 
     def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
@@ -104,17 +104,16 @@ class Inbox:
             self._health.count("datagrams_received", origin.partition(":")[0])
             yield Received(sent, pid, origin, file)
 
-    def _file(self, ancillary: list[tuple[int, int, bytes]]) -> BinaryIO | None:
+    def _file(self, ancillary: list[tuple[int, int, bytes]]) -> OpenFile | None:
         """Return the file that came with a datagram, and close what else did."""
-        found: BinaryIO | None = None
+        found: OpenFile | None = None
         for level, kind, data in ancillary:
             if level != socket.SOL_SOCKET or kind != socket.SCM_RIGHTS:
                 continue
             whole = len(data) - len(data) % _DESCRIPTOR.size
             for (descriptor,) in _DESCRIPTOR.iter_unpack(data[:whole]):
                 if found is None and self._open < _MOST_OPEN:
-                    # Unbuffered, and never closed by hand: gone with the datagram that it is of.
-                    found = os.fdopen(descriptor, "rb", buffering=0)
+                    found = OpenFile(descriptor)
                     self._open += 1
                 else:
                     os.close(descriptor)

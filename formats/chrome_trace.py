@@ -15,8 +15,8 @@ KINDS = ("compute", "kernels", "launches", "copies", "collectives", "gaps")
 """Rows of a summary, in the order in which they are shown.
 
 compute: operators on the host, outermost ones; kernels, copies: on the device; launches: calls
-into the device's runtime; gaps: time in which neither the device (where there is one) nor any
-operator of the training thread ran.
+into the device's runtime; gaps: time in which the device did nothing or, where there is none,
+neither an operator of the training thread nor any collective ran.
 """
 
 MOST_EVENTS = 2_000_000
@@ -89,6 +89,7 @@ class _Sums:
     names: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     threads: dict[object, list[tuple[float, float, str]]] = field(default_factory=dict)
     device: list[tuple[float, float]] = field(default_factory=list)
+    waits: list[tuple[float, float]] = field(default_factory=list)
     span: tuple[float, float] | None = None
 
     def add(self, kind: str, name: str, duration: float) -> None:
@@ -106,7 +107,7 @@ def _summary(events: Iterable[dict[str, Any]]) -> Summary:
             _take(sums, event)
     trainer = _trainer(sums.threads)
     _outermost(sums, trainer)
-    busy = [(begin, end) for begin, end, _ in trainer] + sums.device
+    busy = [(begin, end) for begin, end, _ in trainer] + sums.device + sums.waits
     if sums.span is None and busy:
         sums.span = min(begin for begin, _ in busy), max(end for _, end in busy)
     if sums.span is None:
@@ -140,6 +141,7 @@ def _take(sums: _Sums, event: dict[str, Any]) -> None:
     elif category in _LAUNCHES:
         sums.add("launches", name, duration)
     elif category in _OPERATORS and _COLLECTIVE.match(name):
+        sums.waits.append((begin, end))
         sums.add("collectives", name, duration)
     elif category in _OPERATORS:
         sums.threads.setdefault(event.get("tid"), []).append((begin, end, name))

@@ -24,8 +24,11 @@ _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_
 class Trace:
     """A sealed file in memory; given back when nobody holds this object any more."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
 
 
 class TraceMessage(EventMessage):
@@ -39,7 +42,7 @@ class TraceMessage(EventMessage):
 
     def descriptor(self) -> int | None:
         """Return the trace's open file."""
-        return self._trace.file.fileno()
+        return self._trace.descriptor
 
 
 def written(export: Callable[[str], object], *, max_bytes: int) -> Trace:
@@ -55,27 +58,20 @@ def written(export: Callable[[str], object], *, max_bytes: int) -> Trace:
             raise ValueError("torch.profiler wrote nothing")
         if size > _LARGEST_WRITTEN:
             raise ValueError(f"the trace has {size} bytes, more than {_LARGEST_WRITTEN}")
-        file = os.fdopen(
-            os.memfd_create("rankscope-trace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "r+b"
-        )
-        try:
-            with path.open("rb") as source:
-                _compress(source, file, max_bytes)
-            fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
-        except BaseException:
-            file.close()
-            raise
-    return Trace(file)
+        trace = Trace(os.memfd_create("rankscope-trace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
+        with path.open("rb") as source:
+            _compress(source, trace.descriptor, max_bytes)
+        fcntl.fcntl(trace.descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    return trace
 
 
-def _compress(source: BinaryIO, target: BinaryIO, max_bytes: int) -> None:
+def _compress(source: BinaryIO, target: int, max_bytes: int) -> None:
     compressor = zlib.compressobj(level=3, wbits=31)  # 31: with gzip's header
     size = 0
     while piece := source.read(_PIECE):
-        size += target.write(compressor.compress(piece))
+        size += os.write(target, compressor.compress(piece))
         if size > max_bytes:
             break
-    size += target.write(compressor.flush())
+    size += os.write(target, compressor.flush())
     if size > max_bytes:
         raise ValueError(f"the trace has more than {max_bytes} bytes; ask for fewer steps")
-    target.flush()

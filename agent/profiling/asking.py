@@ -5,8 +5,10 @@ import json
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote, urlsplit
+
+from ..open_file import OpenFile
 
 _LARGEST = 256 << 10
 """Bytes of an answer that are read."""
@@ -49,7 +51,7 @@ class Collector:
         return items
 
     def upload(
-        self, identity: str, rank: int, trace: BinaryIO, size: int, *, steps: int, seconds: float
+        self, identity: str, rank: int, trace: OpenFile, size: int, *, steps: int, seconds: float
     ) -> None:
         """Send a trace of so many bytes. Raises AskingError."""
         path = f"/profiles/{quote(identity, safe='')}/ranks/{rank}/trace"
@@ -66,7 +68,7 @@ class Collector:
         self,
         method: str,
         path: str,
-        body: bytes | BinaryIO | None = None,
+        body: bytes | OpenFile | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
         if self._tls is None:

@@ -2,19 +2,18 @@
 
 import fcntl
 import logging
-import os
 import queue
-import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from ...vocabulary.profiling import ProfileRequest, RequestError
 from ...vocabulary.samples import Scalar
 from ..health import Health
+from ..open_file import OpenFile
 from ..settings import Profiling as ProfilingSettings
 from ..trainers import Trainer
 from .asking import AskingError
@@ -39,7 +38,7 @@ class Asks(Protocol):
         ...
 
     def upload(
-        self, identity: str, rank: int, trace: BinaryIO, size: int, *, steps: int, seconds: float
+        self, identity: str, rank: int, trace: OpenFile, size: int, *, steps: int, seconds: float
     ) -> None:
         """Send a trace of so many bytes."""
         ...
@@ -57,7 +56,7 @@ class _Taken:
     steps: int
     seconds: float
     text: str
-    trace: BinaryIO | None
+    trace: OpenFile | None
 
 
 class Profiling:
@@ -101,7 +100,7 @@ class Profiling:
         self._board.close()
 
     def take(
-        self, trainer: Trainer, attributes: Mapping[str, Scalar], trace: BinaryIO | None
+        self, trainer: Trainer, attributes: Mapping[str, Scalar], trace: OpenFile | None
     ) -> None:
         """Take a probe's answer; what nobody asked of that very process is nothing."""
         request = self._board.find(str(attributes.get("request")), trainer.rank)
@@ -225,7 +224,7 @@ class Profiling:
         self._board.take(request)
         pause = threading.Event()
         for left in range(_TRIES, 0, -1):
-            os.lseek(taken.trace.fileno(), 0, os.SEEK_SET)
+            taken.trace.rewind()
             try:
                 self._collector.upload(
                     request.id,
@@ -256,16 +255,10 @@ class Profiling:
             _log.warning("a refusal (%s) was not taken: %s", text, error)
 
 
-def _size(trace: BinaryIO) -> int | None:
+def _size(trace: OpenFile) -> int | None:
     """Return the bytes of a file in memory that nobody can change; None for anything else.
 
     A tenant could hand over a pipe that never ends, or a file that shrinks while it is read.
     """
-    try:
-        status = os.fstat(trace.fileno())
-        seals = fcntl.fcntl(trace, fcntl.F_GET_SEALS)
-    except OSError:
-        return None
-    if not stat.S_ISREG(status.st_mode) or seals & _SEALS != _SEALS:
-        return None
-    return status.st_size
+    seals = trace.seals()
+    return trace.size if seals is not None and seals & _SEALS == _SEALS else None

@@ -29,7 +29,7 @@ def wait(what, question, seconds):
 
 
 def torchrun(processes, hosts, folder):
-    """Start one torchrun a host, one rank each."""
+    """Start one torchrun a host, two ranks each."""
     port = free_port()
     for number, host in enumerate(hosts):
         environ = {
@@ -40,18 +40,19 @@ def torchrun(processes, hosts, folder):
             "OMP_NUM_THREADS": "1",
         }
         command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
-        command += [f"--node-rank={number}", "--nproc-per-node=1", "--master-addr=127.0.0.1"]
+        command += [f"--node-rank={number}", "--nproc-per-node=2", "--master-addr=127.0.0.1"]
         command += [f"--master-port={port}", "-m", "rankscope.lab.jobs.torch_trainer"]
         processes.start(f"torchrun-{number}", command, environ=environ, host=host)
 
 
-def test_a_rank_is_profiled_beside_a_peer_where_its_agent_allows_it_and_nowhere_else(short_path):
+def test_a_rank_is_profiled_beside_a_peer_on_request_and_on_suspicion(short_path, valid_incident):
     (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
     allowed = {"RANKSCOPE_PROFILING__ALLOWED": "true", "RANKSCOPE_PROFILING__POLL_SECONDS": "0.5"}
+    allowed["RANKSCOPE_PROFILING__INTERVAL_SECONDS"] = "0"
     with Processes(short_path / "logs") as processes:
         stage = Stage(short_path, processes, hosts)
-        stage.collector()
+        stage.collector({"RANKSCOPE_PROFILES__AUTOMATIC": "true"})
         client = Client(stage.address)
         wait("the collector", client.ready, 60)
         for host in hosts:
@@ -60,7 +61,7 @@ def test_a_rank_is_profiled_beside_a_peer_where_its_agent_allows_it_and_nowhere_
 
         def training():
             steps = [row["last_step"] for row in client.ranks(JOB)]
-            return len(steps) == 2 and min(step or 0 for step in steps) > 5
+            return len(steps) == 4 and min(step or 0 for step in steps) > 5
 
         wait("the job", training, 150)
         command = [sys.executable, "-m", "rankscope.cli.main", "profile", JOB, "--ranks", "1"]
@@ -68,7 +69,7 @@ def test_a_rank_is_profiled_beside_a_peer_where_its_agent_allows_it_and_nowhere_
         done = subprocess.run(command, capture_output=True, timeout=150, check=False)
         assert 0 == done.returncode, done.stdout + done.stderr
         document = json.loads(done.stdout)
-        assert [(1, "suspect", "complete", 4), (0, "peer", "complete", 4)] == [
+        assert [(1, "suspect", "complete", 4), (3, "peer", "complete", 4)] == [
             (row["rank"], row["role"], row["status"], row["steps"]) for row in document["ranks"]
         ]
         kinds = {row["kind"] for row in document["comparison"]["rows"]}
@@ -78,3 +79,20 @@ def test_a_rank_is_profiled_beside_a_peer_where_its_agent_allows_it_and_nowhere_
                 trace = json.loads(gzip.decompress(answer.read()))
             assert any(one.get("name") == "gloo:all_reduce" for one in trace["traceEvents"])
         assert 2 == len(list(short_path.glob("profile-*.json.gz")))
+
+        # And without anybody's help, once an incident names a slow rank.
+        orders.give(short_path / "orders.json", mechanism="slow-loader", ranks=[2])
+
+        def profiled():
+            for row in client.incidents(JOB):
+                if any(one["rows"] and one["suspect"] == 2 for one in row.get("profiles", ())):
+                    return row
+            return None
+
+        incident = wait("a profile in the incident of a slow rank", profiled, 150)
+        valid_incident(incident)
+        (found,) = (one for one in incident["profiles"] if one["suspect"] == 2)
+        rows = {row["kind"]: row["difference_seconds"] for row in found["rows"] if not row["name"]}
+        assert rows["gaps"] > 0.03  # its loader sleeps for 60 ms a step; the others wait for it
+        assert 2 == len(found["traces"])
+        assert any(one["kind"] == "profile" for one in incident["timeline"])

@@ -60,6 +60,7 @@ def test_gloo_collectives_are_found_on_whatever_thread_they_run():
     )
     assert Amount(1, 400e-6) == found.kinds["collectives"]
     assert ("collectives", "gloo:all_reduce") in found.names
+    assert found.kinds["gaps"].seconds == pytest.approx(600e-6)  # who waits for others has none
 
 
 @pytest.mark.parametrize(
