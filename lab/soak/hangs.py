@@ -11,6 +11,7 @@ import json
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ RUNS: Mapping[str, int] = {
     "early-exit": 5,
 }
 """Mechanism and how often."""
+_STACK_SECONDS = 20.0
 
 
 def main() -> int:
@@ -69,7 +71,9 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
         demo = Demo(mechanism=mechanism, trainer="torch", out=out)
         with Processes(place / "logs") as processes:
             stage = Stage(place, processes, demo.hosts, mechanism)
-            document, verdict = demo.play(stage, Client(stage.address))
+            client = Client(stage.address)
+            document, verdict = demo.play(stage, client)
+            document = document and _with_stacks(client, document, demo.culprit)
         row["text"] = verdict.text
         if document is not None:
             row |= _found(document, demo.culprit, right=verdict.right)
@@ -81,14 +85,26 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
     return row
 
 
+def _with_stacks(client: Client, document: dict[str, Any], culprit: int) -> dict[str, Any]:
+    """Return the incident once it shows the culprit's stack, or after a while without it."""
+    until = time.monotonic() + _STACK_SECONDS
+    while time.monotonic() < until and not _odd(document, culprit):
+        time.sleep(1.0)
+        document = client.incident(document["id"]) or document
+    return document
+
+
+def _odd(document: Mapping[str, Any], culprit: int) -> bool:
+    return any(row["odd"] and row["ranks"] == [culprit] for row in document.get("stacks", ()))
+
+
 def _found(document: Mapping[str, Any], culprit: int, *, right: bool) -> dict[str, Any]:
     entity = document["root_cause"]["hypotheses"][0]["entity"]
-    odd = [row["ranks"] for row in document.get("stacks", ()) if row["odd"]]
     return {
         "culprit": culprit in entity["ranks"] and len(entity["ranks"]) == 1,
         "cause": right,
         "seconds": round(parse(document["detected_at"]) - parse(document["opened_at"]), 1),
-        "stack": [culprit] in odd,
+        "stack": _odd(document, culprit),
     }
 
 

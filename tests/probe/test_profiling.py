@@ -100,8 +100,9 @@ def new_profiling(tmp_path, watch, sent, arrived):
 
 
 def asked(folder: Path, **more: Any) -> Path:
-    known = {"id": "a1", "job": "job", "rank": 3, "steps": 2, "seconds": 30.0}
-    row = ProfileRequest(**(known | {"max_bytes": 1 << 20, "until": NOW + 60} | more))
+    known: dict[str, Any] = {"id": "a1", "job": "job", "rank": 3, "steps": 2, "seconds": 30.0}
+    limits: dict[str, Any] = {"max_bytes": 1 << 20, "until": NOW + 60}
+    row = ProfileRequest(**(known | limits | more))
     path = profiling.requests_file(folder / "probe.sock")
     path.write_bytes(profiling.pack([row]))
     path.chmod(0o644)
@@ -136,7 +137,8 @@ def test_a_request_is_done_once_and_only_by_the_rank_of_the_job_that_it_names(
     torch, watch, new_profiling, tmp_path
 ):
     profiler = new_profiling()
-    for number, more in enumerate(({"rank": 4}, {"job": "other"}, {"until": NOW - 1})):
+    others: list[dict[str, Any]] = [{"rank": 4}, {"job": "other"}, {"until": NOW - 1}]
+    for number, more in enumerate(others):
         asked(tmp_path, **more)
         profiler.look(NOW + 3 * number)
         assert [] == watch.closers

@@ -21,8 +21,8 @@ SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 
 def request(**more: Any) -> ProfileRequest:
-    known = {"id": "a1", "job": "job", "rank": 3, "steps": 20, "seconds": 30.0}
-    limits = {"max_bytes": 1 << 20, "until": NOW + 60}
+    known: dict[str, Any] = {"id": "a1", "job": "job", "rank": 3, "steps": 20, "seconds": 30.0}
+    limits: dict[str, Any] = {"max_bytes": 1 << 20, "until": NOW + 60}
     return ProfileRequest(**(known | limits | more))
 
 

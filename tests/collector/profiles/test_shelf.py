@@ -35,7 +35,7 @@ def shelf(tmp_path, ended) -> Shelf:
 
 
 @pytest.fixture
-def asked(shelf) -> Profile:
+def asked(shelf: Shelf) -> Profile:
     ranks = [Wanted(3, "suspect", "host-a"), Wanted(1, "peer", "host-b")]
     return shelf.request("job", ranks, steps=2, by="me", incident="i", now=NOW)
 
