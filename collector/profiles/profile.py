@@ -35,7 +35,9 @@ class RankProfile:
     def parse(cls, row: Mapping[str, Any]) -> "RankProfile":
         """Return what `document` wrote. Raises KeyError, TypeError or ValueError."""
         summary = row["summary"]
-        return cls(**{**row, "summary": None if summary is None else _read(summary)})
+        made = cls(**{**row, "summary": None})
+        made.summary = None if summary is None else _read(summary)
+        return made
 
 
 @dataclass(slots=True)
@@ -85,8 +87,9 @@ class Profile:
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> "Profile":
         """Return what `document` wrote. Raises KeyError, TypeError or ValueError."""
-        ranks = [RankProfile.parse(row) for row in document["ranks"]]
-        return cls(**{**document, "ranks": ranks})
+        made = cls(**{name: value for name, value in document.items() if name != "ranks"})
+        made.ranks = [RankProfile.parse(row) for row in document["ranks"]]
+        return made
 
 
 def _written(summary: Summary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A rank that computes longer than its peer, profiled on request and on suspicion, end to end."""
+"""Looking into a real job, end to end: profiles of a slow rank, the stack of a hung one."""
 
 import gzip
 import json
@@ -45,7 +45,9 @@ def torchrun(processes, hosts, folder):
         processes.start(f"torchrun-{number}", command, environ=environ, host=host)
 
 
-def test_a_rank_is_profiled_beside_a_peer_on_request_and_on_suspicion(short_path, valid_incident):
+def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_when_it_hangs(
+    short_path, valid_incident
+):
     (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
     allowed = {"RANKSCOPE_PROFILING__ALLOWED": "true", "RANKSCOPE_PROFILING__POLL_SECONDS": "0.5"}
@@ -96,3 +98,15 @@ def test_a_rank_is_profiled_beside_a_peer_on_request_and_on_suspicion(short_path
         assert rows["gaps"] > 0.03  # its loader sleeps for 60 ms a step; the others wait for it
         assert 2 == len(found["traces"])
         assert any(one["kind"] == "profile" for one in incident["timeline"])
+
+        # A rank in which no thread can run any more still shows where it stands.
+        orders.give(short_path / "orders.json", mechanism="gil-hold", ranks=[3])
+
+        def stack():
+            for row in client.incidents(JOB):
+                for one in row.get("stacks", ()):
+                    if one["odd"] and one["ranks"] == [3]:
+                        return one["text"]
+            return None
+
+        assert "step (stuck.py" in wait("the stack of the rank that hangs", stack, 120)
