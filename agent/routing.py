@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 
 from ..vocabulary.datagram import Datagram
+from ..vocabulary.profiling import EVENT
 from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
 from .device_faults import FaultTracker
 from .exits import Exit, ExitWatch
 from .health import Health
+from .hung import STACK, Hung
 from .imitation import Imitation
 from .inbox import Received
 from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
+from .profiling import Profiling
 from .readers import Reader
 from .step_ends import StepEnds
 from .trainers import LAUNCHED, Trainer, Trainers
@@ -39,6 +42,8 @@ class Routing:
         attribution: Attribution,
         fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
+        profiling: Profiling | None = None,
+        hung: Hung | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -51,6 +56,8 @@ class Routing:
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
+        self._profiling = profiling
+        self._hung = hung
         self._step_ends = StepEnds()
 
     def receive(self, received: Received, now: float) -> None:
@@ -64,6 +71,8 @@ class Routing:
             self._exits.watch(trainer.pid)
         samples: Sequence[Sample] = received.datagram.samples
         events: Sequence[Event] = received.datagram.events
+        if self._hung is None and events:
+            events = [event for event in events if event.name != STACK]
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
@@ -76,6 +85,11 @@ class Routing:
         if self._outgoing:
             self._outgoing.add(resource, samples)
             self._outgoing.emit(resource, events)
+        answer = next((event for event in events if event.name == EVENT), None)
+        if answer is not None and self._profiling:
+            self._profiling.take(trainer, answer.attributes, received.file)
+        elif answer is None and received.file is not None and self._hung:
+            self._hung.hold(trainer, received.file)
 
     def adopt(self, launched: Launched, now: float) -> None:
         """Take the ranks' processes that a look at this node found: those without a probe.

@@ -25,6 +25,7 @@ from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
+from .hung import Hung
 from .inbox import Inbox
 from .latest import Latest
 from .names import Names
@@ -133,6 +134,19 @@ class Agent:
         except BaseException:
             self.close()
             raise
+        self._profiling = assembling.profiling(
+            settings,
+            host=self._names.host,
+            socket=self._claim.path,
+            trainers=self._trainers,
+            health=self._health,
+            now=self._clock.now,
+        )
+        self._hung = (
+            Hung(settings.stacks, proc=settings.node.proc, spied=self._emit)
+            if settings.stacks.collect
+            else None
+        )
         self._routing = Routing(
             names=self._names,
             trainers=self._trainers,
@@ -143,6 +157,8 @@ class Agent:
             health=self._health,
             attribution=self._attribution,
             imitation=self._imitation,
+            profiling=self._profiling,
+            hung=self._hung,
         )
 
     @property
@@ -185,6 +201,8 @@ class Agent:
         )
         for reading in self._readings:
             reading.start()
+        if self._profiling:
+            self._profiling.start()
         self._log_start()
         flush_at = tick_at = time.monotonic()
         try:
@@ -346,6 +364,9 @@ class Agent:
         for summary in self._fault_tracker.tick(self._clock.now()):
             self._routing.emit(summary)
         now = self._clock.now()
+        if self._hung:
+            for event in self._hung.stacks(self._trainers.everyone(), now):
+                self._routing.emit(event)
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))
 
@@ -354,6 +375,8 @@ class Agent:
         for reading in self._readings:
             reading.stop()
         self._support.flush(at_once=True)
+        if self._profiling:
+            self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
         try:
             self._closing.close()  # readers with threads of their own report their last
             self._take_events()

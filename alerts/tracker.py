@@ -23,11 +23,17 @@ from .severity import severity, worse
 
 Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
 Notes = Callable[[float], Iterable[Note]]
+Stacks = Callable[[float], Mapping[int, str]]
 
 
 def no_notes(_opened_at: float) -> Iterable[Note]:
     """Return nothing: nobody else reports anything."""
     return ()
+
+
+def no_stacks(_since: float) -> Mapping[int, str]:
+    """Return nothing: no process has shown its stack."""
+    return {}
 
 
 class IncidentTracker:
@@ -76,10 +82,12 @@ class IncidentTracker:
         now: float,
         *,
         notes: Notes = no_notes,
+        stacks: Stacks = no_stacks,
     ) -> list[Change]:
         """Take what was found about one job at `now`; return what changed.
 
-        `notes` gives what others reported around a time of onset, for timelines.
+        `notes` gives what others reported around a time of onset, for timelines; `stacks` the
+        newest stack of each rank since a time, for incidents that stop the job.
         """
         incidents = [incident for incident in self._open.get(job, ()) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
@@ -96,7 +104,7 @@ class IncidentTracker:
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
-        return self._advance(job, incidents, pairs, health, now, notes)
+        return self._advance(job, incidents, pairs, health, now, notes, stacks)
 
     def act(self, action: Action, now: float) -> list[Change]:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
@@ -125,6 +133,7 @@ class IncidentTracker:
         health: JobHealth,
         now: float,
         notes: Notes,
+        stacks: Stacks,
     ) -> list[Change]:
         made: list[Change] = []
         joined: list[TrackedIncident] = []
@@ -143,7 +152,10 @@ class IncidentTracker:
             if change is None:
                 sharers = 1 if explanation is None else _sharers(explanation, pairs)
                 change = incident.advance(job, explanation, health, now, sharers=sharers)
-            if incident.open and incident.note(notes(incident.opened_at), now):
+            news = incident.open and incident.note(notes(incident.opened_at), now)
+            if incident.open and incident.stops(job):
+                news |= incident.take_stacks(stacks(incident.opened_at), now)
+            if news:
                 kind = "incident.updated" if change is None else change.kind
                 notify = change is not None and change.notify
                 change = incident.change(kind, now, notify=notify)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..vocabulary.clock import Clock
 from .health import Health
+from .profiles.shelf import Shelf
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -21,4 +22,5 @@ class Services:
     settings: "CollectorSettings"
     clock: Clock
     version: str
+    profiles: Shelf
     health: Health = field(default_factory=Health)

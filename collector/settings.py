@@ -12,6 +12,7 @@ from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
 from .past.settings import PastSettings
+from .profiles.settings import ProfilesSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -73,6 +74,7 @@ class CollectorSettings(Section):
     journal: JournalSettings = JournalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     past: PastSettings = PastSettings()
+    profiles: ProfilesSettings = ProfilesSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
     users: tuple[UserSettings, ...] = Field(
@@ -94,6 +96,11 @@ class CollectorSettings(Section):
     def journal_folder(self) -> Path:
         """Return the folder of the journal's segments."""
         return self.data_dir / "journal"
+
+    @property
+    def profiles_folder(self) -> Path:
+        """Return the folder of profiles and their traces."""
+        return self.data_dir / "profiles"
 
     @property
     def snapshot_file(self) -> Path:

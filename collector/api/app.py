@@ -1,6 +1,7 @@
 """The whole HTTP side of the collector as one application."""
 
 import asyncio
+import re
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
@@ -29,6 +30,7 @@ from .routes import (
     metrics,
     offenders,
     priors,
+    profiles,
     recordings,
     session,
     silences,
@@ -43,6 +45,8 @@ from .watched import Watched
 
 _TITLE = "Rankscope collector"
 _INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
+_TRACES = re.compile(r"/api/v1/profiles/[^/]+/ranks/[0-9]+/trace")
+"""Where bodies are bounded by the route, by a setting."""
 
 
 def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
@@ -81,6 +85,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         priors.router(services, guard),
+        profiles.router(services, guard, services.profiles),
         recordings.router(services, guard),
         similar.router(services, guard, ledger),
         causes.router(services, guard, past),
@@ -104,6 +109,6 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
 
     # Pages and series shrink to a fifth; streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
-    app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS)
+    app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS, except_like=_TRACES)
     app.add_middleware(paths.RawPath)
     return app

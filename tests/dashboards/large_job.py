@@ -11,6 +11,8 @@ import uvicorn
 from rankscope.collector.api.app import create_app
 from rankscope.collector.health import Health
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.profiles.settings import ProfilesSettings
+from rankscope.collector.profiles.shelf import Shelf
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
@@ -108,6 +110,7 @@ class LargeJob:
             settings=CollectorSettings(data_dir=folder),
             clock=SetClock(START + steps * STEP_SECONDS),
             version="0",
+            profiles=Shelf(folder / "profiles", ProfilesSettings()),
             health=Health(),
         )
         settings = uvicorn.Config(

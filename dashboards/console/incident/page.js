@@ -9,6 +9,7 @@ import { answerPart, doNow, header, impact, nextChecks } from "./answer.js";
 import { evidenceTable } from "./evidence.js";
 import { development, similarPart, timeline } from "./history.js";
 import { hypotheses, quality } from "./hypotheses.js";
+import { profiles, stacks } from "./inside.js";
 import { plotPanel } from "./plots.js";
 
 /** Return the page of an incident: {root, refresh, close}. */
@@ -57,7 +58,7 @@ export function incidentPage(id) {
       show(answer, answerPart(incident, allowed && act));
       show(now, doNow(first), impact(incident));
       show(evidence, first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
-      show(others, hypotheses(cause), development(incident));
+      show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident));
       show(side, nextChecks(cause), similarPart(alike), timeline(incident), quality(cause));
     }
     await Promise.all([panel.refresh(incident), drawWhere(incident)]);

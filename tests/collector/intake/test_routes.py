@@ -46,6 +46,7 @@ def services(pipeline, memory_journal, decisions, sink, clock, health):
         settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
         clock=clock,
         version="0",
+        profiles=mock.Mock(),
         health=health,
     )
     stages.stop()
