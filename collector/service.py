@@ -31,6 +31,7 @@ from .kubernetes.writer import Writer
 from .metering import Metering
 from .pipeline import Pipeline
 from .priors import Priors
+from .prometheus.polling import pollers
 from .services import Services
 from .settings import CollectorSettings
 from .stages import Stages
@@ -124,6 +125,9 @@ class Service:
         self._metering = Metering(Watched(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self._kubernetes = self._write_back(settings.kubernetes)
+        self._pollers = pollers(
+            settings.prometheus, submit=self._stages.submit, clock=clock, health=self._health
+        )
         self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
@@ -148,6 +152,7 @@ class Service:
             clock=self._clock,
             version=metadata.version("rankscope"),
             health=self._health,
+            pollers=self._pollers,
         )
 
     def serve(self) -> None:
@@ -163,12 +168,16 @@ class Service:
         self._deliverer.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
+        for poller in self._pollers:
+            poller.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         assert self._listening is not None  # noqa: S101  bound in __init__
         try:
             self._server.run(sockets=[self._listening.socket])
         finally:
             scheduler.shutdown(wait=True)
+            for poller in self._pollers:
+                poller.stop()
             self._stages.stop()
             self._meter()
             unsubscribe()

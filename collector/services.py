@@ -1,5 +1,6 @@
 """What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from .health import Health
 from .stages import Stages
 
 if TYPE_CHECKING:
+    from .prometheus.polling import Poller
     from .settings import CollectorSettings
     from .store.store import Store
 
@@ -22,3 +24,4 @@ class Services:
     clock: Clock
     version: str
     health: Health = field(default_factory=Health)
+    pollers: "Sequence[Poller]" = ()

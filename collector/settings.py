@@ -12,6 +12,7 @@ from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
 from .past.settings import PastSettings
+from .prometheus.settings import PrometheusSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -84,6 +85,9 @@ class CollectorSettings(Section):
     )
 
     kubernetes: KubernetesSettings = KubernetesSettings()
+    prometheus: tuple[PrometheusSettings, ...] = Field(
+        default=(), description="Prometheus-compatible stores that are polled"
+    )
 
     @property
     def protected(self) -> bool:

@@ -41,6 +41,9 @@ SHORTEST_BUCKET_SECONDS = 2.0
 
 _SECOND_NS = 1_000_000_000
 _JOB_ATTRIBUTE = b"rankscope.job.id"
+_REMOTE_WRITE = (Kind.REMOTE_WRITE, Kind.REMOTE_WRITE_2)
+"""Their jobs may stand in labels of many names: they are read whatever they hold."""
+
 _TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED}
 
 
@@ -169,7 +172,7 @@ def _entries(stretch: Stretch, lead: float = LEAD_SECONDS) -> Iterator[Entry]:
     for entry in journal.between(stretch.journal, start, end):
         if entry.kind not in _TELEMETRY:
             continue
-        others = entry.kind is not Kind.REMOTE_WRITE and _JOB_ATTRIBUTE in entry.body
+        others = entry.kind not in _REMOTE_WRITE and _JOB_ATTRIBUTE in entry.body
         if not others or any(name in entry.body for name in names):
             yield entry
 

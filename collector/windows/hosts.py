@@ -47,6 +47,8 @@ class Hosts:
         self.nics: dict[str, dict[str, Nic]] = {}
         self.events: dict[str, deque[tuple[Event, float]]] = {}
         self.event_counts: Ints = np.zeros(0, np.int64)
+        self.scraped_until = -np.inf
+        """The newest reading that was scraped of any host."""
         self.version = 0
         """Moves when a label or a port changes."""
         self._longest: Floats = np.zeros(0)

@@ -290,13 +290,17 @@ class Windows:
         """Note which hosts were read, and when; return `at`.
 
         The times are those of who read them: a host's own clock is not in them, and what was read
-        long ago does not say that it still answers.
+        long ago does not say that it still answers. All of it comes later than it was read: a host
+        counts as received as long ago as its newest reading is older than the newest of any host.
         """
+        known = self.known_hosts
+        known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
         hosts = self._placing.host[series]
         newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
         np.maximum.at(newest, hosts, at)
         for number in np.unique(hosts).tolist():
-            self.known_hosts.received(number, now, read_at=float(newest[number]))
+            behind = max(known.scraped_until - float(newest[number]), 0.0)
+            known.received(number, now, read_at=now - behind)
         return at
 
     def _offset(self, number: int, middle: float, now: float) -> float:
