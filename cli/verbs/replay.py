@@ -1,4 +1,4 @@
-"""`rankscope replay PATH` or `--prometheus URL`: recorded telemetry through the live pipeline, and what it gives."""
+"""`rankscope replay PATH|--prometheus URL`: what was recorded, through the live pipeline."""
 
 import argparse
 import importlib.util
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...collector.replay import Progress, Replay
     from ...collector.settings import CollectorSettings
 
-HELP = "run a journal or OTLP JSON lines through the pipeline again, in their own time"
+HELP = "run a journal, OTLP JSON lines or a Prometheus's past through the pipeline again"
 EXTRA: str | None = "collector"
 
 _PROGRESS_SECONDS = 0.5
@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="start", metavar="TIME", help="RFC 3339 or epoch seconds; with --prometheus"
     )
-    parser.add_argument(
-        "--to", dest="end", metavar="TIME", help="the same; left out: now"
-    )
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; left out: now")
     parser.add_argument("--json", action="store_true", help="one incident document a line")
     parser.add_argument("--config", type=Path, help="the collector's settings file")
     parser.add_argument(

@@ -1,8 +1,8 @@
 """Devices that stand in for the ranks of jobs which nobody reports ranks of.
 
 Where a Prometheus scraped the exporters and no agent runs, labels say which job a device is given
-to, and no more. Each device of such a job is then taken for one rank, numbered in the order in which
-devices were first seen; the devices of no job are watched together, as a job `unassigned`.
+to, and no more. Each device of such a job is then taken for one rank, numbered in the order in
+which devices were first seen; the devices of no job are watched together, as a job `unassigned`.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Devices that hold their peers back, where devices are all that is reported: no agent, no steps."""
+"""Devices that hold their peers back, where nothing but devices is reported of a job."""
 
 from collections.abc import Sequence
 
@@ -113,7 +113,7 @@ class BehindPeers(Detector):
                 if entity is None or entity.id in known:
                     continue
                 level = float(devices.level(window, metric, self.seconds)[row])
-                first = self._since(window, metric, row, level / float(ratio[row]))
+                first = self._since(window, metric, row)
                 found.append(
                     report(
                         window,
@@ -166,7 +166,7 @@ class BehindPeers(Detector):
             odd &= (ratio - before >= least) & ~slow
         return odd
 
-    def _since(self, window: JobWindow, metric: str, row: int, peers: float) -> float:
+    def _since(self, window: JobWindow, metric: str, row: int) -> float:
         """Return when a device began to do more than its peers did later."""
         one = window.rank_readings[metric]
         middle = np.nanmedian(one.value, axis=0)

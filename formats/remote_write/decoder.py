@@ -155,9 +155,7 @@ class RemoteWriteDecoder:
         ]
         if any(series == FULL for series, _, _ in targets):
             return sets.add(_FULL), True
-        number = sets.add(
-            _KNOWN, [one for one in targets if one[0] != SKIP], self._blank(meaning)
-        )
+        number = sets.add(_KNOWN, [one for one in targets if one[0] != SKIP], self._blank(meaning))
         if meaning.special is not None:
             self._special[number] = (meaning.special, {})
         return number, False
@@ -196,11 +194,12 @@ class RemoteWriteDecoder:
             at_ms, value = np.repeat(at_ms, count), np.repeat(value, count)
             within = np.arange(len(numbers)) - np.repeat(np.cumsum(count) - count, count)
             places = sets.first[numbers] + within
-        columns = Columns(
-            sets.series[places],
-            at_ms / 1000.0,
-            value * sets.factor[places] + sets.offset[places],
-        )
+        factor = sets.factor[places]
+        other = np.flatnonzero(factor != 1.0)  # the rest stays as it is, to the last bit
+        if len(other):
+            value = value.copy()
+            value[other] = value[other] * factor[other] + sets.offset[places[other]]
+        columns = Columns(sets.series[places], at_ms / 1000.0, value)
         if more is not None:
             columns = Columns(
                 np.concatenate((columns.series, more.series)),

@@ -91,9 +91,7 @@ class Parts:
 
     _held: dict[tuple[Slot, int], dict[str, float]] = field(default_factory=dict)
 
-    def add(
-        self, key: tuple[Slot, int], part: str, value: float, needed: int
-    ) -> float | None:
+    def add(self, key: tuple[Slot, int], part: str, value: float, needed: int) -> float | None:
         """Take a part; return the sum once enough are there."""
         held = self._held.setdefault(key, {})
         held[part] = value

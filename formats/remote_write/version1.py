@@ -53,6 +53,7 @@ class Found:
         self.numbers = array("i")
         self.ends = array("q")
         self.read_numbers = array("i")
+        self.read_before = array("q")
         self.read_at = array("q")
         self.read_value = bytearray()
         self.histograms = 0
@@ -61,6 +62,7 @@ class Found:
     def read(self, number: int, value: bytes, at_ms: int) -> None:
         """Add a sample that was read for itself; `value` is its 8 bytes."""
         self.read_numbers.append(number)
+        self.read_before.append(len(self.ends))
         self.read_at.append(at_ms)
         self.read_value += value
 
@@ -74,13 +76,12 @@ class Found:
         at_ms = np.zeros(len(ends), np.int64)
         for place in range(6):
             at_ms |= (rows[:, 9 + place].astype(np.int64) & 127) << (7 * place)
-        return Walked(
-            np.concatenate((numbers, np.array(self.read_numbers, np.int32))),
-            np.concatenate((at_ms, np.array(self.read_at, np.int64))),
-            np.concatenate((value, np.frombuffer(bytes(self.read_value), "<f8"))),
-            self.histograms,
-            self.exemplars,
-        )
+        if self.read_numbers:
+            before = np.array(self.read_before, np.int64)
+            numbers = np.insert(numbers, before, np.array(self.read_numbers, np.int32))
+            at_ms = np.insert(at_ms, before, np.array(self.read_at, np.int64))
+            value = np.insert(value, before, np.frombuffer(bytes(self.read_value), "<f8"))
+        return Walked(numbers, at_ms, value, self.histograms, self.exemplars)
 
 
 def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
