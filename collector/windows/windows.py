@@ -298,7 +298,7 @@ class Windows:
         hosts = self._placing.host[series]
         newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
         np.maximum.at(newest, hosts, at)
-        for number in np.unique(hosts).tolist():
+        for number in np.flatnonzero(newest > -np.inf).tolist():
             behind = max(known.scraped_until - float(newest[number]), 0.0)
             known.received(number, now, read_at=now - behind)
         return at

@@ -28,6 +28,9 @@ STALE = np.uint64(0x7FF0_0000_0000_0002)
 
 NAMELESS, HOSTLESS = "without a metric name", "of a host or device that no label names"
 HISTOGRAMS = "of native histograms"
+_FLAG = float("inf")
+"""The factor of what is 1 for any value above 0."""
+
 _SKIPPED, _NAMELESS, _HOSTLESS, _FULL, _KNOWN = range(5)
 
 
@@ -57,6 +60,7 @@ class _Sets:
     series: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1024, np.int32))
     factor: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1024))
     offset: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1024))
+    special: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1024, np.bool_))
     count: int = 0
     used: int = 0
 
@@ -65,7 +69,7 @@ class _Sets:
     ) -> int:
         """Add a set of labels; return its number."""
         if self.count == len(self.kind):
-            for name in ("kind", "first", "targets", "blanks"):
+            for name in ("kind", "first", "targets", "blanks", "special"):
                 setattr(self, name, _doubled(getattr(self, name)))
         while self.used + len(targets) > len(self.series):
             for name in ("series", "factor", "offset"):
@@ -150,7 +154,11 @@ class RemoteWriteDecoder:
         if meaning is None:
             return sets.add(_SKIPPED), False
         targets = [
-            (table.intern(meaning.resource, one.metric, one.attributes), one.factor, one.offset)
+            (
+                table.intern(meaning.resource, one.metric, one.attributes),
+                _FLAG if one.flag else one.factor,
+                one.offset,
+            )
             for one in meaning.plain
         ]
         if any(series == FULL for series, _, _ in targets):
@@ -158,6 +166,7 @@ class RemoteWriteDecoder:
         number = sets.add(_KNOWN, [one for one in targets if one[0] != SKIP], self._blank(meaning))
         if meaning.special is not None:
             self._special[number] = (meaning.special, {})
+            sets.special[number] = True
         return number, False
 
     def _blank(self, meaning: Meaning) -> int:
@@ -197,8 +206,10 @@ class RemoteWriteDecoder:
         factor = sets.factor[places]
         other = np.flatnonzero(factor != 1.0)  # the rest stays as it is, to the last bit
         if len(other):
-            value = value.copy()
-            value[other] = value[other] * factor[other] + sets.offset[places[other]]
+            value, flag = value.copy(), np.isinf(factor[other])
+            with np.errstate(invalid="ignore"):
+                linear = value[other] * factor[other] + sets.offset[places[other]]
+            value[other] = np.where(flag, value[other] > 0, linear)
         columns = Columns(sets.series[places], at_ms / 1000.0, value)
         if more is not None:
             columns = Columns(
@@ -225,15 +236,15 @@ class RemoteWriteDecoder:
         if not which.any():
             return None
         shown = np.ones(len(value), np.bool_)
-        for blank in np.unique(which).tolist():
-            if not blank:
-                continue
+        for blank in range(1, len(self._blanks)):
             here = which == blank
+            if not here.any():
+                continue
             blanks, blank_from = self._blanks[blank]
             values = value[here]
             good = np.isfinite(values) & (np.abs(values) < blank_from)
-            if blanks:
-                good &= ~np.isin(values, list(blanks))
+            for one in blanks:
+                good &= values != one
             shown[here] = good
         return None if shown.all() else shown
 
@@ -245,7 +256,7 @@ class RemoteWriteDecoder:
         rejections: Rejections,
     ) -> Columns | None:
         """Return what is made of series that are no plain multiple of one of the contract."""
-        which = np.flatnonzero(np.isin(numbers, list(self._special)))
+        which = np.flatnonzero(self._sets.special[numbers])
         if not len(which):
             return None
         series, times, values = array("i"), array("q"), array("d")

@@ -32,7 +32,9 @@ class WriteRequest:
     def add(self, labels: bytes, samples: Iterable[tuple[int, float]]) -> None:
         """Add a series: its labels as `encoded_labels` writes them, (ms, value) of each sample."""
         for at_ms, value in samples:
-            body = _VALUE + struct.pack("<d", value) + _TIME + wire.signed(at_ms)
+            # As Go's protobuf writes it: a zero is left out.
+            shown = _VALUE + struct.pack("<d", value) if value or value != value else b""  # noqa: PLR0124
+            body = shown + _TIME + wire.signed(at_ms)
             # A series for each sample: a known set of labels with one sample is read fastest, and
             # the journal's compression takes the repetition away.
             self._parts.append(wire.block(1, labels + wire.block(2, body)))

@@ -12,7 +12,7 @@ from functools import cache
 from ...vocabulary.samples import Attributes, Resource
 from .. import exporters
 from ..exporters.binding import Binder, Bound, FaultBinding, Slot, converted
-from ..exporters.tables import Table
+from ..exporters.tables import Table, Target
 from ..exposition import Series
 from . import labels as naming
 
@@ -22,12 +22,16 @@ FAULT = "rankscope.exporter.fault"
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A series of the contract whose value is that of the exporter's * factor + offset."""
+    """A series of the contract whose value is that of the exporter's * factor + offset.
+
+    `flag`: it is 1 for any value above 0, else 0.
+    """
 
     metric: str
     attributes: Attributes
     factor: float
     offset: float = 0.0
+    flag: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Special:
         self.resource = resource
         self._name = bound.name
         self._mains = mains
-        self._others = bound.others
+        self._others = [one for one in bound.others if not _flag(one[0])]
         self._plain = [one for one in bound.plain if not _alone(one)]
 
     def __bool__(self) -> bool:
@@ -77,6 +81,12 @@ class Special:
                     continue
                 states = len(slot.series) > 1
                 yield (slot, int(result), 1.0) if states else (slot, 0, result)
+
+
+def _flag(target: Target) -> bool:
+    """Tell whether a value is yes or no, of no sum and no spare."""
+    made = target.states or target.bits or target.choices or target.fallback or target.parts
+    return target.flag and not made
 
 
 def _alone(one: tuple[Slot, float, bool]) -> bool:
@@ -140,6 +150,11 @@ class Exported:
             Plain(one[0].metric, one[0].series[0], one[1]) for one in bound.plain if _alone(one)
         ]
         self._mains.update(slot for slot, _, spare in bound.plain if not spare)
+        plain += [
+            Plain(slots[0].metric, slots[0].series[0], 1.0, flag=True)
+            for target, slots in bound.others
+            if _flag(target)
+        ]
         plain += self._facts(key, bound)
         if bound.fault is not None:
             plain.append(_fault(bound.fault, table))

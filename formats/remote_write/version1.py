@@ -4,9 +4,10 @@
     TimeSeries   { labels = 1 {name = 1, value = 2}, samples = 2, exemplars = 3, histograms = 4 }
     Sample       { value = 1 double, timestamp = 2 int64, milliseconds }
 
-A sample of these decades is written in 18 bytes, [tag, 16, tag, value, tag, six bytes of time]. A
-series that ends in so many, and begins with labels that are known, is taken as a whole: its value
-and time are gathered with those of all others.
+A sample of these decades is written in 18 bytes, [tag, 16, tag, value, tag, six bytes of time], or
+in 9 where the value is zero and left out. A series that ends in so many, and begins with labels
+that are known, is taken as a whole: values and times are gathered, and their form is checked, for
+all of them together.
 
 Reference: https://prometheus.io/docs/specs/prw/remote_write_spec/
 """
@@ -20,13 +21,14 @@ from numpy.typing import NDArray
 
 from .. import wire
 
-SAMPLE = 18
-"""Bytes of a sample from 2004 to 2109, its tag and size included."""
+SAMPLE, ZERO = 18, 9
+"""Bytes of a sample from 2004 to 2109, its tag and size included; of one whose value is zero."""
 
 _LABELS, _SAMPLES, _HISTOGRAMS = 1, 2, 4
 _SERIES = 1 << 3 | wire.LENGTH
 _FIELD = _SAMPLES << 3 | wire.LENGTH
 _HEAD = bytes((_FIELD, SAMPLE - 2, 1 << 3 | wire.FIXED64))
+_ZERO_HEAD = bytes((_FIELD, ZERO - 2))
 _TIME = 2 << 3 | wire.VARINT
 
 Learn = Callable[[int, Mapping[str, str]], int]
@@ -36,18 +38,20 @@ Learn = Callable[[int, Mapping[str, str]], int]
 class Walked:
     """Samples as parallel arrays: the number of their set of labels, time (ms), value.
 
-    `histograms` counts native histograms, `samples` and `exemplars` what was there of each.
+    `histograms` counts native histograms.
     """
 
     numbers: NDArray[np.int32]
     at_ms: NDArray[np.int64]
     value: NDArray[np.float64]
     histograms: int = 0
-    exemplars: int = 0
 
 
 class Found:
-    """Samples on their way into arrays: those that are gathered, and those that were read."""
+    """Samples on their way into arrays: those that are gathered, and those that were read.
+
+    `ends` are the places after samples in their usual form, negative where the value is left out.
+    """
 
     def __init__(self) -> None:
         self.numbers = array("i")
@@ -57,7 +61,7 @@ class Found:
         self.read_at = array("q")
         self.read_value = bytearray()
         self.histograms = 0
-        self.exemplars = 0
+        self._rows: NDArray[np.uint8] | None = None
 
     def read(self, number: int, value: bytes, at_ms: int) -> None:
         """Add a sample that was read for itself; `value` is its 8 bytes."""
@@ -66,22 +70,44 @@ class Found:
         self.read_at.append(at_ms)
         self.read_value += value
 
+    def _tails(self, data: bytes) -> NDArray[np.uint8]:
+        """Return [ends, 18], the bytes before each; without a value what stands before it."""
+        if self._rows is None or len(self._rows) != len(self.ends):
+            ends = np.abs(np.array(self.ends, np.int64))
+            octets = np.frombuffer(data, np.uint8)
+            self._rows = np.zeros((0, SAMPLE), np.uint8)
+            if len(ends):
+                self._rows = octets[np.maximum(ends[:, None] + np.arange(-SAMPLE, 0), 0)]
+        return self._rows
+
+    def all_usual(self, data: bytes) -> bool:
+        """Tell whether samples behind known labels all have the form they were taken for."""
+        rows = self._tails(data)
+        zero = np.array(self.ends, np.int64) < 0
+        times = (rows[:, 11] == _TIME) & (rows[:, 17] < 128) & (rows[:, 12:17] > 127).all(axis=1)
+        heads = np.where(
+            zero,
+            (rows[:, 9] == _ZERO_HEAD[0]) & (rows[:, 10] == _ZERO_HEAD[1]),
+            (rows[:, 0] == _HEAD[0]) & (rows[:, 1] == _HEAD[1]) & (rows[:, 2] == _HEAD[2]),
+        )
+        return bool((times & heads).all())
+
     def walked(self, data: bytes) -> Walked:
         """Return all as arrays."""
         ends = np.array(self.ends, np.int64)
         numbers = np.array(self.numbers, np.int32)
-        octets = np.frombuffer(data, np.uint8)
-        rows = octets[ends[:, None] + np.arange(-15, 0)] if len(ends) else octets[:0].reshape(0, 15)
-        value = np.ascontiguousarray(rows[:, :8]).view("<f8").reshape(-1)
+        rows = self._tails(data)
+        value = np.ascontiguousarray(rows[:, 3:11]).view("<f8").reshape(-1)
+        value[ends < 0] = 0.0
         at_ms = np.zeros(len(ends), np.int64)
         for place in range(6):
-            at_ms |= (rows[:, 9 + place].astype(np.int64) & 127) << (7 * place)
+            at_ms |= (rows[:, 12 + place].astype(np.int64) & 127) << (7 * place)
         if self.read_numbers:
             before = np.array(self.read_before, np.int64)
             numbers = np.insert(numbers, before, np.array(self.read_numbers, np.int32))
             at_ms = np.insert(at_ms, before, np.array(self.read_at, np.int64))
             value = np.insert(value, before, np.frombuffer(bytes(self.read_value), "<f8"))
-        return Walked(numbers, at_ms, value, self.histograms, self.exemplars)
+        return Walked(numbers, at_ms, value, self.histograms)
 
 
 def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
@@ -110,14 +136,27 @@ def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
         end = at + length
         if end > size:
             raise wire.WireError(f"a series runs past the end at {size}")
-        first = end - SAMPLE
-        number = known(hash(data[at:first]))
-        if number is not None and usual(data, first, end):
+        number = known(hash(data[at : end - SAMPLE]))
+        if number is not None:
             add_number(number)
             add_end(end)
+        elif (number := known(hash(data[at : end - ZERO]))) is not None:
+            add_number(number)
+            add_end(-end)
         else:
             _slowly(data, at, end, found, numbers, learn)
         at = end
+    if not found.all_usual(data):
+        return _exactly(data, numbers, learn)
+    return found.walked(data)
+
+
+def _exactly(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
+    """Walk a request in which something is not what it looked like."""
+    found = Found()
+    for field, wire_type, first, last in wire.fields(data, 0, len(data)):
+        if field == 1 and wire_type == wire.LENGTH:
+            _slowly(data, first, last, found, numbers, learn)
     return found.walked(data)
 
 
@@ -155,8 +194,6 @@ def _slowly(
             samples.append(sample(data, begin, last))
         elif field == _HISTOGRAMS:
             found.histograms += 1
-        elif field == _HISTOGRAMS - 1:
-            found.exemplars += 1
     key = hash(labels)
     number = numbers.get(key)
     if number is None:

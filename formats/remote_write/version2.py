@@ -17,7 +17,7 @@ from .. import wire
 from .version1 import SAMPLE, Found, Learn, Walked, sample, text, usual
 
 _SYMBOLS, _SERIES = 4, 5
-_REFS, _SAMPLES, _HISTOGRAMS, _EXEMPLARS = 1, 2, 3, 4
+_REFS, _SAMPLES, _HISTOGRAMS = 1, 2, 3
 
 
 def walk(data: bytes, numbers: Mapping[int, int], learn: Learn) -> Walked:
@@ -66,8 +66,6 @@ def _series(
                 read.append(sample(data, first, last))
         elif field == _HISTOGRAMS:
             found.histograms += 1
-        elif field == _EXEMPLARS:
-            found.exemplars += 1
     number = sets.get(refs)
     if number is None:
         number = sets[refs] = _number(refs, symbols, numbers, learn)
