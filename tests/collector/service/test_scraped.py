@@ -174,7 +174,7 @@ def test_a_throttled_device_is_named_by_remote_write_and_by_polling(
 
             def seen(service):
                 jobs = get(service.address, "/api/v1/jobs")["items"]
-                return [job for job in jobs if job["id"] == "train/run"]
+                return [job for job in jobs if job["job"] == "train/run"]
 
             for service in (sent, polling):
                 until(lambda service=service: seen(service), 60, "the job is not seen")
