@@ -85,11 +85,12 @@ class Poller:
         end = math.floor((now - settings.delay_seconds) / every) * every
         if end <= self._until or now < self._not_before:
             return False
-        start = max(self._until, end - max(settings.catch_up_seconds, every))
-        if self._until > -math.inf and start > self._until:
-            self._health.missed.labels(settings.label).inc(start - self._until)
         if self._until == -math.inf:
-            start = end - every
+            self._until = end - every  # from when on it is asked, whether or not it answers now
+        start = max(self._until, end - max(settings.catch_up_seconds, every))
+        if start > self._until:
+            self._health.missed.labels(settings.label).inc(start - self._until)
+            self._until = start
         try:
             self._poll(start, end, now)
         except AskingError as error:
