@@ -85,16 +85,19 @@ class Reading:
     def discover(self, at: float) -> None:
         """Ask which metrics there are. Raises AskingError."""
         settings = self._settings
-        answer = self._asking.query(selection.discovery(settings.matchers), at)
         found: dict[str, int] = {}
-        for row in answer.result:
-            name, count = _counted(row)
-            if name:
-                found[name] = found.get(name, 0) + count
+        warnings: tuple[str, ...] = ()
+        for query in selection.discovery(settings.matchers):
+            answer = self._asking.query(query, at)
+            warnings = tuple(dict.fromkeys((*warnings, *answer.warnings)))
+            for row in answer.result:
+                name, count = _counted(row)
+                if name:
+                    found[name] = found.get(name, 0) + count
         self._pages, self._left_out = selection.pages(
             found, page_series=settings.page_series, max_series=settings.max_series
         )
-        self._warnings = answer.warnings
+        self._warnings = warnings
         self._discovered_at = at
 
     def read(self, start: float, end: float) -> Stretch:

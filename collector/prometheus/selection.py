@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...formats import exporters
+from ...formats.remote_write.exported import spellings
 from ...vocabulary import metrics
+
+
+_QUERY_BYTES = 8_000
+"""Of names in one query: VictoriaMetrics takes no query over 16 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +22,15 @@ class Page:
     series: int
 
 
-def discovery(matchers: Sequence[str]) -> str:
-    """Return the query for which metrics there are, and how many series of each."""
-    return f"count by (__name__) ({_selector(wanted(), _patterns(), matchers)})"
+def discovery(matchers: Sequence[str]) -> list[str]:
+    """Return the queries for which metrics there are, and how many series of each."""
+    alternatives = [*wanted(), *(pattern.replace("\\", "\\\\") for pattern in _patterns())]
+    return [f"count by (__name__) ({_selector(part, matchers)})" for part in _parted(alternatives)]
 
 
 def samples(names: Sequence[str], matchers: Sequence[str], seconds: float) -> str:
     """Return the query for every sample of the newest seconds, with its own time."""
-    return f"{_selector(names, (), matchers)}[{max(round(seconds * 1000), 1)}ms]"
+    return f"{_selector(names, matchers)}[{max(round(seconds * 1000), 1)}ms]"
 
 
 def pages(
@@ -37,15 +43,16 @@ def pages(
     made: list[Page] = []
     left: list[str] = []
     names: list[str] = []
-    size = total = 0
+    size = total = length = 0
     for name in sorted(found, key=_place):
         if total + found[name] > max_series:
             left.append(name)
             continue
-        if names and size + found[name] > page_series:
+        if names and (size + found[name] > page_series or length + len(name) > _QUERY_BYTES):
             made.append(Page(tuple(names), size))
-            names, size = [], 0
+            names, size, length = [], 0, 0
         names.append(name)
+        length += len(name) + 1
         size += found[name]
         total += found[name]
     if names:
@@ -58,9 +65,7 @@ def wanted() -> tuple[str, ...]:
     """Return the names that tables and contract have, the most telling first."""
     names: list[str] = []
     for table in (*map(exporters.load, exporters.VENDORS), exporters.hosts()):
-        for row in table.rows.values():
-            if not row.ignore:
-                names += [prefix + row.name for prefix in table.prefixes]
+        names += [name for name, row in spellings(table) if not row.ignore]
     names += [metric.prometheus_name for metric in metrics.catalogue().values()]
     return tuple(dict.fromkeys(names))
 
@@ -87,12 +92,20 @@ def _place(name: str) -> tuple[int, str]:
     return _places().get(name, len(_places())), name
 
 
-def _selector(names: Sequence[str], patterns: Sequence[str], matchers: Sequence[str]) -> str:
-    either = "|".join(_alternatives(names, patterns))
+def _selector(alternatives: Sequence[str], matchers: Sequence[str]) -> str:
+    either = "|".join(alternatives)
     return "{" + ",".join([f'__name__=~"{either}"', *matchers]) + "}"
 
 
-def _alternatives(names: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """Yield names and patterns as they stand in a quoted PromQL string."""
-    yield from names  # of letters, digits, _ and :
-    yield from (pattern.replace("\\", "\\\\") for pattern in patterns)
+def _parted(alternatives: Sequence[str]) -> Iterator[list[str]]:
+    """Yield what fits into one query each."""
+    part: list[str] = []
+    length = 0
+    for one in alternatives:
+        if part and length + len(one) > _QUERY_BYTES:
+            yield part
+            part, length = [], 0
+        part.append(one)
+        length += len(one) + 1
+    if part:
+        yield part

@@ -153,11 +153,13 @@ class BehindPeers(Detector):
         odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
         if not odd.any():
             return odd
-        start = max(newest - PAST_SECONDS, window.attempt_started_at + WARM_UP_SECONDS)
+        held = window.rank_readings[metric]
+        seen = held.at[np.isfinite(held.at)]
+        first = max(float(seen.min()), window.attempt_started_at)
+        start = max(newest - PAST_SECONDS, first + WARM_UP_SECONDS)
         end = min(start + OLDER * (newest - start), newest - 2 * self.seconds)
         if end <= start:
             return np.zeros(len(ratio), np.bool_)
-        held = window.rank_readings[metric]
         before = self._over_peers(window, held.mean(start, end))
         clock = devices.level(window, CLOCK, self.seconds)
         kinds, _ = devices.models(window)

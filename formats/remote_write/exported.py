@@ -12,9 +12,13 @@ from functools import cache
 from ...vocabulary.samples import Attributes, Resource
 from .. import exporters
 from ..exporters.binding import Binder, Bound, FaultBinding, Slot, converted
-from ..exporters.tables import Table, Target
+from ..exporters.tables import Row, Table, Target
 from ..exposition import Series
 from . import labels as naming
+
+_PREFIXED = ("hygon", "metax")
+_TELLING = ("DCGM_", "npu_", "node_", "mlu_")
+"""Names that nobody else has: a series of these without host or device is worth a word."""
 
 FAULT = "rankscope.exporter.fault"
 """A series of fault codes: no metric of the contract, but what events are made of."""
@@ -134,8 +138,11 @@ class Exported:
             return None
         of = naming.resource_of_host if row[0].node else naming.resource_of_device
         resource = of(labels)
+        telling = name.startswith(_TELLING)
         if resource is None:
-            raise HostlessError(name)
+            if telling:
+                raise HostlessError(name)
+            return None
         key = (table.vendor, resource.host, resource.job or "")
         binder = self._binders.get(key)
         if binder is None:
@@ -143,7 +150,8 @@ class Exported:
         bound = binder.bind(Series(name, tuple(sorted(labels.items()))))
         if bound is None:
             named = (*table.identity.id, *table.identity.index)
-            if not row[0].node and not row[0].ignore and not naming.first(labels, named):
+            left_out = row[0].node or row[0].ignore or not telling
+            if not left_out and not naming.first(labels, named):
                 raise HostlessError(name)
             return None
         plain = [
@@ -194,10 +202,22 @@ def _tables() -> Mapping[str, tuple[Table, ...]]:
     """Return the tables that have a name, by name; several where vendors share it."""
     found: dict[str, tuple[Table, ...]] = {}
     for table in (*map(exporters.load, exporters.VENDORS), exporters.hosts()):
-        for row in table.rows:
-            for prefix in table.prefixes:
-                found[prefix + row] = (*found.get(prefix + row, ()), table)
+        for name, _ in spellings(table):
+            found[name] = (*found.get(name, ()), table)
     return found
+
+
+def spellings(table: Table) -> Iterator[tuple[str, Row]]:
+    """Yield the names of a table that say whose they are among those of a whole cluster.
+
+    Hygon's and MetaX's exporters can be set to leave out their prefix: `temp` or `memory_used`
+    then say nothing any more, on a page of theirs alone they do.
+    """
+    for prefix in table.prefixes:
+        if not prefix and table.vendor in _PREFIXED:
+            continue
+        for row in table.rows.values():
+            yield prefix + row.name, row
 
 
 def _by_pattern(name: str) -> Iterator[Table]:
