@@ -9,7 +9,6 @@ from ...formats import exporters
 from ...formats.remote_write.exported import spellings
 from ...vocabulary import metrics
 
-
 _QUERY_BYTES = 8_000
 """Of names in one query: VictoriaMetrics takes no query over 16 KiB."""
 
