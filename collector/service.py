@@ -33,6 +33,7 @@ from .pipeline import Pipeline
 from .priors import Priors
 from .profiles.automatic import Automatic
 from .profiles.shelf import Shelf
+from .prometheus.polling import pollers
 from .services import Services
 from .settings import CollectorSettings
 from .stages import Stages
@@ -130,6 +131,9 @@ class Service:
         self._metering = Metering(Watched(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self._kubernetes = self._write_back(settings.kubernetes)
+        self._pollers = pollers(
+            settings.prometheus, submit=self._stages.submit, clock=clock, health=self._health
+        )
         self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
@@ -155,6 +159,7 @@ class Service:
             version=metadata.version("rankscope"),
             profiles=self._profiles,
             health=self._health,
+            pollers=self._pollers,
         )
 
     def serve(self) -> None:
@@ -171,6 +176,8 @@ class Service:
         self._automatic.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
+        for poller in self._pollers:
+            poller.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         profiling = self._store.subscribe(self._automatic.changed)
         assert self._listening is not None  # noqa: S101  bound in __init__
@@ -180,6 +187,8 @@ class Service:
             scheduler.shutdown(wait=True)
             profiling()
             self._automatic.stop(timeout=_GRACE_SECONDS)
+            for poller in self._pollers:
+                poller.stop()
             self._stages.stop()
             self._meter()
             unsubscribe()

@@ -1,5 +1,6 @@
 """What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from .profiles.shelf import Shelf
 from .stages import Stages
 
 if TYPE_CHECKING:
+    from .prometheus.polling import Poller
     from .settings import CollectorSettings
     from .store.store import Store
 
@@ -24,3 +26,4 @@ class Services:
     version: str
     profiles: Shelf
     health: Health = field(default_factory=Health)
+    pollers: "Sequence[Poller]" = ()

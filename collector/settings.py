@@ -13,6 +13,7 @@ from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
 from .past.settings import PastSettings
 from .profiles.settings import ProfilesSettings
+from .prometheus.settings import PrometheusSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -86,6 +87,9 @@ class CollectorSettings(Section):
     )
 
     kubernetes: KubernetesSettings = KubernetesSettings()
+    prometheus: tuple[PrometheusSettings, ...] = Field(
+        default=(), description="Prometheus-compatible stores that are polled"
+    )
 
     @property
     def protected(self) -> bool:

@@ -31,7 +31,9 @@ PLACING = ("training.rank.info", "training.step")
 """What windows need besides: where ranks run, and which steps values are of."""
 
 _JOB_ATTRIBUTE = b"rankscope.job.id"
-_METRICS = frozenset((Kind.METRICS_PROTOBUF, Kind.METRICS_JSON, Kind.REMOTE_WRITE))
+_REMOTE_WRITE = frozenset((Kind.REMOTE_WRITE, Kind.REMOTE_WRITE_2))
+"""Their jobs may stand in labels of many names: they are read whatever they hold."""
+_METRICS = frozenset((Kind.METRICS_PROTOBUF, Kind.METRICS_JSON)) | _REMOTE_WRITE
 
 Batches = Iterator[tuple[MetricsBatch, float]]
 
@@ -43,7 +45,7 @@ def of_job(job: str, kinds: Collection[Kind]) -> Chosen:
     def chosen(kind: Kind, body: bytes) -> bool:
         if kind not in kinds:
             return False
-        others = kind is not Kind.REMOTE_WRITE and _JOB_ATTRIBUTE in body
+        others = kind not in _REMOTE_WRITE and _JOB_ATTRIBUTE in body
         return not others or any(name in body for name in names)
 
     return chosen

@@ -138,6 +138,10 @@ class Attempt:
     layout: Layout | None = None
     held_events: HeldEvents | None = None
     joined: Joined | None = None
+    adopted: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Ranks that devices stand in for, by host and `hw.id`; see `adoption`."""
+    informed: bool = False
+    """Whether `training.rank.info` was received."""
     user: str | None = None
     """The user label that its telemetry carries."""
 

@@ -6,6 +6,7 @@ From the telemetry through correlation, store and outbox to real HTTP servers.
 import http.server
 import json
 import threading
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ class Receiver(http.server.ThreadingHTTPServer):
     def __init__(self, clock) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.clock = clock
-        self.got: list[tuple[str, float, dict]] = []
+        self.got: list[tuple[str, float, dict[str, Any]]] = []
 
     def sent(self, channel):
         """Return the bodies of the messages of a channel."""
@@ -64,6 +65,8 @@ class Receiver(http.server.ThreadingHTTPServer):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     """Answers 204."""
+
+    server: Receiver
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
