@@ -12,6 +12,7 @@ from ..formats import training_logs
 from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from . import listening
+from .collectives.settings import Ras
 
 FOREIGN = (
     "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past", "store",
@@ -422,3 +423,4 @@ class AgentSettings(Section):
     faults: Faults = Faults()
     exporters: Exporters = Exporters()
     logs: Logs = Logs()
+    ras: Ras = Ras()

@@ -41,6 +41,7 @@ from . import (
     interfaces,
     kernel_log,
     memory,
+    nccl_ras,
     oom,
     paging,
     pressure,
@@ -177,6 +178,15 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(logs.close)
+    launches = nccl_ras.NcclRas(
+        settings=around.settings.ras,
+        deliver=around.deliver,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(launches.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -187,6 +197,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         ),
         kernel,
         logs,
+        launches,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()

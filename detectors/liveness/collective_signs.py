@@ -169,6 +169,17 @@ def waiting_group(stall: Stall) -> Group | None:
     return None
 
 
+def waits(group: Group) -> bool:
+    """Tell whether a member waits in a collective.
+
+    Where only launches are counted, members that launched more wait for those that did not.
+    """
+    if (group.enqueued > group.completed).any():
+        return True
+    launched = group.enqueued[np.isfinite(group.enqueued)]
+    return not np.isfinite(group.completed).any() and len(launched) > 1 and np.ptp(launched) > 0
+
+
 def fresh(stall: Stall, group: Group) -> Flags:
     """Return [members], whose counters were reported after the stall began."""
     reported: Flags = group.at > stall.last + min(stall.usual, 2.0)

@@ -1,0 +1,58 @@
+"""Settings of the readers of collectives: NCCL RAS, NCCL Inspector, PyTorch Flight Recorder."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from ...settings import Section
+from .. import listening
+
+
+class Ras(Section):
+    """NCCL's RAS service: how many collectives each rank launched, and who does not answer."""
+
+    ask: Literal["leader", "all", "off"] = Field(
+        default="leader",
+        description="which agents ask the service, whose answer is about the whole job: leader "
+        "(that of the node with the job's rank 0), all, off",
+    )
+    address: str = Field(
+        default="",
+        description="HOST:PORT; default the process's own NCCL_RAS_ADDR, else localhost:28028",
+    )
+    period_seconds: float = Field(
+        default=5.0,
+        ge=1.0,
+        le=600,
+        description="seconds between two questions; longer by itself where answers take long: at "
+        "most a twentieth of the time is spent asking",
+    )
+    timeout_seconds: float = Field(
+        default=6.0, ge=1.0, le=120, description="seconds one whole answer may take"
+    )
+    max_bytes: int = Field(
+        default=64 << 20, ge=4096, le=1 << 30, description="bytes one answer may have"
+    )
+
+    @field_validator("address")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value:
+            listening.parse(value)
+        return value
+
+
+class JobFolder(Section):
+    """A folder in which the processes of one job write."""
+
+    path: Path = Field(description="the folder")
+    job: str = Field(description="id of the job that writes there")
+    attempt: int | None = Field(default=None, ge=0, description="attempt of the job")
+
+    @field_validator("path")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        if not value.is_absolute() or ".." in value.parts:
+            raise ValueError("write an absolute path, without ..")
+        return value
