@@ -12,7 +12,7 @@ from ..formats import training_logs
 from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from . import listening
-from .collectives.settings import Ras
+from .collectives.settings import Inspector, Ras
 
 FOREIGN = (
     "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past", "store",
@@ -424,3 +424,4 @@ class AgentSettings(Section):
     exporters: Exporters = Exporters()
     logs: Logs = Logs()
     ras: Ras = Ras()
+    inspector: Inspector = Inspector()

@@ -56,3 +56,14 @@ class JobFolder(Section):
         if not value.is_absolute() or ".." in value.parts:
             raise ValueError("write an absolute path, without ..")
         return value
+
+
+class Inspector(Section):
+    """NCCL Inspector: durations and bandwidths of collectives, from the files that it writes."""
+
+    follow: bool = Field(
+        default=True,
+        description="read the folders of processes with NCCL_INSPECTOR_ENABLE=1 "
+        "(NCCL_INSPECTOR_DUMP_DIR, else nccl-inspector-JOB in their working folder)",
+    )
+    folders: tuple[JobFolder, ...] = Field(default=(), description="more folders to read")

@@ -41,6 +41,7 @@ from . import (
     interfaces,
     kernel_log,
     memory,
+    nccl_inspector,
     nccl_ras,
     oom,
     paging,
@@ -187,6 +188,15 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(launches.close)
+    operations = nccl_inspector.NcclInspector(
+        settings=around.settings.inspector,
+        deliver=around.deliver,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(operations.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -198,6 +208,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         kernel,
         logs,
         launches,
+        operations,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()
