@@ -12,7 +12,7 @@ from ..formats import training_logs
 from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from . import listening
-from .collectives.settings import Inspector, Ras
+from .collectives.settings import FlightRecorder, Inspector, Ras
 
 FOREIGN = (
     "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past", "store",
@@ -425,3 +425,4 @@ class AgentSettings(Section):
     logs: Logs = Logs()
     ras: Ras = Ras()
     inspector: Inspector = Inspector()
+    flight_recorder: FlightRecorder = FlightRecorder()

@@ -67,3 +67,34 @@ class Inspector(Section):
         "(NCCL_INSPECTOR_DUMP_DIR, else nccl-inspector-JOB in their working folder)",
     )
     folders: tuple[JobFolder, ...] = Field(default=(), description="more folders to read")
+
+
+class FlightRecorder(Section):
+    """PyTorch's Flight Recorder: dumps that each rank's process writes on a time-out."""
+
+    follow: bool = Field(
+        default=True,
+        description="read the dumps of processes that a launcher gave a rank, where torch writes "
+        "them (TORCH_FR_DUMP_TEMP_FILE, TORCH_NCCL_DEBUG_INFO_TEMP_FILE, else the user's cache)",
+    )
+    folders: tuple[JobFolder, ...] = Field(
+        default=(), description="more folders with dumps, whose names end with the rank"
+    )
+    max_bytes: int = Field(
+        default=64 << 20, ge=4096, le=256 << 20, description="bytes one dump may have"
+    )
+    ask: bool = Field(
+        default=False,
+        description="ask the processes of a job that stands still for dumps, through the pipe of "
+        "TORCH_NCCL_DEBUG_INFO_PIPE_FILE: once a standstill",
+    )
+    ask_after_seconds: float = Field(
+        default=60.0,
+        ge=10,
+        le=3600,
+        description="seconds without a logged step or a launched collective after which a job is "
+        "asked",
+    )
+    ask_every_seconds: float = Field(
+        default=600.0, ge=60, le=86400, description="least seconds between two requests to a job"
+    )

@@ -17,6 +17,7 @@ from typing import Protocol
 from ...vocabulary.samples import Event, Sample
 from .. import boots
 from ..attribution import Attribution
+from ..collectives.progress import Progress
 from ..device_faults import FaultTracker
 from ..devices import Devices
 from ..health import Health
@@ -35,6 +36,7 @@ from . import (
     disks,
     exporters,
     filesystems,
+    flight_recorder,
     gpu_bus,
     gpu_faults,
     gpus,
@@ -169,9 +171,10 @@ def everything(around: ReaderContext) -> list[Reader]:
         state=around.state,
     )
     around.closing.callback(exported.close)
+    progress = Progress(around.deliver)
     logs = training_logs.TrainingLogs(
         settings=around.settings.logs,
-        deliver=around.deliver,
+        deliver=progress,
         health=around.health,
         period=period,
         state=around.state,
@@ -181,7 +184,7 @@ def everything(around: ReaderContext) -> list[Reader]:
     around.closing.callback(logs.close)
     launches = nccl_ras.NcclRas(
         settings=around.settings.ras,
-        deliver=around.deliver,
+        deliver=progress,
         health=around.health,
         period=period,
         proc=proc,
@@ -197,6 +200,16 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(operations.close)
+    dumps = flight_recorder.FlightRecorder(
+        settings=around.settings.flight_recorder,
+        deliver=around.deliver,
+        still_since=progress.still_since,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(dumps.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -209,6 +222,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         logs,
         launches,
         operations,
+        dumps,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()
