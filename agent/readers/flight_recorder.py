@@ -224,6 +224,9 @@ def _batch(of: Attempt, job: _Job, fresh: set[int]) -> Batch:
     for rank in sorted(fresh):
         at = job.written[rank]
         samples += ledger.progress(rank)[-_HISTORY:]
+        # What did not complete soon after the last operation began never did.
+        soon = ledger.last + 1.0
+        samples += ledger.counters(rank, soon) if 0 < soon < at else []
         samples += ledger.counters(rank, at)
         samples += [
             group.info(at) for group in job.dumps[rank].groups if _lowest(job, group.ranks, rank)

@@ -25,6 +25,7 @@ _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  #
 _SHARE = 20.0
 """A twentieth of the time at most is spent asking: the service asks all processes of the job."""
 _MOST_ADDRESSES = 16
+_ABSENT_SECONDS = 60.0
 
 
 class NcclRas:
@@ -49,6 +50,9 @@ class NcclRas:
         self._processes = RankProcesses(proc)
         self._answers: dict[Attempt, Answers] = {}
         self._leads: set[Attempt] = set()
+        self._answered: set[str] = set()
+        self._absent: dict[str, float] = {}
+        """Services that are not there, and when they are asked again."""
         self._now = now
         self._thread = Background(
             self.name, self.turn, health=health, now=now, pause=settings.period_seconds
@@ -61,7 +65,9 @@ class NcclRas:
         asked = self._addresses(self._processes.find(self._now()))
         if not asked:
             return True, "no process of rank 0 whose environment may be read runs here"
-        return True, f"asks {', '.join(sorted(asked))}"
+        nobody = sorted(asked & self._absent.keys())
+        silent = f"; nobody listens on {', '.join(nobody)}" if nobody else ""
+        return True, f"asks {', '.join(sorted(asked))}{silent}"
 
     def read(self, now: float) -> list[Sample]:  # noqa: ARG002  answers carry their own time
         """See to it that the thread runs."""
@@ -77,6 +83,8 @@ class NcclRas:
         pause = self._settings.period_seconds
         processes = self._processes.find(now)
         for address in sorted(self._addresses(processes))[:_MOST_ADDRESSES]:
+            if now < self._absent.get(address, 0.0):
+                continue
             try:
                 answer = ras_client.ask(
                     address,
@@ -85,11 +93,16 @@ class NcclRas:
                 )
                 communicators = _communicators(answer.text)
             except RasUnavailableError as error:
+                if error.reason == "refused" and address not in self._answered:
+                    # A job without NCCL, or with one that is too old, has none: no failure.
+                    self._absent[address] = now + _ABSENT_SECONDS
+                    continue
                 self._failed(error.reason)
                 continue
             except ras.RasError:
                 self._failed("torn")
                 continue
+            self._answered.add(address)
             self._health.show("collective_source_up", 1, self.name)
             pause = max(pause, _SHARE * answer.seconds)
             self._take(communicators, processes)
@@ -135,6 +148,9 @@ class NcclRas:
     def _forget(self, processes: Sequence[RankProcess]) -> None:
         living = {one.of for one in processes}
         self._leads &= living
+        if not living:
+            self._answered.clear()
+            self._absent.clear()
         self._answers = {of: one for of, one in self._answers.items() if of in living}
 
 
