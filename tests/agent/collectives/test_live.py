@@ -1,6 +1,8 @@
 """Whole paths: a running agent with processes of this machine, and dumps of a real gloo job."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -75,12 +77,32 @@ def test_dumps_of_a_real_gloo_job_name_the_rank_that_did_not_come(tmp_path, deli
     at = max(path.stat().st_mtime for path in dumps) + 200  # as if the time-out had been awaited
     for path in dumps:
         os.utime(path, (at, at))
+    document = explained(tmp_path, at, delivered)
+    first = document["root_cause"]["hypotheses"][0]
+    assert ("software.stuck_process", [2]) == (first["fault"], first["entity"]["ranks"])
+
+
+@pytest.mark.parametrize("name", ["gpu_error_1st", "lock_gil_1st"])
+def test_dumps_of_real_hangs_name_the_culprits_and_their_side_live(name, real_data, delivered):
+    path = real_data(f"flight_recorder/{name}")
+    logged = (path / "fault_injection.log").read_text()
+    culprits = {int(rank) for rank in re.findall(r"Rank (\d+),", logged)}
+    at = max(one.stat().st_mtime for one in path.iterdir())
+    document = explained(path, at, delivered)
+    first = document["root_cause"]["hypotheses"][: len(culprits)]
+    assert culprits == {rank for one in first for rank in one["entity"]["ranks"]}
+    side = {"GPU_ERROR": "completed", "LOCK_GIL": "enqueued"}[logged.rsplit(" ", 1)[1].strip()]
+    assert f"has {side}" in json.dumps(first[0]["evidence"])
+
+
+def explained(folder, at, delivered):
+    """Return the incident that dumps in a folder, the newest written at `at`, lead to."""
     chosen = AgentSettings.model_validate(
-        {"flight_recorder": {"folders": [{"path": str(tmp_path), "job": "run-7"}]}}
+        {"flight_recorder": {"folders": [{"path": str(folder), "job": "run-7"}]}}
     )
     reader = FlightRecorder(settings=chosen.flight_recorder, deliver=delivered,
                             still_since=lambda of: None, health=delivered.health, period=5.0,
-                            proc=tmp_path / "proc")  # fmt: skip
+                            proc=folder / "proc")  # fmt: skip
     reader.turn(at + 2)
     pipeline = Pipeline()
     decoder = MetricsDecoder(pipeline.table)
@@ -93,5 +115,4 @@ def test_dumps_of_a_real_gloo_job_name_the_rank_that_did_not_come(tmp_path, deli
     for second in range(4, 12):
         pipeline.evaluate(at + second)
     (incident,) = pipeline.incidents.values()
-    first = incident.document()["root_cause"]["hypotheses"][0]
-    assert ("software.stuck_process", [2]) == (first["fault"], first["entity"]["ranks"])
+    return incident.document()
