@@ -67,6 +67,13 @@ class Inspector(Section):
         "(NCCL_INSPECTOR_DUMP_DIR, else nccl-inspector-JOB in their working folder)",
     )
     folders: tuple[JobFolder, ...] = Field(default=(), description="more folders to read")
+    operations_every: int = Field(
+        default=10,
+        ge=0,
+        le=1_000_000,
+        description="each so many-th operation, by its number, is also sent by itself, so that "
+        "the same ones of all ranks can be compared; 0: none",
+    )
 
 
 class FlightRecorder(Section):

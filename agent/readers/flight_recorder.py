@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...formats import flight_recorder
 from ...formats.flight_recorder import Dump, Ledger
+from ...vocabulary import operations
 from ...vocabulary.samples import Event, Sample, Scalar
 from .. import procfs
 from ..background import Background
@@ -29,6 +30,8 @@ _SETTLED_SECONDS = 1.0
 """A dump that was written to so lately may not be whole."""
 _MOST_DUMPS = 1024
 _MOST_NAMES = 4096
+_MOST_SINGLE = 32
+"""Operations of a rank and group that leave one by one: the newest."""
 _HISTORY = 2000
 """Samples of what a rank did before: the newest."""
 
@@ -252,6 +255,13 @@ def _batch(of: Attempt, job: _Job, fresh: set[int]) -> Batch:
             "signature": "collective.timeout", "role": "cascade", "rank": rank, "text": text,
         }  # fmt: skip
         events.append(Event("log.fault", job.written[rank], pairs))
+    for rank in sorted(fresh):
+        for group, held in ledger.operations(rank).items():
+            single: dict[str, Scalar] = {
+                "rank": rank, "group": group.name, "source": "flight_recorder",
+                "text": operations.encode(held[-_MOST_SINGLE:]),
+            }  # fmt: skip
+            events.append(Event(operations.EVENT, job.written[rank], single))
     return Batch(*of, samples, events)
 
 

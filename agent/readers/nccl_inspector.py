@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ...formats.nccl import figures, inspector
 from ...formats.nccl.inspector import Operation
+from ...vocabulary import operations
 from ...vocabulary.groups import communicator_group, communicator_info
-from ...vocabulary.samples import Sample, Scalar, attributes
+from ...vocabulary.samples import Event, Sample, Scalar, attributes
 from .. import procfs
 from ..background import Background
 from ..collectives.growing import GrowingFiles
@@ -27,6 +28,8 @@ _ROOM = 16 << 20
 """Bytes of one turn, over all folders."""
 _MOST_FOLDERS = 64
 _MOST_OPERATIONS = 200_000
+_MOST_SINGLE = 16
+"""Operations of a rank, group and kind that leave one by one in a turn: the newest."""
 
 
 @dataclass(slots=True)
@@ -93,13 +96,13 @@ class NcclInspector:
         """Read what was written since; return after how many seconds the next turn is due."""
         self._refresh(self._wanted(self._processes.find(now)))
         for one in self._folders.values():
-            self._take(one, self._operations(one), now)
+            self._take(one, self._ended(one), now)
             self._count("lost_bytes", one.files.lost)
             self._count("refused", one.files.refused)
             one.files.lost = 0
         return self.period
 
-    def _operations(self, one: _Folder) -> Iterable[Operation]:
+    def _ended(self, one: _Folder) -> Iterable[Operation]:
         room = _ROOM // len(self._folders)
         for number, found in enumerate(inspector.read(one.files.lines(room))):
             if found is None or number >= _MOST_OPERATIONS:
@@ -107,9 +110,9 @@ class NcclInspector:
             elif not found.p2p:
                 yield found
 
-    def _take(self, one: _Folder, operations: Iterable[Operation], now: float) -> None:
+    def _take(self, one: _Folder, ended_now: Iterable[Operation], now: float) -> None:
         placed: list[tuple[int, Operation]] = []
-        for operation in operations:
+        for operation in ended_now:
             rank = one.ranks.get(operation.pid)
             if rank is None and (one.named or not one.ranks):
                 # Without a process that can be looked at: the communicator of all counts alike.
@@ -134,7 +137,28 @@ class NcclInspector:
                 Sample(name, value, now, pairs) for name, value in figures.figures(ended).items()
             ]
             self._describe(one, group, ended[0], now, samples)
-        self._deliver(Batch(*one.of, samples, []))
+        self._deliver(Batch(*one.of, samples, self._single(one, placed, now)))
+
+    def _single(
+        self, one: _Folder, placed: Sequence[tuple[int, Operation]], now: float
+    ) -> list[Event]:
+        """Return single operations, those of the same numbers on every rank."""
+        every = self._settings.operations_every
+        chosen = [pair for pair in placed if every and pair[1].sequence % every == 0]
+        found: list[Event] = []
+        for (rank, communicator, _), ended in figures.grouped(chosen).items():
+            group = communicator_group(communicator, whole=ended[0].ranks == one.world_size)
+            rows = [
+                operations.Operation(
+                    each.op, each.sequence, each.size, each.began_at, each.ended_at, each.seconds
+                )
+                for each in ended[-_MOST_SINGLE:]
+            ]
+            pairs: dict[str, Scalar] = {
+                "rank": rank, "group": group, "source": SOURCE, "text": operations.encode(rows),
+            }  # fmt: skip
+            found.append(Event(operations.EVENT, now, pairs))
+        return found
 
     def _describe(
         self, one: _Folder, group: str, seen: Operation, now: float, samples: list[Sample]

@@ -218,3 +218,48 @@ class Collectives(BaseModel):
 
     items: list[CollectiveMember]
     next_cursor: str | None = None
+
+
+class OperationMember(BaseModel):
+    """One rank in one collective, by its host's clock; null: not reported.
+
+    `lateness`: seconds that others waited for it, where the kind synchronises all members.
+    """
+
+    rank: int
+    host: str | None
+    source: str
+    enqueued_at: str | None
+    completed_at: str | None
+    seconds: float | None
+    lateness: float | None
+
+
+class CollectiveOperation(BaseModel):
+    """One collective: its number in the group (of its kind, where NCCL numbers it), its members."""
+
+    group: str
+    op: str
+    sequence: int
+    size: int | None
+    members: list[OperationMember]
+
+
+class ClockOffset(BaseModel):
+    """How far a host's clock is ahead of the middle of all hosts, by when collectives ended.
+
+    `uncertainty_seconds`: the spread over `collectives`, at least how exactly their ends are known.
+    """
+
+    host: str
+    seconds: float
+    uncertainty_seconds: float
+    collectives: int
+
+
+class SingleCollectives(BaseModel):
+    """Single collectives of a job, the newest of each group and kind first."""
+
+    items: list[CollectiveOperation]
+    clock_offsets: list[ClockOffset]
+    next_cursor: str | None = None

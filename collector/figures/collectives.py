@@ -15,11 +15,8 @@ from ...vocabulary.ranks import Ranks
 from ..windows import collectives
 from ..windows.attempt import Attempt
 from ..windows.attributes import SOURCES
+from ..windows.operations import synchronises
 from ..windows.planes import Plane
-
-_SYNCHRONISING = ("all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter",
-                  "reducescatter", "all_to_all", "alltoall", "barrier")  # fmt: skip
-"""How the names of kinds begin in which every member waits for every other."""
 
 _TOGETHER_SECONDS = 30.0
 """Reports so close to the newest one are of the same time."""
@@ -76,6 +73,7 @@ def members(
 ) -> list[Member]:
     """Return the ranks of an attempt in its groups, by group and rank; of some, where asked."""
     found: list[Member] = []
+    late = attempt.operations.lateness()
     for name, also in _joined(attempt):
         if group is not None and group not in (name, *also):
             continue
@@ -92,6 +90,10 @@ def members(
             _count(attempt, rows[one], mine)
             _operate(attempt, rows[one], mine)
         _late(mine.values())
+        for member in mine.values():
+            for held in member.operations:
+                exact = (late.get((one, held.op, member.rank)) for one in (name, *also))
+                held.lateness = next((one for one in exact if one is not None), held.lateness)
         found += [one for rank, one in mine.items() if ranks is None or rank in ranks]
     return found
 
@@ -166,7 +168,7 @@ def _late(mine: Collection[Member]) -> None:
     of_kind: dict[str, list[Operations]] = {}
     for member in mine:
         for one in member.operations:
-            if one.duration is not None and one.op.lower().startswith(_SYNCHRONISING):
+            if one.duration is not None and synchronises(one.op):
                 of_kind.setdefault(one.op, []).append(one)
     for held in of_kind.values():
         newest = max(one.at for one in held)

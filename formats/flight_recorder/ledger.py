@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...vocabulary.groups import Group
+from ...vocabulary.operations import Operation
 from ...vocabulary.samples import Sample, Scalar, attributes
 from .dumps import Counters, Dump, Entry
 
@@ -152,6 +153,21 @@ class Ledger:
             for group, entry in oldest.items()
             if entry.op
         ]
+
+    def operations(self, rank: int) -> dict[Group, list[Operation]]:
+        """Return the collectives that a rank's recorder holds, in order of their numbers."""
+        found: dict[Group, list[Operation]] = defaultdict(list)
+        for entry in self.dumps[rank].entries:
+            if not entry.p2p and self.comparable(entry.group):
+                found[entry.group].append(
+                    Operation(
+                        entry.op,
+                        entry.sequence,
+                        enqueued_at=entry.created,
+                        completed_at=entry.completed,
+                    )
+                )
+        return {group: sorted(each, key=lambda one: one.sequence) for group, each in found.items()}
 
     def mismatches(self) -> Iterator[tuple[Group, int, dict[int, str]]]:
         """Yield (group, sequence, {rank: operation}) where members called different operations."""

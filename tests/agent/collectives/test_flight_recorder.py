@@ -10,6 +10,7 @@ from rankscope.agent.collectives.progress import Progress
 from rankscope.agent.readers.flight_recorder import FlightRecorder
 from rankscope.agent.settings import AgentSettings
 from rankscope.agent.training_logs import Batch
+from rankscope.vocabulary import operations
 from rankscope.vocabulary.groups import world
 from rankscope.vocabulary.samples import Sample, attributes
 
@@ -72,9 +73,12 @@ def test_a_dump_says_how_far_its_rank_is_when_it_was_written(prefix, reader, del
     assert {0: 7, 1: 7} == delivered.values("collective.completed")
     assert {"all_reduce": 8} == delivered.values("collective.launches", "op")
     assert {world(4).name: 1.0} == delivered.values("collective.group.info", "group")
-    (event,) = delivered.events()
+    event, single = delivered.events()
     assert ("collective.timeout", 0) == (event["signature"], event["rank"])
     assert "all_reduce 8 of default_pg open for" in event["text"]
+    assert (0, world(4).name) == (single["rank"], single["group"])
+    (stands,) = operations.decode(single["text"])
+    assert ("all_reduce", 8, None) == (stands.op, stands.sequence, stands.completed_at)
     newest = max(sample.at for batch in delivered.batches for sample in batch.samples)
     assert newest == pytest.approx(WRITTEN)
 

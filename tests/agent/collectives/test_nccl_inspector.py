@@ -7,6 +7,7 @@ import pytest
 
 from rankscope.agent.readers.nccl_inspector import NcclInspector
 from rankscope.agent.settings import AgentSettings
+from rankscope.vocabulary import operations
 
 
 def line(
@@ -165,6 +166,26 @@ def test_of_a_folder_of_the_settings_the_largest_communicator_numbers_the_ranks(
         for sample in delivered.batches[0].samples
     }
     assert ("run-9", 1) == (delivered.batches[0].job, delivered.batches[0].attempt)
+
+
+def test_single_operations_of_the_same_numbers_leave_too_with_their_ends_where_these_are_noted(
+    folder, reader, delivered
+):
+    stamped = json.loads(line(0, 20, 10))
+    stamped["coll_perf"]["event_trace_ts"] = {"coll_start_ts": 17e14, "coll_stop_ts": 17e14 + 10}
+    written = [line(0, number, 10) for number in range(1, 20)]
+    (folder / "a.log").write_text("".join(written) + json.dumps(stamped) + "\n")
+    reader().turn(95.0)
+    (event,) = delivered.events()
+    assert (0, "world:7f8c", "inspector") == (event["rank"], event["group"], event["source"])
+    first, second = operations.decode(event["text"])
+    assert (10, 20, 1 << 20) == (first.sequence, second.sequence, second.size)
+    assert first.completed_at is None
+    assert 17e8 + 1e-5 == pytest.approx(second.completed_at, abs=1e-6)
+    delivered.batches.clear()
+    (folder / "b.log").write_text(line(0, 30, 10))
+    reader(operations_every=0).turn(95.0)
+    assert [] == delivered.events()
 
 
 def test_switched_off_it_says_so(reader):

@@ -5,8 +5,9 @@ import time
 import pytest
 
 from rankscope.formats.otlp import encode
+from rankscope.vocabulary import operations
 from rankscope.vocabulary.groups import Group, communicator_group, communicator_info, world
-from rankscope.vocabulary.samples import Resource, Sample, attributes
+from rankscope.vocabulary.samples import Event, Resource, Sample, Scalar, attributes
 
 TORCH, NCCL = world(4), communicator_group("0x7f8c", whole=True)
 PAIR = Group("TENSOR_MODEL_PARALLEL_GROUP", (0, 1))
@@ -97,3 +98,36 @@ def test_ranks_can_be_chosen_and_pages_turned(client_with_job):
 
 def test_an_unknown_job_is_a_404(client):
     assert 404 == client.get("/api/v1/jobs/none/collectives").status_code
+
+
+def test_single_collectives_show_who_came_late_and_how_far_clocks_are_apart(client_with_job, clock):
+    at = clock.at
+    groups = []
+    for rank in range(4):
+        row = operations.Operation("AllReduce", 40, 1024, None, at - 1, 0.1 if rank == 2 else 0.5)
+        pairs = {"rank": rank, "group": NCCL, "source": "inspector",
+                 "text": operations.encode([row])}  # fmt: skip
+        resource = Resource(host=f"gpu-{rank // 2}", job="run-1")
+        groups.append((resource, [Event(operations.EVENT, at, pairs, resource)]))
+    sent = client_with_job.post(
+        "/v1/logs",
+        content=encode.logs_request(groups),
+        headers={"content-type": "application/x-protobuf"},
+    )
+    assert sent.status_code == 200, sent.text
+    end = time.monotonic() + 10
+    path = "/api/v1/jobs/run-1/operations"
+    while len((found := client_with_job.get(path).json())["items"]) < 1:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    (item,) = found["items"]
+    assert ("AllReduce", 40, 1024) == (item["op"], item["sequence"], item["size"])
+    assert [0, 0, 0.4, 0] == pytest.approx([one["lateness"] for one in item["members"]])
+    assert [("gpu-0", 0.0), ("gpu-1", 0.0)] == [
+        (one["host"], one["seconds"]) for one in found["clock_offsets"]
+    ]
+    late = {
+        row["rank"]: row["operations"][0]["lateness"] for row in items(client_with_job, group=NCCL)
+    }
+    assert 0.4 == pytest.approx(late[2])
+    assert 404 == client_with_job.get("/api/v1/jobs/none/operations").status_code
