@@ -188,7 +188,8 @@ def waits(group: Group) -> bool:
     if (group.enqueued > group.completed).any():
         return True
     launched = group.enqueued[np.isfinite(group.enqueued)]
-    return not np.isfinite(group.completed).any() and len(launched) > 1 and np.ptp(launched) > 0
+    unequal = len(launched) > 1 and bool(np.ptp(launched) > 0)
+    return unequal and not np.isfinite(group.completed).any()
 
 
 def fresh(stall: Stall, group: Group) -> Flags:

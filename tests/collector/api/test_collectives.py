@@ -105,7 +105,7 @@ def test_single_collectives_show_who_came_late_and_how_far_clocks_are_apart(clie
     groups = []
     for rank in range(4):
         row = operations.Operation("AllReduce", 40, 1024, None, at - 1, 0.1 if rank == 2 else 0.5)
-        pairs = {"rank": rank, "group": NCCL, "source": "inspector",
+        pairs: dict[str, Scalar] = {"rank": rank, "group": NCCL, "source": "inspector",
                  "text": operations.encode([row])}  # fmt: skip
         resource = Resource(host=f"gpu-{rank // 2}", job="run-1")
         groups.append((resource, [Event(operations.EVENT, at, pairs, resource)]))
