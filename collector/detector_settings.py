@@ -16,7 +16,7 @@ class RuleSettings(Section):
     clusters: str = Field(default="*", description="Pattern of cluster names")
     disabled: tuple[str, ...] = Field(default=(), description="Detectors that do not run")
     parameters: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Parameters by detector: {stragglers: {ratio: 1.2}}"
+        default_factory=dict, description="Parameters by detector: {stragglers: {least: 0.15}}"
     )
 
     def rule(self) -> Rule:
@@ -33,7 +33,7 @@ class DetectorSettings(Section):
     )
     disabled: tuple[str, ...] = Field(default=(), description="Detectors that do not run")
     parameters: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Parameters by detector: {stragglers: {ratio: 1.2}}"
+        default_factory=dict, description="Parameters by detector: {stragglers: {least: 0.15}}"
     )
     rules: tuple[RuleSettings, ...] = Field(
         default=(), description="What is different for some jobs or clusters; later ones win"

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..alerts.lifecycle import JobHealth
 from ..detectors.own_time import step_ends
+from ..detectors.readings import NamedReadings
 from ..detectors.window import JobWindow
 from .windows.attempt import Attempt
 
@@ -26,7 +27,10 @@ def observed(window: JobWindow) -> frozenset[str]:
     """Return the names of the metrics and events that some source of the job reports."""
     names = {name.partition("|")[0] for name in window.steps.planes}
     for readings in (window.rank_readings, window.host_readings):
-        names |= {name.partition("|")[0] for name in readings}
+        if isinstance(readings, NamedReadings):
+            names |= readings.metrics
+        else:
+            names |= {name.partition("|")[0] for name in readings}
     if window.steps.at.size:
         names.add("training.step")
     for group in window.groups:

@@ -1,6 +1,6 @@
 """Events of a node that belong to this attempt, and not to whoever had the node before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ _START_SECONDS = 60.0
 """Where processes do not report when they started, their first data may come so much later."""
 
 
-def own_events(window: JobWindow) -> Iterator[Event]:
+def own_events(window: JobWindow) -> Sequence[Event]:
     """Return the window's events without those of a node's earlier tenant, oldest first.
 
     A node's event is an earlier tenant's when it is from before this attempt's processes started,
@@ -21,6 +21,20 @@ def own_events(window: JobWindow) -> Iterator[Event]:
     Events that carry the job's id are its own, unless they are from long before: an agent that
     starts reads kernel lines of an hour, and gives them to the job that it finds.
     """
+    return window.features.once(own_events, lambda: tuple(_own(window))) if window.events else ()
+
+
+def own_logs(window: JobWindow) -> Iterator[Event]:
+    """Return the log lines among them."""
+    return (event for event in own_events(window) if event.name == "log.fault")
+
+
+def logged(event: Event) -> str:
+    """Return what a log line is searched for: its signature and its text."""
+    return f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
+
+
+def _own(window: JobWindow) -> Iterator[Event]:
     first_step: float | None = None
     pids: set[int] | None = None
     for event in window.events:
@@ -39,16 +53,6 @@ def own_events(window: JobWindow) -> Iterator[Event]:
                 if event.at < first_step:
                     continue
         yield event
-
-
-def own_logs(window: JobWindow) -> Iterator[Event]:
-    """Return the log lines among them."""
-    return (event for event in own_events(window) if event.name == "log.fault")
-
-
-def logged(event: Event) -> str:
-    """Return what a log line is searched for: its signature and its text."""
-    return f"{event.attributes.get('signature', '')} {event.attributes.get('text', '')}"
 
 
 def _first_step(window: JobWindow) -> float:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..vocabulary.entities import Entity
 from ..vocabulary.entities import gpu as gpu_entity
@@ -17,16 +16,10 @@ from ..vocabulary.entities import rank as rank_entity
 from ..vocabulary.ids import Job
 from ..vocabulary.samples import Event
 from ..vocabulary.topology import Placement, Topology
-from . import own_time
+from .arrays import Flags, Floats, Ints
 from .baselines import Baselines
 from .features import Kept, StepFeatures
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
-PERIOD_ROWS = 256
-"""So many rows tell how often a metric is reported."""
+from .readings import Readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,111 +65,6 @@ class Steps:
             None if self.ends is None else self.ends[first:last],
             None if self.kept is None else self.kept.cut(first, last),
         )
-
-
-class Readings:
-    """Periodic values: neither aligned over rows nor sorted within one, NaN where there is none.
-
-    at, value: [rows, readings]. Rows are ranks or hosts, as the asker chose. Ask for the newest
-    ones where these are enough: at a hundred thousand ranks the whole is large.
-    """
-
-    def __init__(self, at: Floats, value: Floats) -> None:
-        self._at = at
-        self._value = value
-
-    def __repr__(self) -> str:
-        """Return all of it, as arrays write themselves."""
-        return f"Readings(at={self.at!r}, value={self.value!r})"
-
-    @property
-    def at(self) -> Floats:
-        """Return [rows, readings], the times of all readings."""
-        return self._at
-
-    @property
-    def value(self) -> Floats:
-        """Return [rows, readings], the values of all readings."""
-        return self._value
-
-    def between(self, start: float, end: float) -> "Readings":
-        """Return readings that hold all those in [start, end], and perhaps others."""
-        del start, end
-        return self
-
-    def of(self, rows: Ints) -> "Readings":
-        """Return the readings of some rows."""
-        return Readings(self.at[rows], self.value[rows])
-
-    def newest(self, seconds: float) -> "Readings":
-        """Return the readings of the newest `seconds`, counted from the newest of all rows."""
-        return self.between(self.newest_at() - seconds, np.inf)
-
-    def newest_at(self) -> float:
-        """Return the time of the newest reading of all, -inf where there is none."""
-        if not self.at.size:
-            return -np.inf
-        return float(np.max(self.at, initial=-np.inf, where=~np.isnan(self.at)))
-
-    def history(self) -> "Readings":
-        """Return the thinned past: means over longer times, oldest first."""
-        empty = np.full((len(self.at), 0), np.nan)
-        return Readings(empty, empty)
-
-    def latest(self) -> tuple[Floats, Floats]:
-        """Return (value, at), each [rows], of the newest reading of every row."""
-        rows = np.arange(len(self.at))
-        if not self.at.shape[1]:
-            empty = np.full(len(self.at), np.nan)
-            return empty, empty
-        newest = np.argmax(np.where(np.isnan(self.at), -np.inf, self.at), axis=1)
-        return self.value[rows, newest], self.at[rows, newest]
-
-    def highest(self) -> Floats:
-        """Return [rows], the highest value of all readings; -inf where there is none."""
-        found: Floats = np.fmax.reduce(self.value, axis=1, initial=-np.inf)
-        return found
-
-    def mean(self, start: float, end: float) -> Floats:
-        """Return [rows], the mean of the readings in (start, end]; NaN where there is none."""
-        found = self.between(start, end)
-        if not found.at.size:
-            return np.full(len(found.at), np.nan)
-        inside = (found.at > start) & (found.at <= end) & np.isfinite(found.value)
-        count = inside.sum(axis=1)
-        total = np.where(inside, found.value, 0.0).sum(axis=1)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-    def rate(self, start: float, end: float) -> Floats:
-        """Return [rows], the growth per second of a cumulative counter over [start, end].
-
-        A counter that went backwards began again: only its growth since then counts. NaN where
-        fewer than two readings fall inside.
-        """
-        found = self.between(start, end)
-        inside = (found.at >= start) & (found.at <= end) & np.isfinite(found.value)
-        at = np.where(inside, found.at, np.inf)
-        order = np.argsort(at, axis=1, kind="stable")
-        rows = np.arange(len(at))[:, None]
-        at, value = at[rows, order], found.value[rows, order]
-        valid = np.isfinite(at)
-        both = valid[:, 1:] & valid[:, :-1]
-        growth = np.where(both, np.diff(np.where(valid, value, 0.0), axis=1), 0.0)
-        began_again = growth < 0
-        growth = np.where(began_again, np.where(valid, value, 0.0)[:, 1:], growth)
-        seconds = np.where(both, np.diff(np.where(valid, at, 0.0), axis=1), 0.0).sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(seconds > 0, growth.sum(axis=1) / seconds, np.nan)
-
-    def period(self) -> float:
-        """Return the usual time between the readings of a row, seconds; 5 where nobody can tell."""
-        at = self.at
-        if len(at) > PERIOD_ROWS:
-            at = at[np.linspace(0, len(at) - 1, PERIOD_ROWS).astype(np.int64)]
-        at = np.sort(at, axis=1)
-        gaps = at[:, 1:] - at[:, :-1]
-        gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
-        return own_time.middle(gaps) if len(gaps) else 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,3 +254,16 @@ def _nothing(rows: int) -> Readings:
     empty = np.full((rows, 0), np.nan)
     empty.flags.writeable = False
     return Readings(empty, empty)
+
+
+__all__ = [
+    "Flags",
+    "Floats",
+    "Group",
+    "Ints",
+    "JobWindow",
+    "Processes",
+    "Readings",
+    "Steps",
+    "no_processes",
+]

@@ -11,7 +11,7 @@ from .attempt import Attempt, NodeRows
 from .attributes import NO
 from .placing import Placing
 from .planes import NOBODY, Plane
-from .readings import Joined, JoinedProcesses, Part
+from .readings import Joined, JoinedProcesses, Part, PartsByName
 from .topology import Layout
 
 
@@ -31,7 +31,7 @@ def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
     everyone = np.arange(len(layout.ranks))
     for plane in attempt.readings.planes:
         plane.fit(len(everyone))
-        ranks.setdefault(plane.name, []).append(Part(plane, everyone, whole=True))
+        ranks.setdefault(plane.name, []).append(Part(plane, everyone))
     for rows in (attempt.nodes, placing.nodes):
         if not rows.rows:
             continue
@@ -46,8 +46,8 @@ def joined(attempt: Attempt, layout: Layout, placing: Placing) -> Joined:
                     found.setdefault(plane.name, []).append(Part(plane, used))
     made = Joined(
         versions,
-        {name: tuple(parts) for name, parts in ranks.items()},
-        {name: tuple(parts) for name, parts in hosts.items()},
+        PartsByName({name: tuple(parts) for name, parts in ranks.items()}),
+        PartsByName({name: tuple(parts) for name, parts in hosts.items()}),
         processes.joined(),
     )
     attempt.joined = made
@@ -102,7 +102,7 @@ class _Processes:
             pid=np.array([pid for _, pid, _ in self._numbers], np.int64),
             row=np.array(self._ranks, np.int64),
             hw_ids=tuple(hw_id for _, _, hw_id in self._numbers),
-            parts={name: tuple(found) for name, found in parts.items()},
+            parts=PartsByName({name: tuple(found) for name, found in parts.items()}),
         )
 
 

@@ -42,6 +42,8 @@ class PlaneSet:
         plane = self.planes[number]
         self.rows = max(self.rows, int(rows.max()) + 1)
         plane.fit(self.rows)
+        plane.version += 1
+        plane.claims += 1
         self.version += 1
         may = sources <= plane.source[rows]
         held = plane.writer[rows[may]]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
 from .reporting_interval import INTERVALS, ReportingInterval
+from .slot_times import PARTS, part_of, times
 
 FINE_SECONDS = 900.0
 """How far back single readings are kept."""
@@ -37,9 +38,6 @@ CELLS_AT_ONCE = 1 << 20
 """Readings that are looked at at once where all that is held is."""
 
 REBASE_SECONDS = 86_400.0
-PARTS = 250
-"""Parts that a slot's time is resolved to: 20 ms of 5 s."""
-
 NOBODY = 127
 """The source of a row that nobody reports; see attributes.SOURCES for the others."""
 
@@ -64,6 +62,14 @@ class Plane:
         self.source = np.zeros(0, np.int8)
         self.writer = np.zeros(0, np.int32)
         self.late = 0
+        self.version = 0
+        """Moves with every change of what can be read."""
+        self.claims = 0
+        """Moves when rows get another source."""
+        self.newest_at = -math.inf
+        """No reading is later."""
+        self.moved_at = -math.inf
+        """Of a counter: no two readings that are later than this differ in one row."""
         self._based_at = -math.inf
         self._reporting = ReportingInterval()
 
@@ -82,6 +88,7 @@ class Plane:
         if rows <= old:
             return
         rows = max(rows, old + min(old, old // 4 + 4096), 16)
+        self.version += 1
         self.value, self.part = self._wider(self.value, rows), self._wider(self.part, rows)
         thin = np.zeros((THIN_SLOTS, rows), np.float32)
         for slot in np.flatnonzero(np.isfinite(self.thin_at)):
@@ -98,6 +105,8 @@ class Plane:
 
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""
+        self.version += 1
+        self.claims += 1
         rows = rows[rows < len(self.last_at)]
         for slot in np.flatnonzero(self.used):
             self.part[slot, rows] = 0
@@ -136,7 +145,7 @@ class Plane:
                 self.write(rows[begin:end], at[begin:end], value[begin:end])
             return
         if first == last:
-            self._write_one_time(rows, first, value, self.last_at[rows])
+            self._write_one_time(rows, first, value)
             return
         if (at[1:] < at[:-1]).any():
             order = np.argsort(at, kind="stable")
@@ -166,6 +175,9 @@ class Plane:
         return self._reporting.settled(gaps, self.interval)
 
     def _write_sorted(self, rows: Ints, at: Floats, value: Floats) -> None:
+        self.version += 1
+        if self.base is not None:
+            self._move(rows, float(at[-1]), value)
         ticks = np.floor(at / self.interval).astype(np.int64)
         newest = int(ticks[-1])
         if newest > self.newest:
@@ -188,34 +200,48 @@ class Plane:
                 self.changed_at[rows[part][moved]] = at[part][moved]
                 self.last_value[rows[part]] = value[part]
         self.last_at[rows], self.last_value[rows] = at, value
+        if len(at):
+            self.newest_at = max(self.newest_at, float(at[-1]))
 
     def write_at(self, rows: Ints, at: float, value: Floats) -> None:
         """Write readings of one time, as `write` does."""
-        last_at = self.last_at[rows]
-        self._learn(at - float(last_at[0]))
+        self._learn(at - float(self.last_at[rows[0]]))
         if not self._reporting.known:
             self._stretch(at, at)
-        self._write_one_time(rows, at, value, last_at)
+        self._write_one_time(rows, at, value)
 
-    def _write_one_time(self, rows: Ints, at: float, value: Floats, last_at: Floats) -> None:
+    def _write_one_time(self, rows: Ints, at: float, value: Floats) -> None:
+        self.version += 1
         tick = math.floor(at / self.interval)
         if tick > self.newest:
             self._advance(tick)
-        kept = self._beyond_base(rows, value)
+        kept = value
+        if self.base is not None:
+            kept = self._beyond_base(rows, value)
+            self._move(rows, at, value)
         if tick > self.newest - len(self.used):
             slot = tick % len(self.used)
             self.value[slot, rows] = kept
-            self.part[slot, rows] = round((at / self.interval - tick) * PARTS) + 1
+            self.part[slot, rows] = part_of(at, tick, self.interval)
             self.used[slot] = True
         else:
             self.late += len(rows)
-        if last_at.max() > at:
-            newer = last_at <= at
-            rows, value = rows[newer], value[newer]
+        if at < self.newest_at:
+            newer = self.last_at[rows] <= at
+            if not newer.all():
+                rows, value = rows[newer], value[newer]
+        else:
+            self.newest_at = at
         if self.changed_at is not None:
             self.changed_at[rows[value != self.last_value[rows]]] = at
         self.last_at[rows] = at
         self.last_value[rows] = value
+
+    def _move(self, rows: Ints, newest: float, value: Floats) -> None:
+        """Note whether a counter moves; all [points] but `newest`, the last time of them."""
+        if (value != self.last_value[rows]).any():
+            # One that comes late may differ from what is held of later times.
+            self.moved_at = max(self.moved_at, newest, self.newest_at)
 
     def slots(self, start: float, end: float) -> tuple[Ints, Ints]:
         """Return (slots, ticks) that may hold readings of [start, end], oldest first."""
@@ -227,22 +253,35 @@ class Plane:
         ticks = np.arange(first, last + 1)
         slots = ticks % len(self.used)
         taken = self.used[slots]
+        if taken.all():
+            return slots, ticks
         return slots[taken], ticks[taken]
 
     def read(self, rows: Ints | slice, start: float, end: float) -> tuple[Floats, Floats]:
         """Return (at, value), each [rows, readings], oldest first, of readings in [start, end]."""
         slots, ticks = self.slots(start, end)
-        if isinstance(rows, slice):
-            part, value = self.part[slots][:, rows], self.value[slots][:, rows]
-        else:
-            part, value = self.part[slots[:, None], rows], self.value[slots[:, None], rows]
-        at = ticks[:, None] * self.interval + (part - 1.0) * (self.interval / PARTS)
-        valid = (part > 0) & (at >= start) & (at <= end)
-        at = np.where(valid, at, np.nan)
-        values = np.where(valid, value, np.nan).astype(np.float64)
+        part, value = self._cells(slots, rows)
+        at, missing = times(ticks, part, self.interval, start, end)
+        values = value.astype(np.float64)
+        if missing is not None:
+            np.putmask(values, missing, np.nan)
         if self.base is not None:
             values += self.base[rows]
         return at.T, values.T
+
+    def _cells(
+        self, slots: Ints, rows: Ints | slice
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Return (part, value), each [slots, rows]; views where slots and rows follow another."""
+        # Step by step: what is read lies in memory as slots of rows, whatever way it was chosen.
+        if len(slots) and slots[-1] - slots[0] == len(slots) - 1:
+            here = slice(int(slots[0]), int(slots[-1]) + 1)  # the ring does not begin anew here
+            if isinstance(rows, slice):
+                return self.part[here, rows], self.value[here, rows]
+            return self.part[here].take(rows, axis=1), self.value[here].take(rows, axis=1)
+        if isinstance(rows, slice):
+            return self.part[slots, rows], self.value[slots, rows]
+        return self.part[slots[:, None], rows], self.value[slots[:, None], rows]
 
     def highest(self, rows: Ints) -> Floats:
         """Return [rows], the highest reading in the fine tier; -inf where there is none."""
@@ -294,9 +333,15 @@ class Plane:
         if at - self._based_at > REBASE_SECONDS:
             self._rebase(at)
         count = len(self.used)
-        gone = np.arange(max(self.newest + 1, tick - count + 1), tick + 1) % count
-        self.part[gone[self.used[gone]]] = 0
-        self.used[gone] = False
+        if tick == self.newest + 1:  # as mostly
+            slot = tick % count
+            if self.used[slot]:
+                self.part[slot] = 0
+                self.used[slot] = False
+        else:
+            gone = np.arange(max(self.newest + 1, tick - count + 1), tick + 1) % count
+            self.part[gone[self.used[gone]]] = 0
+            self.used[gone] = False
         self.newest = tick
 
     def _thin(self, quarter: float) -> None:
@@ -349,6 +394,7 @@ class Plane:
 
     def _resize(self, interval: float, count: int) -> None:
         rows = len(self.last_at)
+        self.version += 1
         at, value = self.read(slice(None), -np.inf, np.inf)
         if self.base is not None:
             value -= self.base[:, None]

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..readings import variants as names_of
 from ..window import Floats, Ints, Readings
 from . import devices
 
 MOST = 1e15
 """A larger value is a sender's way to say that there is none (blank sentinels of vendors)."""
+
+ROUNDING = 1.0
+"""Seconds by which the time of a reading that is held may differ from that of its report."""
 
 PEERS = 10.0
 """A row is unlike its peers where it grows so many times as fast as their median."""
@@ -37,10 +41,7 @@ class Growth:
 
 def variants(held: Mapping[str, Readings], metric: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (attribute values, name) of every plane of a metric, in the order of the names."""
-    if not held:
-        return
-    begins = f"{metric}|"
-    for name in sorted(name for name in held if name.startswith(begins) or name == metric):
+    for name in names_of(held, metric):
         yield tuple(name.split("|")[1:]), name
 
 
@@ -51,7 +52,7 @@ def growth(readings: Readings, seconds: float) -> Growth:
     on growing.
     """
     newest = readings.newest_at()
-    if newest == -np.inf:
+    if newest == -np.inf or readings.moved_at() < newest - seconds - ROUNDING:
         return _nothing()
     found = readings.between(newest - seconds, np.inf)
     valid = (found.at >= newest - seconds) & (np.abs(found.value) < MOST)

@@ -41,6 +41,10 @@ def latest(window: JobWindow, metric: str) -> Floats:
 
 def waiting(window: JobWindow, seconds: float) -> Flags:
     """Return [ranks], whose device has too little work for its clocks and links to say anything."""
+    return window.features.once((waiting, seconds), lambda: _waiting(window, seconds))
+
+
+def _waiting(window: JobWindow, seconds: float) -> Flags:
     with np.errstate(invalid="ignore"):
         idle: Flags = level(window, "hw.gpu.utilization", seconds) < BUSY
         idle |= level(window, "hw.gpu.throttle|idle", seconds) >= 0.3
@@ -54,6 +58,10 @@ def models(window: JobWindow, *, power: bool = True) -> tuple[Ints, bool]:
     power limits. A lower highest SM clock makes another model only where a fifth of the devices
     share it: of fewer it is a setting that holds them down.
     """
+    return window.features.once((models, power), lambda: _models(window, power=power))
+
+
+def _models(window: JobWindow, *, power: bool) -> tuple[Ints, bool]:
     limits = [
         np.round(latest(window, "hw.gpu.memory.limit") / (4 * _GIB)),
         np.round(latest(window, "hw.frequency.limit|memory") / 1e7),

@@ -157,7 +157,7 @@ def last_readings(window: JobWindow) -> Floats:
     for metric in VITAL:
         held = window.rank_readings.get(metric)
         if held is not None and held.newest_at() > -np.inf:
-            last = np.fmax(last, np.nan_to_num(held.latest()[1], nan=-np.inf))
+            last = np.fmax(last, held.latest()[1])
     return last
 
 

@@ -30,13 +30,17 @@ class StuckDrivers(Detector):
     half of a host's devices, two at least, it is the driver's. So it is where no device of a host
     gives a reading any more while the host itself reports, those of others do, no step ends, and
     processes of the host wait in state D that did not before: who asks such a driver never returns.
-    Evidence: the symptom is that steps stop.
+    Evidence: the symptom is that steps stop. They may go on for long, for kernels are launched past
+    the driver; where none of the calls has returned after `unanswered` seconds, and no device of
+    the host has given a reading since, that is a symptom of its own: the next allocation, reset or
+    exit of a process waits for ever, and so does a restart on that host.
 
     Parameters
     ----------
     share : of a host's devices whose calls must hang.
     blocked : processes in state D that count, beyond four times the usual.
     periods, seconds : how long the devices of a host must have given no reading.
+    unanswered : seconds of steps after which calls that have not returned are a symptom.
 
     Examples
     --------
@@ -57,7 +61,7 @@ class StuckDrivers(Detector):
     """
 
     name = "stuck_drivers"
-    kinds = ("host.driver_stuck",)
+    kinds = ("host.driver_stuck", "host.driver_unresponsive")
 
     def __init__(
         self,
@@ -66,11 +70,13 @@ class StuckDrivers(Detector):
         blocked: float = 2.0,
         periods: float = 2.5,
         seconds: float = 15.0,
+        unanswered: float = 60.0,
     ) -> None:
         self.share = share
         self.blocked = blocked
         self.periods = periods
         self.seconds = seconds
+        self.unanswered = unanswered
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host."""
@@ -85,12 +91,46 @@ class StuckDrivers(Detector):
             elif event.name == "gpu.fault" and event.attributes.get("code") in CALLS:
                 device = str(event.attributes.get("hw.id", event.attributes.get("gpu", "")))
                 calls.setdefault(host, {}).setdefault(device, event)
+        unanswered: list[Finding] = []
         for host, hung in calls.items():
             placed = int((window.host_of == window.hosts.index(host)).sum())
             if len(hung) >= max(2, self.share * placed):
                 lines.setdefault(host, []).extend(hung.values())
+                unanswered += self._unanswered(window, host, list(hung.values()))
         findings = [self._finding(window, host, lines[host]) for host in sorted(lines)]
+        findings += unanswered
         return findings + [f for f in self._silent(window) if f.entity.id not in lines]
+
+    def _unanswered(self, window: JobWindow, host: str, hung: Sequence[Event]) -> list[Finding]:
+        """Return that no device of a host has answered for long, though the job goes on stepping.
+
+        Kernels are launched past the driver. A job that stands has its own symptom.
+        """
+        since = min(event.at for event in hung)
+        ends = window.features.step_ends
+        stepped = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
+        here = window.host_of == window.hosts.index(host)
+        answered = float(last_readings(window)[here].max(initial=-np.inf))
+        lasted = stepped - since
+        if lasted < self.unanswered or answered > since + reading_period(window):
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "host.driver_unresponsive",
+                window.topology.host_entity(host),
+                onset=since,
+                seen=(since, stepped),
+                magnitude=lasted,
+                score=2.0,
+                signal="gpu.fault",
+                observed=lasted,
+                expected=0.0,
+                text=f"host {host}: calls about {len(hung)} devices have not returned for "
+                f"{lasted:.0f} s; the job goes on until it asks the driver for something",
+            )
+        ]
 
     def _silent(self, window: JobWindow) -> list[Finding]:
         """Return hosts without any reading of their devices whose processes wait in state D."""

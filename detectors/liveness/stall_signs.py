@@ -22,6 +22,9 @@ SILENT_SECONDS = 12.0
 RECEIVED_SECONDS = 8.0
 """A probe is silent after the first, and counts as received within the second."""
 
+LATE_SECONDS = 60.0
+"""So long a host may send what it read later than others do."""
+
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|barrier|all_?to_?all|collective|"
     r"c10d|gloo|nccl|hccl|_engine_run_backward",
@@ -74,14 +77,17 @@ class Stall:
 
 
 def behind_in_steps(stall: Stall) -> list[Finding]:
-    """Return the few ranks whose last step is older than that of their peers."""
+    """Return the few ranks whose last step is older than that of their peers.
+
+    Not those whose newest report is older than the step that they lack: it has yet to arrive.
+    """
     window = stall.window
     at = window.steps.at
     if not at.shape[1]:
         return []
     valid = np.isfinite(at)
     newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
-    behind = np.flatnonzero((newest < newest.max()) & (newest >= 0))
+    behind = np.flatnonzero((newest < newest.max()) & (newest >= 0) & ~_awaited(stall))
     if not 0 < len(behind) <= max(1, len(newest) // 3):
         return []
     index = window.steps.index
@@ -98,6 +104,18 @@ def behind_in_steps(stall: Stall) -> list[Finding]:
         )
         for row in behind
     ]
+
+
+def _awaited(stall: Stall) -> Flags:
+    """Return [ranks], whose own reports do not reach beyond the last step of the job yet."""
+    window = stall.window
+    found = window.rank_readings.get(AGE)
+    if found is None:
+        return np.zeros(len(window.ranks), bool)
+    _, at = found.latest()
+    late: Flags = at < stall.last + 1.0
+    # A probe that is silent for long is no host that sends late.
+    return late & (window.now - stall.last < LATE_SECONDS)
 
 
 def left(stall: Stall) -> list[Finding]:

@@ -6,11 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity, own_time
+from .. import own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
-from . import collective_signs, logged_collectives, pauses, stall_limits, stall_signs, stops
+from . import (
+    collective_signs,
+    logged_collectives,
+    pauses,
+    progress,
+    stall_limits,
+    stall_signs,
+    stops,
+)
 from .stall_limits import Shown
 from .stall_signs import AGE, Stall
 
@@ -23,6 +31,9 @@ _STRONG = (
     collective_signs.OTHER_COLLECTIVE,
 )
 
+
+RARE_SECONDS = 7.5
+"""Hosts that report less often than this may hold back steps that have ended."""
 
 _REPORTED_SECONDS = 5.0
 """How often counters of collectives are reported: those of a job at work have moved each time."""
@@ -68,6 +79,8 @@ class Stalls(Detector):
     job has survived, and is not certain before the collective time-out. Where only each tenth step
     or so is reported, counters of collectives tell the pace between. Where no source reports steps
     at all, it is the counters that stand still, and nothing is said before `pause` or a time-out.
+    Hosts that report rarely are given two of their reports, unless every rank's own report says
+    that its last step is as old as the newest one that arrived.
 
     Parameters
     ----------
@@ -228,7 +241,7 @@ class Stalls(Detector):
             ends = _moved(window)
         if len(ends) < 2:
             return None
-        newest = _newest_report(window)
+        newest = progress.newest_report(window)
         rising = np.maximum.accumulate(ends)
         if newest - float(rising[-1]) < self.least:
             return None
@@ -240,30 +253,14 @@ class Stalls(Detector):
         if sparse:
             usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
-        least = max(self.least, self.steps * usual, 2.2 * interval if interval > 7.5 else 0.0)
+        least = max(self.least, self.steps * usual)
+        if interval > RARE_SECONDS and not progress.all_stand(window, float(rising[-1]), usual):
+            least = max(least, 2.2 * interval)
         if any(at > rising[-1] for at in stops.timed_out(window)):
             least = self.least  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
         return _Still(ends, gaps, usual, newest, interval, least, sparse, steps)
-
-
-def _newest_report(window: JobWindow) -> float:
-    """Return the newest event time of the job's own sources that live beside its steps."""
-    newest = -np.inf
-    for metric in (AGE, "training.rank.info", activity.CPU, "process.cpu.wait",
-                   "process.memory.usage"):  # fmt: skip
-        found = window.rank_readings.get(metric)
-        if found is not None:
-            newest = max(newest, found.newest_at())
-    for group in window.groups:
-        newest = max(newest, float(np.max(group.at, initial=-np.inf)))
-    if newest == -np.inf:
-        for metric in ("system.cpu.utilization", "system.memory.usage"):
-            found = window.host_readings.get(metric)
-            if found is not None:
-                newest = max(newest, found.newest_at())
-    return newest
 
 
 def _moved(window: JobWindow) -> Floats:

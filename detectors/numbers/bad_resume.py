@@ -10,7 +10,7 @@ from .. import curves, own_time
 from ..contract import Detector
 from ..curves import Curve
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, Ints, JobWindow
 
 BEFORE = 32
 """Points before the resumed step that say where the loss stood."""
@@ -33,7 +33,8 @@ class BadResume(Detector):
     The curve of the attempt before this one (or of the steps that this one went back behind) is
     held in `window.baselines.loss.earlier`; its points before the first step that is reported now
     say where the checkpoint stood: their median, or where the line through the newest of them ends,
-    as a loss that falls steeply is lower there. Each of the first points has to be above it, less
+    as a loss that falls steeply is lower there; and no lower than what the same steps had before,
+    where they are repeated. Each of the first points has to be above it, less
     what the line falls by meanwhile, by `least` of it and by three standard deviations, and their
     median by eight times the standard error of both medians. The plane
     has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
@@ -98,6 +99,7 @@ class BadResume(Detector):
         if len(before) < FEWEST_BEFORE:
             return []
         (level, slope), first = _stood(before), now.value[: self.points]
+        level = max(level, _same_steps(earlier, now.index[: self.points]))
         seen = float(np.median(first))
         first = first - slope * np.arange(len(first))
         sigma = curves.noise(before.value)
@@ -131,14 +133,30 @@ class BadResume(Detector):
 
 
 def _stood(before: Curve) -> tuple[float, float]:
-    """Return where the loss stood at the end of these points, and its fall from point to point."""
+    """Return where the loss stood at the end of these points, and its fall from point to point.
+
+    A curve that flattens lies above the line through all of them: its newest half says more then.
+    """
     newest = before.last(LINE).value
+    end, slope = max(_line(newest), _line(newest[-(len(newest) // 2) :]))
+    middle = float(np.median(before.value))
+    return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)
+
+
+def _line(newest: Floats) -> tuple[float, float]:
+    """Return where a line through the points ends, one point after them, and its slope a point."""
     places = np.arange(len(newest)) - len(newest)
     half = len(newest) // 2
     slope = float(np.median(newest[-half:] - newest[-2 * half : -half])) / half
-    end = float(np.median(newest - slope * places))
-    middle = float(np.median(before.value))
-    return (end, min(slope, 0.0)) if end < middle else (middle, 0.0)
+    return float(np.median(newest - slope * places)), slope
+
+
+def _same_steps(earlier: Curve, index: Ints) -> float:
+    """Return the median loss that these steps had before, -inf where they had not been reached."""
+    known = (index >= earlier.index[0]) & (index <= earlier.index[-1])
+    if not known.any():
+        return -math.inf
+    return float(np.median(np.interp(index[known], earlier.index, earlier.value)))
 
 
 def _resumed(now: Curve) -> int:

@@ -4,7 +4,9 @@ Limits are data, limits.toml. A delay is counted to the first report of the inci
 answer, of any severity: a stall is information until an evaluation can no longer explain it. It is
 counted from the moment at which the fault has the effect that the limit is about, which the
 simulator knows (simulator/moments.py), and 0 for what was reported before; from the onset where a
-limit names no effect. A case that never has the effect of a limit has no such limit.
+limit names no effect. The other count begins when the first report arrived that can show the effect
+(simulator/arrivals.py), without a reporting interval on top. A case that never has the effect of a
+limit has no such limit.
 """
 
 import statistics
@@ -15,6 +17,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from ..simulator.arrivals import ONSET
 from .figures import Scored, broken_down, by_fault
 
 MOST_ERROR = 0.25
@@ -56,11 +59,20 @@ class Limit:
         since = truth.effects[self.since] if self.since else truth.onset
         return max(found.detected_at - since, 0.0)
 
+    def delay_after_report(self, row: Scored) -> float | None:
+        """Return the seconds from the first report that can show the effect; None: not known."""
+        truth, found = row.result.truth, row.outcome.found
+        at = None if truth is None else truth.shown.get(self.since or ONSET)
+        return None if at is None or found is None else max(found.detected_at - at, 0.0)
+
     def seconds_of(self, row: Scored) -> float:
-        """Return the limit of a case, with the interval at which it is reported."""
+        """Return the limit of a case."""
         steps = self.steps * row.result.step_seconds
-        limit = self.seconds + steps if self.sum else max(self.seconds, steps)
-        return limit + float(row.result.case.get("report_seconds", 0.0))
+        return self.seconds + steps if self.sum else max(self.seconds, steps)
+
+    def granted(self, row: Scored) -> float:
+        """Return the limit of a case from the effect on, with the interval of its reports."""
+        return self.seconds_of(row) + float(row.result.case.get("report_seconds", 0.0))
 
 
 @cache
@@ -84,17 +96,26 @@ def limits() -> tuple[Limit, ...]:
 
 
 def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
-    """Return by limit and fault: cases found, median and worst delay (s), the share within."""
+    """Return by limit and fault: cases found, median and worst delay (s), the share within.
+
+    after_report, within_after_report: median and share, counted from the first report that can show
+    the effect.
+    """
     document: list[dict[str, Any]] = []
     for limit in limits():
         cases = [row for row in rows if row.observable and limit.holds(row)]
         for fault, group in broken_down(cases, by_fault).items():
             found = [
-                (delay, limit.seconds_of(row))
+                (delay, limit.granted(row))
                 for row in group
                 if (delay := limit.delay(row)) is not None
             ]
             seconds = [delay for delay, _ in found]
+            after = [
+                (delay, limit.seconds_of(row))
+                for row in group
+                if (delay := limit.delay_after_report(row)) is not None
+            ]
             document.append(
                 {
                     "limit": limit.name,
@@ -104,6 +125,10 @@ def delays(rows: Sequence[Scored]) -> list[dict[str, Any]]:
                     "median": round(statistics.median(seconds), 2) if seconds else None,
                     "worst": round(max(seconds), 2) if seconds else None,
                     "within": sum(delay <= most for delay, most in found) / len(group),
+                    "after_report": round(statistics.median(d for d, _ in after), 2)
+                    if after
+                    else None,
+                    "within_after_report": sum(delay <= most for delay, most in after) / len(group),
                 }
             )
     return document

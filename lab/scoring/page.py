@@ -46,8 +46,11 @@ takes 5 or 10 % longer, the moment at which the first rank stands still, the sta
 the first value that is not finite (but for gradients that a loss scaler skips); leaks and all other
 delays on this page from the onset. A fault that ramps up, or acts at the end of a step, has its
 effect later. The limits are in `lab/scoring/limits.toml`, and one reporting interval is granted on
-top. What was not found is not within its limit; a fault that never has the effect of a limit is not
-held against it. *Time to exhaustion*: relative error when a leak is first reported.
+top. *From the report*: the same limit without that interval, counted from the arrival of the first
+report that can show the effect: from the host at fault, of a step that has ended under the effect
+and is no longer warm-up. What was not found is not within its limit; a fault that never has the
+effect of a limit is not held against it. *Time to exhaustion*: relative error when a leak is first
+reported.
 
 *Weak* faults have an effect of 5-10 %, or a sign that is easily overlooked.
 """

@@ -91,10 +91,13 @@ def delay_limits(document: Document) -> Table:
             f"{row['found']} of {row['cases']}",
             f"{number(row['median'])} / {number(row['worst'])} s",
             share(row["within"]),
+            share(row["within_after_report"]),
         )
         for row in document["limits"]
     ]
-    columns = ("limit", "fault", "found", "delay p50 / worst", "within the limit")
+    columns = (
+        "limit", "fault", "found", "delay p50 / worst", "within the limit", "from the report",
+    )  # fmt: skip
     return "Delays against their limits", columns, rows
 
 

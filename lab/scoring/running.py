@@ -18,7 +18,7 @@ from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Incident
 from ...vocabulary.samples import Event
-from ..simulator import recording
+from ..simulator import arrivals, recording
 from ..simulator.devices import MODELS
 from ..simulator.memory import HOST_MEMORY
 from ..simulator.shape import EPOCH, Scenario
@@ -77,7 +77,10 @@ class Run:
 
 def truth_of(made: recording.Recording) -> Truth | None:
     """Return what went wrong in a recording."""
-    return _truth(made.truth, made.scenario.fault, made.scenario.cluster.accelerator)
+    found = _truth(made.truth, made.scenario.fault, made.scenario.cluster.accelerator)
+    if found is None or made.truth is None:
+        return found
+    return replace(found, shown=arrivals.first_reports(made, made.truth))
 
 
 def truths_of(made: recording.Recording) -> tuple[Truth, ...]:

@@ -25,7 +25,8 @@ class Truth:
     `until` is when the fault ends, infinite where it lasts; `ranks` of the entity are those that
     are placed on it. `growth` is how fast memory leaks (bytes a second, of one process or rank),
     None where none does. `effects` are moments of effect by name (simulator/moments.py): when a
-    rank was first 5 or 10 % slower, stood still, or a value was not finite.
+    rank was first 5 or 10 % slower, stood still, or a value was not finite. `shown`: when the first
+    report that can show the onset or an effect arrived (simulator/arrivals.py).
     """
 
     fault: str
@@ -35,6 +36,7 @@ class Truth:
     until: float = float("inf")
     growth: float | None = None
     effects: Mapping[str, float] = field(default_factory=dict[str, float])
+    shown: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON; `until` is None where the fault lasts."""
@@ -46,6 +48,7 @@ class Truth:
             "until": self.until if self.until != float("inf") else None,
             "growth": self.growth,
             "effects": dict(self.effects),
+            "shown": dict(self.shown),
         }
 
 
@@ -168,7 +171,8 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
     until = float("inf") if row["until"] is None else float(row["until"])
     at, growth = float(row["onset"]), row.get("growth")
     effects = row.get("effects", {})
-    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth, effects)
+    shown = row.get("shown", {})
+    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth, effects, shown)
 
 
 def seen(row: Mapping[str, Any]) -> Seen:

@@ -76,9 +76,11 @@ class Sayings:
     def _phases(self, attempt: Attempt) -> None:
         before = np.full(attempt.seats.world, -np.inf)
         for at, phase, step in attempt.phases:
+            by_rank = np.broadcast_to(at, attempt.seats.world)
             for rank in range(attempt.seats.world):
                 # One process after the other, but each in order.
-                moment = max(at + float(self._random.uniform(0, 0.02)), float(before[rank]) + 1e-4)
+                own = float(by_rank[rank]) + float(self._random.uniform(0, 0.02))
+                moment = max(own, float(before[rank]) + 1e-4)
                 before[rank] = moment
                 if moment < attempt.died[rank]:
                     host = int(attempt.seats.host[rank])

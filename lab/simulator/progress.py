@@ -86,7 +86,8 @@ class Unfinished:
 class Attempt:
     """One attempt of a job from the start of its processes to their end (inf: still running).
 
-    phases: (at, phase, step) of all ranks; own_phases: (at, rank, phase, step) of one.
+    phases: (at, phase, step) of all ranks, at one time or at [rank]; own_phases: (at, rank, phase,
+    step) of one.
     """
 
     job: Job
@@ -95,7 +96,7 @@ class Attempt:
     born: float
     steps: Steps
     segments: Segments
-    phases: list[tuple[float, str, int]]
+    phases: list[tuple[float | Array, str, int]]
     died: Array
     deaths: dict[int, Death]
     unfinished: Unfinished | None = None

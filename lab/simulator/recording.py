@@ -74,7 +74,7 @@ class Recording:
         """Return the lines, in the order in which a collector would have received them."""
         hosts = range(self.scenario.cluster.hosts)
         writers = [Lines(partial(self._dates, host)) for host in hosts]
-        for delivery in self._deliveries():
+        for delivery in self.deliveries():
             if delivery.push is not None:
                 yield writers[delivery.host].metrics(delivery.push.parts)
             elif delivery.saying is not None:
@@ -86,7 +86,7 @@ class Recording:
         Much faster than lines, for work on many recordings; arrivals are epoch seconds.
         """
         ids: dict[int, NDArray[np.int32]] = {}
-        for delivery in self._deliveries():
+        for delivery in self.deliveries():
             if delivery.push is not None:
                 columns = delivery.push.columns(table, ids, partial(self._dates, delivery.host))
                 yield EPOCH + delivery.at, MetricsBatch(columns)
@@ -102,7 +102,7 @@ class Recording:
         event = replace(saying.event, at=at)
         return event.resource, [event]
 
-    def _deliveries(self) -> list["Delivery"]:
+    def deliveries(self) -> list["Delivery"]:
         """Return everything that arrives, in order of arrival."""
         by_host: list[list[Series]] = [[] for _ in range(self.scenario.cluster.hosts)]
         for row in self.series:

@@ -320,8 +320,9 @@ class Run:
             self._free, cpu=0.6 * seconds, kernel=kernel * seconds, math=kernel * seconds
         )
         if self._job.announces:
-            # A pause shorter than ranks are apart ends on none before it began.
-            attempt.phases.append((max(float(self._free.min()), begun), "train", self._step))
+            # Each rank goes on when its own part is done, and none before it announced the pause:
+            # where the first rank alone evaluates, only that one is still at it.
+            attempt.phases.append((np.maximum(self._free, begun), "train", self._step))
 
     def _lognormal(self, spread: float, size: int | None = None) -> Any:
         """Return one factor around 1 with this spread, or an array of them."""

@@ -1,8 +1,17 @@
 """`rankscope check-config`: whose file it is, and every mistake in it."""
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from rankscope.cli.main import main
+from rankscope.detectors import catalogue
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+DETECTORS = {detector.name for detector in catalogue.detectors()}
 
 
 @pytest.fixture
@@ -79,3 +88,38 @@ def test_a_misspelt_key_does_not_make_it_the_other_processes_file(check, text, p
 def test_where_no_key_is_known_it_asks_whose_file_it_is(check):
     _, _, err = check("zzz: 1\n")
     assert "--for" in err
+
+
+def detector_settings():
+    """Yield (page, settings of detectors) of each example in the documentation.
+
+    Blocks of YAML, and parameters within a line: {stragglers: {least: 0.15}}.
+    """
+    for page in PAGES:
+        text, name = page.read_text("utf-8"), str(page.relative_to(ROOT))
+        for block in re.findall(r"^```ya?ml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            if re.search("^detectors:", block, re.MULTILINE):
+                found = yaml.safe_load(block)["detectors"]
+                found.pop("plugins", None)  # packages of the reader's own
+                yield name, found
+        for inline in re.findall(r"\{\w+: \{\w+: [^{}]*\}\}", text):
+            parameters = yaml.safe_load(inline)
+            if parameters.keys() <= DETECTORS:
+                yield name, {"parameters": parameters}
+
+
+def test_each_example_of_detector_settings_in_the_documentation_is_accepted(check):
+    examples = list(detector_settings())
+    pages = {page for page, _ in examples}
+    assert {"docs/tune.md", "docs/reference/settings.md"} <= pages
+    for page, settings in examples:
+        code, _, err = check(yaml.safe_dump({"detectors": settings}), "--for", "collector")
+        assert code == 0, f"{page}: {settings}: {err}"
+
+
+def test_a_parameter_that_a_detector_does_not_have_is_named(check):
+    text = "detectors:\n  parameters:\n    stragglers: {ratio: 1.2}\n"
+    code, _, err = check(text, "--for", "collector")
+    assert code == 1
+    assert "stragglers" in err
+    assert "ratio" in err

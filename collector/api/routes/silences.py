@@ -1,6 +1,5 @@
 """/silences: hold deliveries back whose incident fits. Incidents are opened all the same."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -9,12 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validat
 from ....alerts.notify import routing
 from ....vocabulary.times import rfc3339
 from ...services import Services
-from ...store import mutes
 from ...store.mutes import Mute
-from .. import entering, shapes
+from .. import muting, shapes
 from ..auth import Guard, Principal
-from ..pages import cut
-from ..time_ranges import Line, MutesQuery, Pattern, TimeRange
+from ..muting import NewMute
+from ..time_ranges import MutesQuery, Pattern
 
 
 class NewMatcher(BaseModel):
@@ -34,12 +32,10 @@ class NewMatcher(BaseModel):
         return name
 
 
-class NewSilence(TimeRange):
+class NewSilence(NewMute):
     """A new silence. A matcher is required, so that leaving it out does not silence everything."""
 
     matchers: Annotated[list[NewMatcher], Field(min_length=1, max_length=50)]
-    author: Line = ""
-    comment: Line = ""
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
@@ -52,48 +48,25 @@ def router(services: Services, guard: Guard) -> APIRouter:
     def silences(principal: reader, query: Annotated[MutesQuery, Query()]) -> shapes.Silences:
         principal.check_unlimited()
         now = services.clock.now()
-        rows = [
-            row
-            for row in services.store.mutes("silence")
-            if query.state is None or row.state(now) == query.state
-        ]
-        rows, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        rows, after = muting.listed(services, "silence", query, now)
         return shapes.Silences(items=[_shape(row, now) for row in rows], next_cursor=after)
 
     @routes.post("/silences", summary="Silence deliveries", status_code=201)
     def silence(principal: admin, body: NewSilence) -> shapes.Silence:
         principal.check_unlimited()
         now = services.clock.now()
-        starts_at, ends_at = body.checked(now)
-        mute = Mute(
-            id="",
-            kind="silence",
-            matchers=tuple(
-                routing.Matcher(row.name, tuple(row.patterns), row.negate) for row in body.matchers
-            ),
-            starts_at=starts_at,
-            ends_at=ends_at,
-            author=body.author or principal.name or "somebody",
-            comment=body.comment,
-            created_at=now,
+        matchers = (
+            routing.Matcher(row.name, tuple(row.patterns), row.negate) for row in body.matchers
         )
-        mute = replace(mute, id=_entered(services, mute))
+        mute = muting.enter(services, "silence", body, matchers, by=principal, now=now)
         return _shape(mute, now)
 
     @routes.delete("/silences/{silence:encoded}", summary="End a silence", status_code=204)
     def end(silence: str, principal: admin) -> None:
         principal.check_unlimited()
-        mute = services.store.find_mute("silence", silence)
-        by = principal.name or "somebody"
-        entering.enter(services, "unsilence", by=by, detail={"mute": mute.id})
+        muting.end(services, "silence", silence, by=principal)
 
     return routes
-
-
-def _entered(services: Services, mute: Mute) -> str:
-    """Enter a mute in the journal and return its id."""
-    identity, _ = entering.enter(services, "silence", by=mute.author, detail=mutes.detail(mute))
-    return identity
 
 
 def _shape(mute: Mute, now: float) -> shapes.Silence:

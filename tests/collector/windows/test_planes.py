@@ -230,3 +230,37 @@ def test_batches_written_together_are_as_if_written_one_after_the_other(counter)
     np.testing.assert_array_equal(
         one.thin[np.isfinite(one.thin_at)], other.thin[np.isfinite(other.thin_at)]
     )
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 3)), max_size=60),
+    st.floats(0, 300),
+)
+@settings(max_examples=60, deadline=None)
+def test_after_a_counter_last_moved_no_two_readings_of_a_row_differ(points, seconds):
+    """What detectors rely on who leave counters that stand still unread."""
+    plane = Plane("c", counter=True)
+    plane.fit(4)
+    for row, at, value in points:
+        write(plane, 5.0 * at, value, rows=np.array([row]))
+    if not points or plane.moved_at >= START + seconds - 1.0:
+        return
+    at, value = plane.read(np.arange(4), START + seconds, np.inf)
+    for row in range(4):
+        assert len(set(value[row][np.isfinite(at[row])].tolist())) <= 1
+
+
+@pytest.mark.parametrize("rows", [slice(1, 4), np.array([1, 2, 3]), np.array([3, 1])])
+@pytest.mark.parametrize("count", [40, 400])
+def test_readings_are_the_same_however_their_rows_are_chosen(rows, count):
+    """With a ring that began anew among them and with one that did not."""
+    plane = Plane("m", counter=False)
+    plane.fit(5)
+    for number in range(count):
+        write(plane, 5.0 * number, *range(number, number + 5), rows=np.arange(5))
+    for start, end in ((-np.inf, np.inf), (START + 5.0 * count - 101, START + 5.0 * count - 31)):
+        every_at, every_value = plane.read(np.arange(5), start, end)
+        at, value = plane.read(rows, start, end)
+        np.testing.assert_array_equal(every_at[rows], at)
+        np.testing.assert_array_equal(every_value[rows], value)
+        assert at.flags.f_contiguous, "sums over readings add in the same order"

@@ -69,3 +69,28 @@ def test_silent_devices_and_blocked_processes_are_a_driver_that_hangs(
         },
     )
     assert named == [f.entity.id for f in StuckDrivers().evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("until", "answers", "steps", "named"),
+    [
+        pytest.param(110, (), 110, ["host-1"], id="the job steps for a minute without an answer"),
+        pytest.param(90, (), 90, [], id="not yet a minute"),
+        pytest.param(110, (), 45, [], id="no step ends: that is the symptom"),
+        pytest.param(110, (3,), 110, [], id="one of its devices gives readings again"),
+    ],
+)
+def test_calls_that_never_return_are_a_symptom_of_a_job_that_goes_on(
+    steady, levels, event, until, answers, steps, named
+):
+    power = levels(4, 500, seconds=until)
+    for row in {2, 3} - set(answers):
+        power.at[row, power.at[0] > START + 40] = np.nan
+    hung = [event("gpu.fault", 40, host="host-1", code="nvml.hung", rank=rank,
+                  **{"hw.id": f"GPU-{rank}"}) for rank in (2, 3)]  # fmt: skip
+    window = sketch(
+        steady(steps=steps), now=START + until, events=hung, rank_readings={"hw.power": power}
+    )
+    found = StuckDrivers().evaluate(window)
+    assert named == [f.entity.id for f in found if f.kind == "host.driver_unresponsive"]
+    assert ["host-1"] == [f.entity.id for f in found if f.kind == "host.driver_stuck"]

@@ -96,3 +96,25 @@ def test_a_rise_of_a_few_percent_over_a_loss_that_falls_steeply_is_found_and_pag
     (bad,) = resumed(40, expected * 1.07)
     assert bad.score < 2
     assert [] == resumed(40, expected * 1.02)
+
+
+@pytest.mark.parametrize("reached", [8, 10])
+def test_a_curve_that_flattens_is_not_continued_by_a_line(reported, reached):
+    """A loss every 100 steps: of eight points the oldest are steep, and the newest hardly are."""
+    curve = 0.8 + 6.1 * (1 + np.arange(12) / 2) ** -0.6
+    before, held = Baselines(), Baselines()
+    before.record(reported(curve[:reached]).features)
+    held.follow(before)
+    window = reported(curve[8:], first=8, gaps={0: 1e4}, held_baselines=held)
+    assert [] == BadResume().evaluate(window)
+
+
+def test_steps_that_are_repeated_are_compared_with_what_they_had_before(reported, losses):
+    """The loss rose after the checkpoint: it does so again."""
+    risen = losses(300)
+    risen[200:] += 1.0
+    before, held = Baselines(), Baselines()
+    before.record(reported(risen).features)
+    held.follow(before)
+    again = reported(risen[200:230], first=200, gaps={0: 1e4}, held_baselines=held)
+    assert [] == BadResume().evaluate(again)

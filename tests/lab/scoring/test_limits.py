@@ -25,7 +25,7 @@ def test_the_longer_of_seconds_and_steps_is_the_limit_plus_one_report(scored):
     steps = 5 * row.result.step_seconds
     assert max(15.0, steps) == quick.seconds_of(row)
     row = replace(row, result=replace(row.result, case={**row.result.case, "report_seconds": 9}))
-    assert max(15.0, steps) + 9 == quick.seconds_of(row)
+    assert max(15.0, steps) + 9 == quick.granted(row)
 
 
 def test_a_non_finite_value_has_a_step_and_a_second(scored):
@@ -40,6 +40,16 @@ def test_a_delay_counts_from_the_effect_and_not_from_the_start_of_a_ramp(scored)
     assert ("straggler of 10 % or more", 5.0) == (quick.name, quick.delay(row))
     (early,) = limits.delays([scored("gpu.thermal_throttle", [30.0], slower_10=40.0)])
     assert (0.0, 1.0) == (early["worst"], early["within"])
+
+
+def test_the_other_count_begins_with_the_first_report_that_can_show_the_effect(scored):
+    row = scored("gpu.slow", [30.0], slower_10=0.0)
+    known = row.result.truth
+    assert [0.0] == [one["within_after_report"] for one in limits.delays([row])]  # none arrived
+    shown = replace(known, shown={"slower_10": known.onset + 20.0})
+    row = replace(row, result=replace(row.result, truth=shown))
+    (line,) = limits.delays([row])
+    assert (0.0, 1.0, 10.0) == (line["within"], line["within_after_report"], line["after_report"])
 
 
 def test_a_straggler_that_never_reaches_ten_per_cent_has_the_limit_of_five(scored):

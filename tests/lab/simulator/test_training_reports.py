@@ -5,7 +5,7 @@ import pytest
 
 from rankscope.lab.simulator import days
 
-from .jobs import healthy, of_rank, rows, steps
+from .jobs import events, healthy, of_rank, rows, steps
 
 
 def test_a_log_reports_the_mean_duration_of_the_steps_since_its_last_line():
@@ -103,3 +103,19 @@ def test_no_healthy_hour_runs_out_of_memory_or_crashes():
         for attempt in found.attempts:
             assert not attempt.crashed
             assert not [death for death in attempt.deaths.values() if death.signature]
+
+
+def test_each_rank_announces_training_when_its_own_part_of_an_evaluation_is_done():
+    """After an evaluation by rank 0 the others wait for it inside the next step's collective."""
+    found = healthy(eval_every=20, eval_seconds=15.0, eval_by="first", seconds=100.0)
+    took: dict[int, list[float]] = {}
+    began: dict[int, float] = {}
+    for said in events(found, "training.phase"):
+        rank, phase = said.attributes["rank"], said.attributes["phase"]
+        if phase == "eval":
+            began[rank] = said.at
+        elif phase == "train" and rank in began:
+            took.setdefault(rank, []).append(said.at - began.pop(rank))
+    assert set(took) == set(range(16))
+    assert min(took[0]) > 10
+    assert max(max(each) for rank, each in took.items() if rank) < 1

@@ -38,7 +38,7 @@ def test_an_agent_that_is_away_sends_nothing_meanwhile():
     hour = days.healthy(0, seconds=300.0)
     reporting = dataclasses.replace(hour.reporting, agent_restarts=((1, 100.0, 140.0),))
     made = recording.simulate(dataclasses.replace(hour, reporting=reporting), 0)
-    sent = [d.at for d in made._deliveries() if d.host == 1 and d.push is not None]
+    sent = [d.at for d in made.deliveries() if d.host == 1 and d.push is not None]
     assert not [at for at in sent if 100.1 <= at < 140.0]
     assert [at for at in sent if at < 100.0]
     assert [at for at in sent if at > 140.0]

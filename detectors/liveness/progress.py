@@ -1,0 +1,45 @@
+"""What the newest reports of ranks say about progress: how new they are, and what they rule out."""
+
+import numpy as np
+
+from .. import activity
+from ..window import JobWindow
+
+AGE = "training.progress.age"
+SETTLED_SECONDS, SETTLED_STEPS = 5.0, 1.5
+"""So long after a step, the longer counts, each rank has reported what it does in the next one:
+counters of collectives come every 5 s."""
+
+
+def newest_report(window: JobWindow) -> float:
+    """Return the newest event time of the job's own sources that live beside its steps."""
+    newest = -np.inf
+    for metric in (AGE, "training.rank.info", activity.CPU, "process.cpu.wait",
+                   "process.memory.usage"):  # fmt: skip
+        found = window.rank_readings.get(metric)
+        if found is not None:
+            newest = max(newest, found.newest_at())
+    for group in window.groups:
+        newest = max(newest, float(np.max(group.at, initial=-np.inf)))
+    if newest == -np.inf:
+        for metric in ("system.cpu.utilization", "system.memory.usage"):
+            found = window.host_readings.get(metric)
+            if found is not None:
+                newest = max(newest, found.newest_at())
+    return newest
+
+
+def all_stand(window: JobWindow, last: float, usual: float) -> bool:
+    """Tell whether each rank has reported since `last` (s) that it ended no step after it.
+
+    A report of a step's age tells steps that have not arrived yet from steps that have not ended,
+    however rarely a host reports. usual: seconds a step. False where any rank reports no age: what
+    one host holds back makes its ranks look as if they were behind.
+    """
+    found = window.rank_readings.get(AGE)
+    if found is None:
+        return False
+    age, at = found.latest()
+    settled = at >= last + max(SETTLED_SECONDS, SETTLED_STEPS * usual)
+    # Clocks of hosts differ, and a rank ends its step when the slowest has arrived.
+    return bool(len(at)) and bool((settled & (at - age <= last + max(1.0, usual / 2))).all())
