@@ -177,7 +177,7 @@ class Routing:
         The end of a process that is watched is reported by who watches it, with what the kernel
         says.
         """
-        resource = self._names.attempt(batch.job, batch.attempt)
+        resource = self._names.attempt(batch.job, batch.attempt, host=batch.host)
         events = [
             event
             for event in batch.events

@@ -14,6 +14,7 @@ from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
 from ..vocabulary.profiling import MOST_STEPS
 from . import listening
+from .collectives.settings import FlightRecorder, Inspector, Ras
 
 FOREIGN = (
     "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past",
@@ -520,3 +521,6 @@ class AgentSettings(Section):
     forward: Forward = Forward()
     profiling: Profiling = Profiling()
     stacks: Stacks = Stacks()
+    ras: Ras = Ras()
+    inspector: Inspector = Inspector()
+    flight_recorder: FlightRecorder = FlightRecorder()

@@ -17,6 +17,7 @@ from typing import Protocol
 from ...vocabulary.samples import Event, Sample
 from .. import boots
 from ..attribution import Attribution
+from ..collectives.progress import Progress
 from ..device_faults import FaultTracker
 from ..devices import Devices
 from ..health import Health
@@ -36,12 +37,15 @@ from . import (
     disks,
     exporters,
     filesystems,
+    flight_recorder,
     gpu_bus,
     gpu_faults,
     gpus,
     interfaces,
     kernel_log,
     memory,
+    nccl_inspector,
+    nccl_ras,
     oom,
     paging,
     pressure,
@@ -170,9 +174,10 @@ def everything(around: ReaderContext) -> list[Reader]:
         state=around.state,
     )
     around.closing.callback(exported.close)
+    progress = Progress(around.deliver)
     logs = training_logs.TrainingLogs(
         settings=around.settings.logs,
-        deliver=around.deliver,
+        deliver=progress,
         health=around.health,
         period=period,
         state=around.state,
@@ -181,6 +186,34 @@ def everything(around: ReaderContext) -> list[Reader]:
         now=around.now,
     )
     around.closing.callback(logs.close)
+    launches = nccl_ras.NcclRas(
+        settings=around.settings.ras,
+        deliver=progress,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(launches.close)
+    operations = nccl_inspector.NcclInspector(
+        settings=around.settings.inspector,
+        deliver=around.deliver,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(operations.close)
+    dumps = flight_recorder.FlightRecorder(
+        settings=around.settings.flight_recorder,
+        deliver=around.deliver,
+        still_since=progress.still_since,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(dumps.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -191,6 +224,9 @@ def everything(around: ReaderContext) -> list[Reader]:
         ),
         kernel,
         logs,
+        launches,
+        operations,
+        dumps,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()

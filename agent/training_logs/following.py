@@ -44,12 +44,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the logs of one attempt of a job reported in one turn."""
+    """What the logs of one attempt of a job reported in one turn.
+
+    host: where the ranks run that it is about, "" where that is not known; None: here.
+    """
 
     job: str
     attempt: int | None
     samples: Sequence[Sample]
     events: Sequence[Event]
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from .limits import BodyLimit
 from .routes import (
     audit,
     causes,
+    collectives,
     console,
     events,
     figures,
@@ -80,6 +81,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched),
+        collectives.router(services, guard),
         figures.router(services, guard, past),
         hosts.router(services, guard),
         incidents.router(services, guard, Answers(services.store, services.clock)),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints, JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
+from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
 from . import pending, restarts, views
@@ -117,6 +118,9 @@ class Windows:
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
             attempt.last_received = max(attempt.last_received, now)
+            if event.name == OPERATIONS:
+                attempt.operations.take(event)
+                continue
             rank = rank_of(event.attributes)
             if rank is not None:
                 row = np.array([attempt.row(rank)])
