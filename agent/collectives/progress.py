@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...vocabulary.samples import Attributes
 from ..rank_processes import Attempt
-from ..training_logs import Batch
+from ..training_logs import Batch, Launched
 
 _MOVING = frozenset({"training.step", "collective.enqueued"})
 _MOST_SERIES = 50_000
@@ -23,16 +23,17 @@ class _Job:
 class Progress:
     """Looks at what readers hand over on its way; called from any thread."""
 
-    def __init__(self, deliver: Callable[[Batch], None]) -> None:
+    def __init__(self, deliver: Callable[[Batch | Launched], None]) -> None:
         self._deliver = deliver
         self._lock = threading.Lock()
         self._jobs: dict[Attempt, _Job] = {}
 
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, found: Batch | Launched) -> None:
         """Note whether steps ended or collectives were launched, and hand over."""
-        with self._lock:
-            self._note(batch)
-        self._deliver(batch)
+        if isinstance(found, Batch):
+            with self._lock:
+                self._note(found)
+        self._deliver(found)
 
     def still_since(self, of: Attempt) -> float | None:
         """Return when a job that moved before was last seen to move, None for an unknown one."""

@@ -115,7 +115,9 @@ def test_a_device_or_host_that_no_label_names_is_counted():
 )
 def test_labels_give_a_device_to_a_job(labels, job):
     """A pod's name is that of the exporter itself where its labels were not honoured."""
-    assert naming.resource_of_device({**labels, "Hostname": "gpu-12"}).job == job
+    found = naming.resource_of_device({**labels, "Hostname": "gpu-12"})
+    assert found is not None
+    assert found.job == job
 
 
 def test_known_series_and_new_ones_read_alike():

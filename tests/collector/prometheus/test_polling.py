@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import Future
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
@@ -35,8 +36,8 @@ class Clock:
 class Store:
     """A Prometheus API that answers as it is set to; `asked` holds the queries."""
 
-    def __init__(self, address):
-        self.address = address
+    def __init__(self):
+        self.address = ""
         self.asked = []
         self.samples = []
         self.names = {"DCGM_FI_DEV_GPU_TEMP": 1}
@@ -60,12 +61,14 @@ class Store:
 
 @contextmanager
 def serving():
+    double = Store()
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             query = parse_qs(body)["query"][0]
-            store.asked.append((query, float(parse_qs(body)["time"][0]), self.headers))
-            status, headers, text = store.answer(query)
+            double.asked.append((query, float(parse_qs(body)["time"][0]), self.headers))
+            status, headers, text = double.answer(query)
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
@@ -77,11 +80,11 @@ def serving():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    store = Store(f"http://127.0.0.1:{server.server_address[1]}")
+    double.address = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield store
+        yield double
     finally:
         server.shutdown()
         thread.join()
@@ -96,18 +99,19 @@ def store():
 
 @pytest.fixture
 def polled(store):
-    """Return a function that makes a poller; `.taken` lists (seconds, value) in the journal."""
-    made = []
+    """`make` makes a poller, `taken` lists (seconds, value) in the journal."""
+    made: list[Poller] = []
+    taken: list[tuple[float, float]] = []
+    health = Health()
 
     def make(submit=None, **settings):
         decoder = RemoteWriteDecoder(SeriesTable())
-        taken = []
 
         def accept(payload):
             columns = decoder.plain(payload.body).columns
             rows = zip(columns.at.tolist(), columns.value.tolist(), strict=True)
             taken.extend(row for row in rows if row[1] != 1.0)
-            future = Future()
+            future: Future[Outcome] = Future()
             future.set_result(Outcome(len(columns.at)))
             return future
 
@@ -116,12 +120,10 @@ def polled(store):
             PrometheusSettings.model_validate(given),
             submit=submit or accept, clock=Clock(), health=health,
         )  # fmt: skip
-        poller.taken = taken
         made.append(poller)
         return poller
 
-    health = make.health = Health()
-    yield make
+    yield SimpleNamespace(make=make, taken=taken, health=health)
     for poller in made:
         poller.stop()
 
@@ -132,19 +134,19 @@ def counted(health, name, **labels):
 
 def test_every_sample_is_taken_once_with_the_time_of_its_scrape(store, polled):
     """Stretches overlap, so that what was stored late comes with the next poll."""
-    poller = polled()
+    poller = polled.make()
     store.samples = [[NOW - 13.5, "60"]]
     assert poller.step(NOW)
     store.samples = [[NOW - 13.5, "60"], [NOW - 6.0, "61"], [NOW + 1.5, "62"]]
     assert not poller.step(NOW + 1.0)  # not due
     assert poller.step(NOW + 15.0)
-    assert poller.taken == [(NOW - 13.5, 60.0), (NOW - 6.0, 61.0), (NOW + 1.5, 62.0)]
+    assert polled.taken == [(NOW - 13.5, 60.0), (NOW - 6.0, 61.0), (NOW + 1.5, 62.0)]
     assert counted(polled.health, "polls_total", store="site", outcome="success") == 2.0
     assert poller.warnings() == []
 
 
 def test_queries_end_at_whole_intervals_behind_the_clock(store, polled):
-    poller = polled(interval_seconds=15, delay_seconds=5, matchers=['cluster="a"'])
+    poller = polled.make(interval_seconds=15, delay_seconds=5, matchers=['cluster="a"'])
     poller.step(NOW)
     assert {at for _, at, _ in store.asked} == {1_790_000_010.0}
     query = store.asked[-1][0]
@@ -166,7 +168,7 @@ def test_queries_end_at_whole_intervals_behind_the_clock(store, polled):
     ids=lambda value: value if isinstance(value, str) and "_" in value else "",
 )
 def test_a_failure_is_counted_said_and_made_good(store, polled, broken, reason, words):
-    poller = polled(max_bytes=1 << 16)
+    poller = polled.make(max_bytes=1 << 16)
     store.samples = [[NOW - 6.0, "61"]]
     store.broken = broken
     assert poller.step(NOW)
@@ -176,12 +178,12 @@ def test_a_failure_is_counted_said_and_made_good(store, polled, broken, reason, 
     assert words in warning
     store.broken = None
     assert poller.step(NOW + 61.0)
-    assert poller.taken == [(NOW - 6.0, 61.0)]
+    assert polled.taken == [(NOW - 6.0, 61.0)]
     assert poller.warnings() == []
 
 
 def test_retry_after_is_kept(store, polled):
-    poller = polled()
+    poller = polled.make()
     store.broken = (429, {"Retry-After": "60"}, b"{}")
     assert poller.step(NOW)
     assert not poller.step(NOW + 45.0)
@@ -189,7 +191,7 @@ def test_retry_after_is_kept(store, polled):
 
 
 def test_nobody_there_is_a_failure_too(polled):
-    poller = polled(url="http://127.0.0.1:9")
+    poller = polled.make(url="http://127.0.0.1:9")
     assert poller.step(NOW)
     assert "cannot be reached" in poller.warnings()[0]
 
@@ -212,8 +214,8 @@ def test_what_the_journal_does_not_take_is_asked_again(store, polled):
             raise BusyError("256 bytes wait already")
         return accept(payload)
 
-    poller = polled(submit)
-    accept = polled().__dict__["_submit"]
+    poller = polled.make(submit)
+    accept = polled.make().__dict__["_submit"]
     store.samples = [[NOW - 6.0, "61"]]
     poller.step(NOW)
     assert counted(polled.health, "polls_total", store="site", outcome="journal") == 1.0
@@ -223,11 +225,11 @@ def test_what_the_journal_does_not_take_is_asked_again(store, polled):
 
 
 def test_partial_answers_are_used_and_said(store, polled):
-    poller = polled()
+    poller = polled.make()
     store.samples = [[NOW - 6.0, "61"]]
     store.more = {"warnings": ["store-3 is away"], "isPartial": True}
     poller.step(NOW)
-    assert len(poller.taken) == 1
+    assert len(polled.taken) == 1
     assert [warning.partition(": ")[2] for warning in poller.warnings()] == [
         "store-3 is away",
         "the answer is partial",
@@ -236,7 +238,7 @@ def test_partial_answers_are_used_and_said(store, polled):
 
 
 def test_time_that_is_too_long_ago_is_counted_as_missed(store, polled):
-    poller = polled(catch_up_seconds=60)
+    poller = polled.make(catch_up_seconds=60)
     poller.step(NOW)
     poller.step(NOW + 600.0)
     assert counted(polled.health, "polled_missed_seconds_total", store="site") == 540.0
@@ -247,7 +249,7 @@ def test_a_million_series_are_bounded_and_the_most_telling_come_first(store, pol
         "node_procs_blocked": 150, "DCGM_FI_DEV_GPU_TEMP": 90, "DCGM_FI_DEV_SM_CLOCK": 80,
         "node_disk_io_time_seconds_total": 1_000_000,
     }  # fmt: skip
-    poller = polled(max_series=330, page_series=100)
+    poller = polled.make(max_series=330, page_series=100)
     poller.step(NOW)
     queries = [query for query, _, _ in store.asked if not query.startswith("count")]
     assert ["DCGM_FI_DEV_SM_CLOCK" in query for query in queries] == [True, False, False]
@@ -259,20 +261,20 @@ def test_a_million_series_are_bounded_and_the_most_telling_come_first(store, pol
 
 def test_a_store_without_exporters_is_said(store, polled):
     store.names = {}
-    poller = polled()
+    poller = polled.make()
     poller.step(NOW)
     assert "has no metric that is known here" in poller.warnings()[0]
 
 
 def test_rows_that_cannot_be_read_are_counted(store, polled):
-    poller = polled()
+    poller = polled.make()
     store.samples = [[NOW - 6.0, "x"]]
     poller.step(NOW)
     assert counted(polled.health, "polled_malformed_series_total", store="site") == 1.0
 
 
 def test_token_and_tenant_are_sent(store, polled):
-    poller = polled(token="secret", tenant="team-a")
+    poller = polled.make(token="secret", tenant="team-a")
     poller.step(NOW)
     headers = store.asked[0][2]
     assert headers["Authorization"] == "Bearer secret"

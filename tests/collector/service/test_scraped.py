@@ -8,6 +8,7 @@ import time
 import urllib.parse
 import urllib.request
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ FAULTS = ("gpu.thermal_throttle", "host.lost", "gpu.slow")
 def simulated(fault, *, name="run", seed=0):
     """Return a recording of 32 devices that only exporters show, broken from minute ten on."""
     scenario = trial.scenario(trial.Trial(fault, ranks=32, seed=seed))
-    broken = {**scenario.fault, "onset": ONSET}
+    broken = {**(scenario.fault or {}), "onset": ONSET}
     broken.pop("until", None)
     job = replace(scenario.jobs[0], name=name)
     scenario = replace(scenario, seconds=SECONDS, fault=broken, jobs=(job,))
@@ -112,7 +113,7 @@ def exporters():
     made = simulated("gpu.thermal_throttle")
     found = list(scraped.exported(made))
     hot = made.truth.entity.id
-    state = {"moment": 300.0}
+    state: dict[str, Any] = {"moment": 300.0}
 
     class Pages(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
