@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak steady docs site clean
+.PHONY: help demo test check lint types layers bench soak hangs steady docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench: $(VENV)/.developing ## measure the budgets of the design; results go to b
 
 soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes on where it stopped (ARGS="--kills 25")
 	$(BIN)/python -m rankscope.lab.soak $(ARGS)
+
+hangs: $(VENV)/.developing ## let real jobs hang in six ways, 75 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
+	$(BIN)/python -m rankscope.lab.soak.hangs $(ARGS)
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU
 	$(BIN)/python -m rankscope.lab.steady $(ARGS)

@@ -1,5 +1,6 @@
-"""The fault tracker and the dcgm-exporter names, made as the settings ask."""
+"""The fault tracker, the dcgm-exporter names and profiling, made as the settings ask."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ..vocabulary import device_faults
@@ -7,8 +8,12 @@ from . import boots
 from .attribution import Attribution
 from .device_faults import FaultTracker
 from .devices import Devices
+from .health import Health
 from .imitation import Imitation
+from .profiling import Profiling
+from .profiling.asking import Collector
 from .settings import AgentSettings
+from .trainers import Trainers
 from .ways import StartError
 
 
@@ -43,4 +48,33 @@ def imitation(settings: AgentSettings, *, host: str, attribution: Attribution) -
         attribution=attribution,
         pod_uid=settings.attribution.pod_uid,
         links=settings.export.dcgm_links,
+    )
+
+
+def profiling(
+    settings: AgentSettings,
+    *,
+    host: str,
+    socket: Path,
+    trainers: Trainers,
+    health: Health,
+    now: Callable[[], float],
+) -> Profiling | None:
+    """Return what profiles ranks, None where that is not allowed or there is no collector."""
+    push = settings.push
+    if not settings.profiling.allowed or not push.endpoint:
+        return None
+    return Profiling(
+        settings.profiling,
+        host=host,
+        socket=socket,
+        collector=Collector(
+            push.endpoint,
+            timeout=push.timeout_seconds,
+            token=push.token.get_secret_value(),
+            ca_file=push.ca_file,
+        ),
+        trainers=trainers.everyone,
+        health=health,
+        now=now,
     )

@@ -4,6 +4,7 @@ Senders are other people's processes: whatever comes in is either a datagram tha
 can take as it is, or a number in `datagrams_bad`.
 """
 
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -12,9 +13,13 @@ from dataclasses import dataclass
 from ..vocabulary import datagram
 from ..vocabulary.samples import Scalar
 from .health import Health
+from .open_file import OpenFile
 
 _CREDENTIALS = struct.Struct("=3i")  # struct ucred: pid, uid, gid
-_ANCILLARY = socket.CMSG_SPACE(_CREDENTIALS.size)
+_DESCRIPTOR = struct.Struct("=i")
+_ANCILLARY = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_DESCRIPTOR.size)
+_MOST_OPEN = 64
+"""Files that senders handed over and that were not looked at yet: beyond, they are closed."""
 _FAR = 2**63 / 1e9
 """Seconds: where nanoseconds since the epoch leave the 64 bits of the wire, in the year 2262."""
 _MANY = 256
@@ -26,12 +31,14 @@ class Received:
     """One datagram and who really sent it.
 
     `pid` is the sender as this host sees it, None where the kernel cannot say (UDP, or a process
-    outside our pid namespace); `origin` distinguishes senders that have none.
+    outside our pid namespace); `origin` distinguishes senders that have none. `file` is an open
+    file that it handed over: anything that a process can open, to be looked at with care.
     """
 
     datagram: datagram.Datagram
     pid: int | None
     origin: str
+    file: OpenFile | None = None
 
 
 class Inbox:
@@ -44,7 +51,8 @@ class Inbox:
 
     def __init__(self, *, health: Health) -> None:
         self._health = health
-        self._unread: list[tuple[bytes, int | None, str]] = []
+        self._unread: list[tuple[bytes, int | None, str, OpenFile | None]] = []
+        self._open = 0
 
     def fetch(self, source: socket.socket, *, limit: int = 256) -> bool:
         """Take what waits at a socket, `limit` datagrams at most, so that a flood lets others by.
@@ -57,14 +65,18 @@ class Inbox:
         for _ in range(limit):
             try:
                 # One byte above the largest, so that a datagram cut short is seen as too large.
-                data, ancillary, _, address = source.recvmsg(datagram.LARGEST + 1, _ANCILLARY)
+                data, ancillary, _, address = source.recvmsg(
+                    datagram.LARGEST + 1, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
+                )
             except (BlockingIOError, InterruptedError):
                 break
             except OSError:
                 self._health.count("datagrams_bad", "socket")
                 break
             pid = _sender(ancillary) if unix else None
-            self._unread.append((data, pid, f"{transport}:{'' if unix else address[0]}"))
+            file = self._file(ancillary) if unix else None
+            origin = f"{transport}:{'' if unix else address[0]}"
+            self._unread.append((data, pid, origin, file))
             urgent = urgent or (b'"events"' in data and b'"events":[]' not in data)
         return urgent or len(self._unread) >= _MANY
 
@@ -75,8 +87,8 @@ class Inbox:
 
     def read(self) -> Iterator[Received]:
         """Yield what was fetched, in its order; count what cannot be read."""
-        unread, self._unread = self._unread, []
-        for data, pid, origin in unread:
+        unread, self._unread, self._open = self._unread, [], 0
+        for data, pid, origin, file in unread:
             try:
                 sent = datagram.decode(data)
             except datagram.DatagramError:
@@ -90,7 +102,22 @@ class Inbox:
                 self._health.count("datagrams_bad", reason)
                 continue
             self._health.count("datagrams_received", origin.partition(":")[0])
-            yield Received(sent, pid, origin)
+            yield Received(sent, pid, origin, file)
+
+    def _file(self, ancillary: list[tuple[int, int, bytes]]) -> OpenFile | None:
+        """Return the file that came with a datagram, and close what else did."""
+        found: OpenFile | None = None
+        for level, kind, data in ancillary:
+            if level != socket.SOL_SOCKET or kind != socket.SCM_RIGHTS:
+                continue
+            whole = len(data) - len(data) % _DESCRIPTOR.size
+            for (descriptor,) in _DESCRIPTOR.iter_unpack(data[:whole]):
+                if found is None and self._open < _MOST_OPEN:
+                    found = OpenFile(descriptor)
+                    self._open += 1
+                else:
+                    os.close(descriptor)
+        return found
 
 
 def _sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:

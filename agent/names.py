@@ -1,6 +1,6 @@
 """What this host and its resources are called on the wire: one a host, job and attempt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..vocabulary.samples import JOB_USER, Attributes, Resource, attributes
@@ -25,8 +25,15 @@ class Names:
         """Return the resource of the attempt that a process belongs to."""
         return self.attempt(trainer.job, trainer.attempt, trainer.user)
 
-    def attempt(self, job: str, attempt: int | None, user: str | None = None) -> Resource:
-        """Return the resource of a job's attempt on this host, with its user where known."""
+    def attempt(
+        self, job: str, attempt: int | None, user: str | None = None, *, host: str | None = None
+    ) -> Resource:
+        """Return the resource of a job's attempt, with its user where known; `host` None: here.
+
+        Of another host nothing more is known: what else stands in the settings is about this one.
+        """
+        if host is not None:
+            return replace(self._resource(job, attempt, ()), host=host)
         return self._resource(job, attempt, _with_user(self.extra, user) if user else self.extra)
 
     def _resource(self, job: str | None, attempt: int | None, extra: Attributes) -> Resource:

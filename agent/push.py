@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ _REFUSED = frozenset({400, 413, 415, 422})
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 _LONGEST_RETRY_AFTER_SECONDS = 300.0
+_MOST_ANSWER = 4096
 _TRIES_OF_500 = 20
 """A batch that makes the collector fail each time must not stand in the way of all others."""
 
@@ -37,12 +38,13 @@ _log = logging.getLogger(__name__)
 class Answer:
     """What the collector answered: an HTTP status, and how long it asks to be left alone.
 
-    `partial`: it took the batch but not every point of it.
+    `partial`: it took the batch but not every point of it; `body` then says more.
     """
 
     status: int
     retry_after: float | None = None
     partial: bool = False
+    body: bytes = b""
 
 
 class UnreachableError(Exception):
@@ -57,7 +59,13 @@ class Post:
     """One kept-alive connection to the collector."""
 
     def __init__(
-        self, endpoint: str, *, timeout: float, token: str = "", ca_file: Path | None = None
+        self,
+        endpoint: str,
+        *,
+        timeout: float,
+        token: str = "",
+        ca_file: Path | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         parts = urlsplit(endpoint)
         self._host = parts.hostname or ""
@@ -71,6 +79,7 @@ class Post:
             "Content-Type": "application/x-protobuf",
             "Content-Encoding": "gzip",
             "User-Agent": "rankscope-agent",
+            **(headers or {}),
         }
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -109,7 +118,9 @@ class Post:
         if response.will_close:
             self.close()
         # A full success is an empty message, or one with an empty partial_success: two bytes.
-        return Answer(response.status, retry_after, partial=len(answer) > 2)
+        return Answer(
+            response.status, retry_after, partial=len(answer) > 2, body=answer[:_MOST_ANSWER]
+        )
 
     def _opened(self) -> http.client.HTTPConnection:
         if self._tls is None:

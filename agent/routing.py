@@ -2,20 +2,24 @@
 
 from collections.abc import Sequence
 
+from ..vocabulary.datagram import Datagram
+from ..vocabulary.profiling import EVENT
 from ..vocabulary.samples import Attributes, Event, Resource, Sample, Scalar, attributes
 from .attribution import Attribution
 from .device_faults import FaultTracker
 from .exits import Exit, ExitWatch
 from .health import Health
+from .hung import STACK, Hung
 from .imitation import Imitation
 from .inbox import Received
 from .latest import Latest
 from .names import Names
 from .outgoing import Outgoing
+from .profiling import Profiling
 from .readers import Reader
 from .step_ends import StepEnds
-from .trainers import Trainer, Trainers
-from .training_logs import Batch
+from .trainers import LAUNCHED, Trainer, Trainers
+from .training_logs import Batch, Launched
 
 _MOST_RANKED = 20_000
 
@@ -38,6 +42,8 @@ class Routing:
         attribution: Attribution,
         fault_tracker: FaultTracker,
         imitation: Imitation | None = None,
+        profiling: Profiling | None = None,
+        hung: Hung | None = None,
     ) -> None:
         self._names = names
         self._trainers = trainers
@@ -50,6 +56,8 @@ class Routing:
         self._with_rank: dict[tuple[Attributes, int], Attributes] = {}
         self._ranked_by = -1
         self._imitation = imitation
+        self._profiling = profiling
+        self._hung = hung
         self._step_ends = StepEnds()
 
     def receive(self, received: Received, now: float) -> None:
@@ -63,6 +71,8 @@ class Routing:
             self._exits.watch(trainer.pid)
         samples: Sequence[Sample] = received.datagram.samples
         events: Sequence[Event] = received.datagram.events
+        if self._hung is None and events:
+            events = [event for event in events if event.name != STACK]
         if trainer.container_pid is not None:
             samples = [_sample_from_host(sample, trainer) for sample in samples]
             events = [_event_from_host(event, trainer) for event in events]
@@ -75,6 +85,30 @@ class Routing:
         if self._outgoing:
             self._outgoing.add(resource, samples)
             self._outgoing.emit(resource, events)
+        answer = next((event for event in events if event.name == EVENT), None)
+        if answer is not None and self._profiling:
+            self._profiling.take(trainer, answer.attributes, received.file)
+        elif answer is None and received.file is not None and self._hung:
+            self._hung.hold(trainer, received.file)
+
+    def adopt(self, launched: Launched, now: float) -> None:
+        """Take the ranks' processes that a look at this node found: those without a probe.
+
+        From then on what is read of such a process goes with its job, as that of any other.
+        """
+        for one in launched.writers:
+            if one.pid is None or self._trainers.reports(one.pid):
+                continue
+            pairs: dict[str, Scalar] = {
+                "rank": one.rank,
+                "local_rank": one.local_rank,
+                "world_size": one.world_size,
+                "pid": one.pid,
+                "source": "log",
+            }
+            info = Sample("training.rank.info", 1.0, now, attributes(pairs))
+            sent = Datagram(one.job, one.attempt, one.rank, one.pid, samples=(info,))
+            self.receive(Received(sent, one.pid, LAUNCHED), now)
 
     def route(self, reader: Reader, samples: Sequence[Sample], now: float) -> None:
         """Take a reading: what is about a rank's process goes with its job, the rest is the node's.
@@ -143,19 +177,31 @@ class Routing:
         The end of a process that is watched is reported by who watches it, with what the kernel
         says.
         """
-        resource = self._names.attempt(batch.job, batch.attempt)
+        resource = self._names.attempt(batch.job, batch.attempt, host=batch.host)
         events = [
             event
             for event in batch.events
             if event.name != "process.exit"
-            or self._trainers.at(event.attributes.get("pid"), event.at) is None
+            or (ended := self._trainers.at(event.attributes.get("pid"), event.at)) is None
+            or not ended.probed
         ]
         for event in events:
             self._health.count("events", event.name)
+        self._show(batch, resource)
         if self._outgoing:
             joined = self._step_ends.joined(batch.job, batch.attempt, batch.samples)
             self._outgoing.add(resource, joined)
             self._outgoing.emit(resource, events)
+
+    def _show(self, batch: Batch, resource: Resource) -> None:
+        """Put on the page what logs report of ranks that do not report themselves."""
+        for trainer in self._trainers.everyone() if batch.samples else ():
+            if trainer.probed or (trainer.job, trainer.attempt) != (batch.job, batch.attempt):
+                continue
+            mine = ("rank", trainer.rank)
+            own = [sample for sample in batch.samples if mine in sample.attributes]
+            if own:
+                self._latest.receive(trainer.key, resource, own, own[-1].at)
 
     def announce(self, phase: str, now: float, **more: Scalar) -> None:
         """Send `agent.lifecycle` of this node, after all that was gathered before it.
@@ -190,6 +236,8 @@ class Routing:
         if ended.signal is not None:
             pairs["signal"] = ended.signal
         self._health.count("exits")
+        if not trainer.probed and code is None and ended.signal is None:
+            return  # it may have ended in order: nobody can tell, and it announces nothing
         if self._outgoing:
             self._outgoing.flush()
             self._outgoing.emit(self._names.of(trainer), [Event("process.exit", now, pairs)])

@@ -25,6 +25,7 @@ from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
 from .health import Health
+from .hung import Hung
 from .inbox import Inbox
 from .latest import Latest
 from .names import Names
@@ -33,7 +34,7 @@ from .routing import Routing
 from .settings import AgentSettings
 from .support_log import SupportLog
 from .trainers import Trainers
-from .training_logs import Batch
+from .training_logs import Batch, Launched
 from .users import Users
 
 _TICK_SECONDS = 1.0
@@ -78,7 +79,7 @@ class Agent:
             queue.SimpleQueue()
         )
         self._closing = contextlib.ExitStack()
-        self._emitted: queue.SimpleQueue[Event | Batch] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[Event | Batch | Launched] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
@@ -109,6 +110,7 @@ class Agent:
                     imitation=self._imitation,
                 ),
                 faults=self._fault_tracker.document,
+                resource_of=self._names.attempt,
             )
             chosen = self._chosen_readers()
             self._support = SupportLog()
@@ -132,6 +134,19 @@ class Agent:
         except BaseException:
             self.close()
             raise
+        self._profiling = assembling.profiling(
+            settings,
+            host=self._names.host,
+            socket=self._claim.path,
+            trainers=self._trainers,
+            health=self._health,
+            now=self._clock.now,
+        )
+        self._hung = (
+            Hung(settings.stacks, proc=settings.node.proc, spied=self._emit)
+            if settings.stacks.collect
+            else None
+        )
         self._routing = Routing(
             names=self._names,
             trainers=self._trainers,
@@ -142,6 +157,8 @@ class Agent:
             health=self._health,
             attribution=self._attribution,
             imitation=self._imitation,
+            profiling=self._profiling,
+            hung=self._hung,
         )
 
     @property
@@ -177,11 +194,15 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.start()
             self._ways.sender.start()
+        if self._ways.sending:
+            self._ways.sending.start()
         self._routing.announce(
             "start", self._clock.now(), interval_seconds=self._settings.readers.period_seconds
         )
         for reading in self._readings:
             reading.start()
+        if self._profiling:
+            self._profiling.start()
         self._log_start()
         flush_at = tick_at = time.monotonic()
         try:
@@ -237,6 +258,7 @@ class Agent:
                 adopt=self._trainers.adopt,
                 emit=self._emit,
                 deliver=self._emit,
+                forward=self._ways.forwarder,
                 health=self._health,
                 devices=self._devices,
                 attribution=self._attribution,
@@ -289,7 +311,7 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _emit(self, event: Event | Batch) -> None:
+    def _emit(self, event: Event | Batch | Launched) -> None:
         """Take an event, or what logs reported, over from any thread."""
         self._emitted.put(event)
         self._wake()
@@ -302,6 +324,9 @@ class Agent:
                 return
             if isinstance(event, Batch):
                 self._routing.report(event)
+                continue
+            if isinstance(event, Launched):
+                self._routing.adopt(event, self._clock.now())
                 continue
             leaving = self._fault_tracker.take(event, self._clock.now())
             if leaving is not None:
@@ -339,6 +364,9 @@ class Agent:
         for summary in self._fault_tracker.tick(self._clock.now()):
             self._routing.emit(summary)
         now = self._clock.now()
+        if self._hung:
+            for event in self._hung.stacks(self._trainers.everyone(), now):
+                self._routing.emit(event)
         self._routing.forget_silent(before=now - _UDP_MEMORY_SECONDS, now=now)
         self._health.show("trainers", len(self._trainers))
 
@@ -347,6 +375,8 @@ class Agent:
         for reading in self._readings:
             reading.stop()
         self._support.flush(at_once=True)
+        if self._profiling:
+            self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
         try:
             self._closing.close()  # readers with threads of their own report their last
             self._take_events()
@@ -357,6 +387,8 @@ class Agent:
         if self._ways.outgoing and self._ways.sender:
             self._ways.outgoing.close(timeout=_DRAIN_SECONDS / 2)
             self._ways.sender.stop(timeout=max(0.0, until - time.monotonic()))
+        if self._ways.sending:
+            self._ways.sending.stop(timeout=max(0.2, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
 

@@ -1,5 +1,6 @@
 """What an operator may set for the agent: one section a part, every default usable."""
 
+import re
 import zoneinfo
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +12,18 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from ..formats import training_logs
 from ..settings import Section
 from ..vocabulary.addresses import UDP_PORT
+from ..vocabulary.profiling import MOST_STEPS
 from . import listening
+from .collectives.settings import FlightRecorder, Inspector, Ras
 
 FOREIGN = (
-    "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past", "store",
-    "users", "webhooks",
+    "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past",
+    "profiles", "store", "users", "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{1,4096}")
 
 
 def _url(value: str, fix: str) -> str:
@@ -339,6 +345,56 @@ class Logs(Section):
         return value
 
 
+class Forward(Section):
+    """Where lines of followed logs go on to, as OTLP over HTTP; off without an endpoint."""
+
+    endpoint: str = Field(
+        default="",
+        description="URL of an OTLP logs receiver, to which /v1/logs is added, such as "
+        "http://loki:3100/otlp or http://otel-collector:4318; empty: nothing is forwarded",
+    )
+    headers: Mapping[str, SecretStr] = Field(
+        default_factory=dict, description="more HTTP headers, such as X-Scope-OrgID"
+    )
+    token: SecretStr = Field(default=SecretStr(""), description="bearer token")
+    ca_file: Path | None = Field(default=None, description="certificates to trust for https")
+    interval_seconds: float = Field(
+        default=1.0, ge=0.1, le=60, description="seconds between two requests"
+    )
+    timeout_seconds: float = Field(
+        default=10.0, ge=0.1, le=300, description="seconds one request may take"
+    )
+    max_bytes: int = Field(
+        default=8 << 20,
+        ge=64 << 10,
+        le=1 << 30,
+        description="bytes of memory for lines that wait; beyond, the oldest goes",
+    )
+    bytes_per_second: int = Field(
+        default=1 << 20,
+        ge=1 << 10,
+        description="bytes of lines a second that are forwarded; what is more is dropped",
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _http(cls, value: str) -> str:
+        fix = "write http://HOST:PORT/PATH or https://HOST:PORT/PATH, without /v1/logs"
+        if not value:
+            return value
+        if urlsplit(value).query or value.rstrip("/").endswith("/v1/logs"):
+            raise ValueError(fix)
+        return _url(value, fix)
+
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+        for name, held in value.items():
+            if not _HEADER.fullmatch(name) or not _HEADER_VALUE.fullmatch(held.get_secret_value()):
+                raise ValueError(f"{name}: write the name and the value of an HTTP header")
+        return value
+
+
 class Faults(Section):
     """What devices' fault codes mean here."""
 
@@ -407,6 +463,46 @@ class Exporters(Section):
         return value
 
 
+class Profiling(Section):
+    """Profiles of training processes that the collector asks for."""
+
+    allowed: bool = Field(
+        default=False,
+        description="ask the collector for requests, and let ranks of this node be profiled",
+    )
+    jobs: tuple[str, ...] = Field(
+        default=(), description="patterns of job ids (* ? [..]) that may be; empty: every job"
+    )
+    max_steps: int = Field(default=50, ge=1, le=MOST_STEPS, description="most steps of one profile")
+    max_seconds: float = Field(
+        default=60.0, gt=0, le=600, description="most seconds; it ends with the step in progress"
+    )
+    max_bytes: int = Field(
+        default=16 << 20, ge=1 << 16, le=256 << 20, description="bytes of a trace, compressed"
+    )
+    interval_seconds: float = Field(
+        default=300.0, ge=0, description="seconds between two profiles of one rank"
+    )
+    poll_seconds: float = Field(
+        default=5.0, ge=0.2, le=300, description="seconds between two questions to the collector"
+    )
+
+
+class Stacks(Section):
+    """Python stacks of training processes that make no progress."""
+
+    collect: bool = Field(
+        default=True,
+        description="send the stacks that probes and their watchdogs take; function and file "
+        "names, no values",
+    )
+    py_spy: bool = Field(
+        default=False,
+        description="run py-spy (pip install py-spy; the right to trace) where a process is silent "
+        "and its watchdog wrote nothing",
+    )
+
+
 class AgentSettings(Section):
     """The agent's settings file."""
 
@@ -422,3 +518,9 @@ class AgentSettings(Section):
     faults: Faults = Faults()
     exporters: Exporters = Exporters()
     logs: Logs = Logs()
+    forward: Forward = Forward()
+    profiling: Profiling = Profiling()
+    stacks: Stacks = Stacks()
+    ras: Ras = Ras()
+    inspector: Inspector = Inspector()
+    flight_recorder: FlightRecorder = FlightRecorder()

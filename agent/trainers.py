@@ -13,6 +13,9 @@ _REMEMBER_SECONDS = 60.0
 _CLOCKS_SECONDS = 2.0
 """The kernel log's time and a process's start are both counted from the boot, to about a second."""
 
+LAUNCHED = "launched"
+"""Origin of what is reported of a process from its launcher's variables alone."""
+
 Key = tuple[str, int]
 """What distinguishes senders: the host's pid; else the address and the pid that they claim."""
 
@@ -37,6 +40,8 @@ class Trainer:
     phase: str = ""
     expected: int = 0
     dropped: int = 0
+    probed: bool = True
+    """Whether it reports itself; else only its launcher's variables say who it is."""
 
 
 class Trainers:
@@ -91,10 +96,12 @@ class Trainers:
                     expected=sent.number,
                     dropped=sent.dropped,
                     phase=forgotten.phase if forgotten and forgotten.key == key else "",
+                    probed=received.origin != LAUNCHED,
                 )
                 self._known[key] = trainer
             else:
                 forgotten = None
+        trainer.probed = trainer.probed or received.origin != LAUNCHED
         if sent.number > trainer.expected:
             self._health.count("datagrams_lost", by=sent.number - trainer.expected)
         if sent.dropped > trainer.dropped:
@@ -151,6 +158,12 @@ class Trainers:
             if ended is None or not _had_started(ended, at):
                 return None
             return ended if at - ended_at < _REMEMBER_SECONDS else None
+
+    def reports(self, pid: int) -> bool:
+        """Return whether the process with a pid of the host's has a probe that reports."""
+        with self._lock:
+            known = self._known.get(("", pid))
+            return known is not None and known.probed
 
     def silent_since(self, at: float) -> list[Trainer]:
         """Return those without a pid that are silent since a time: nobody sees them exit."""

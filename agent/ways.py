@@ -4,12 +4,14 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..vocabulary.samples import Resource
 from . import exposition, listening
+from .forwarding import Forwarder, Sending, Waiting
 from .health import Health
 from .outgoing import Outgoing
 from .push import Post, Sender
 from .scraping import Scraping
-from .settings import AgentSettings
+from .settings import AgentSettings, Forward
 from .spool import Spool, SpoolError
 
 
@@ -26,6 +28,8 @@ class Ways:
     sender: Sender | None = None
     outgoing: Outgoing | None = None
     scraping: Scraping | None = None
+    forwarder: Forwarder | None = None
+    sending: Sending | None = None
 
     def close(self) -> None:
         """Give back every socket and lock."""
@@ -45,6 +49,7 @@ def opened(
     now: Callable[[], float],
     page: exposition.Page,
     faults: Callable[[], bytes],
+    resource_of: Callable[[str, int | None], Resource],
 ) -> Ways:
     """Return the ways that the settings ask for, open.
 
@@ -56,6 +61,8 @@ def opened(
             ways.udp = _udp(settings.probe.udp_listen)
         if settings.push.endpoint:
             _push(ways, settings, environ=environ, health=health, now=now)
+        if settings.forward.endpoint:
+            _forward(ways, settings.forward, health=health, now=now, resource_of=resource_of)
         if settings.export.listen:
             ways.scraping = _page(settings.export.listen, page=page, now=now, faults=faults)
     except StartError:
@@ -100,6 +107,37 @@ def _push(
         raise StartError(f"push.ca_file: {error.strerror or error}") from error
     ways.sender = Sender(spool=ways.spool, post=post, health=health, now=now)
     ways.outgoing = Outgoing(spool=ways.spool, health=health, now=now, spooled=ways.sender.wake)
+
+
+def _forward(
+    ways: Ways,
+    settings: Forward,
+    *,
+    health: Health,
+    now: Callable[[], float],
+    resource_of: Callable[[str, int | None], Resource],
+) -> None:
+    waiting = Waiting(max_bytes=settings.max_bytes, health=health)
+    try:
+        post = Post(
+            settings.endpoint,
+            timeout=settings.timeout_seconds,
+            token=settings.token.get_secret_value(),
+            ca_file=settings.ca_file,
+            headers={name: held.get_secret_value() for name, held in settings.headers.items()},
+        )
+    except OSError as error:
+        raise StartError(f"forward.ca_file: {error.strerror or error}") from error
+    ways.sending = Sending(
+        waiting=waiting, post=post, health=health, interval=settings.interval_seconds
+    )
+    ways.forwarder = Forwarder(
+        waiting=waiting,
+        resource_of=resource_of,
+        bytes_per_second=settings.bytes_per_second,
+        health=health,
+        now=now,
+    )
 
 
 def _page(

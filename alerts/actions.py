@@ -16,6 +16,7 @@ ActionKind = Literal[
     "unsilence",
     "maintenance",
     "forget",
+    "profile",
 ]
 ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 
@@ -27,7 +28,8 @@ class Action:
     `incident` is None for what concerns none (silences, maintenance, `forget`: learnt priors are
     reset). `at` is in seconds since the epoch. `by` is the person, `detail` the rest, ready for
     JSON: `note`; for assign `assignee`; for feedback `verdict` (correct, wrong, unsure), `fault`
-    and `entity`. `withdraw` takes the last feedback back.
+    and `entity`. `withdraw` takes the last feedback back. `profile` says that ranks were profiled
+    for the incident: `detail` holds what its document shows of it.
     """
 
     kind: ActionKind

@@ -6,11 +6,13 @@ a while: evidence has an age.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
+from .causes.calibration import overlap
 
 STABLE_SECONDS = 10.0
 """The first cause must hold for so long before it is called stable."""
@@ -20,6 +22,19 @@ MARGIN = 0.5
 
 EVIDENCE_SECONDS = 20.0
 """A stable cause is given up when for so long it has not beaten unknown on current evidence."""
+
+NOTHING_NEW_SECONDS = 300.0
+"""The same where the other cause rests on nothing that the stable one does not explain as well:
+evidence that comes and goes is no sign that what it showed is over."""
+
+CONSEQUENCES: Mapping[str, frozenset[str]] = {
+    "memory.gpu_leak": frozenset(("memory.gpu_oom",)),
+    "memory.fragmentation": frozenset(("memory.gpu_oom",)),
+    "memory.host_leak": frozenset(("memory.host_oom", "host.evicted")),
+    "memory.dataloader_leak": frozenset(("memory.host_oom", "host.evicted")),
+    "memory.copy_on_read": frozenset(("memory.host_oom", "host.evicted")),
+}
+"""What a cause ends in at the same place: the end is no other cause."""
 
 OWN = ("prior", "scope", "time")
 """Families of terms that are no findings."""
@@ -100,8 +115,11 @@ class FirstCause:
 
     def _rival(self, found: RootCause, now: float, *, ages: bool) -> str | None:
         if self.cause.status == "stable":
-            aged = ages and now - self.supported_at >= EVIDENCE_SECONDS
             held = self.cause.hypotheses[0]
+            if _follows(found.hypotheses[0], held):
+                return None
+            lasts = EVIDENCE_SECONDS if _brings(found.hypotheses[0], held) else NOTHING_NEW_SECONDS
+            aged = ages and now - self.supported_at >= lasts
             # Unknown has no evidence to defend: what beats it now, and lasts, is better.
             leads = (
                 held.fault == faults.UNKNOWN != found.hypotheses[0].fault
@@ -136,6 +154,31 @@ class FirstCause:
             gone = now - self.supported_at
             return f"nothing has supported {held.fault} for {gone:.0f} s"
         return f"it leads {held.fault}: {_strongest(found.hypotheses[0])}"
+
+
+def _follows(row: Hypothesis, held: Hypothesis) -> bool:
+    """Return whether a hypothesis is what the held one ends in."""
+    ends = row.fault in CONSEQUENCES.get(held.fault, ())
+    return ends and (row.entity.host == held.entity.host or overlap(row.entity, held.entity))
+
+
+def _brings(row: Hypothesis, held: Hypothesis) -> bool:
+    """Return whether a hypothesis rests on a family of evidence that the held one does not."""
+    if not overlap(row.entity, held.entity):
+        return True
+    return not _families(row, least=1e-6) <= _families(held)
+
+
+def _families(row: Hypothesis, least: float = 0.0) -> set[str]:
+    """Return the families of the findings that support a hypothesis, with `least` nats each."""
+    return {
+        term.family
+        for term in row.evidence
+        if term.relation == "supports"
+        and term.observed is not None
+        and term.weight >= least
+        and term.family not in OWN
+    }
 
 
 def _rivals(cause: RootCause) -> float:

@@ -6,7 +6,7 @@ says whether it is worth a notice.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,8 +15,16 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Handling, Impact, Incident, Moment
-from . import first_cause, summary
+from ..vocabulary.incidents import (
+    CauseChange,
+    Handling,
+    Impact,
+    Incident,
+    Moment,
+    Profiled,
+    StackGroup,
+)
+from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth
 from .causes.engine import Explanation
 from .first_cause import FirstCause
@@ -66,6 +74,8 @@ class TrackedIncident:
     document: Incident | None = None
     noted: set[str] = field(default_factory=set)
     """What of others' alerts stands in the timeline, by key."""
+    profiles: tuple[Profiled, ...] = ()
+    stacks: tuple[StackGroup, ...] = ()
 
     @property
     def root(self) -> first_cause.RootKey:
@@ -84,6 +94,10 @@ class TrackedIncident:
     def open(self) -> bool:
         """Return whether the incident is not resolved."""
         return self.resolved_at is None
+
+    def without_symptoms(self, now: float) -> bool:
+        """Return whether none of its symptoms was found in the last evaluation before `now`."""
+        return all(part.last_active < now - 1.0 for part in self.parts.values())
 
     def held_kinds(self, job: Job) -> set[str]:
         """Return the kinds of symptoms that a job has had in this incident."""
@@ -138,6 +152,24 @@ class TrackedIncident:
                 self.noted.add(note.key)
                 self._note(now, "alert", note.text)
         return len(self.noted) > before
+
+    def stops(self, job: Job) -> bool:
+        """Return whether the incident has a symptom that stops a job."""
+        catalogue = kinds.catalogue()
+        return any(catalogue[kind].effect == "stops" for kind in self.held_kinds(job))
+
+    def take_stacks(self, texts: Mapping[int, str], now: float) -> bool:
+        """Take the newest stacks by rank; return whether they say anything new."""
+        if self.document is None or not texts:
+            return False
+        found = stacks.folded(texts)
+        if stacks.same(self.stacks, found):
+            return False
+        before, self.stacks = stacks.odd_text(self.stacks), found
+        odd = stacks.odd_text(found)
+        if odd is not None and odd != before:
+            self._note(now, "stack", odd)
+        return True
 
     def reopen(self, now: float, text: str) -> None:
         """Open the incident again; the next advance makes the document."""
@@ -249,7 +281,7 @@ class TrackedIncident:
             detected_at=self.detected_at,
             updated_at=now,
             resolved_at=self.resolved_at,
-            summary=summary.sentence(cause, symptoms),
+            summary=summary.sentence(cause, symptoms, len(parts)),
             symptoms=symptoms,
             root_cause=cause,
             impact=Impact(
@@ -263,6 +295,8 @@ class TrackedIncident:
             cause_history=tuple(self.cause_history),
             timeline=tuple(self.timeline),
             handling=self.handling,
+            stacks=self.stacks,
+            profiles=self.profiles,
         )
 
 

@@ -13,6 +13,9 @@ from .lifecycle import TrackedIncident
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
 
+NO_CAUSE_VISIBLE = ("gpu.slow", faults.UNKNOWN)
+"""Faults that give way to one that becomes visible at the same place."""
+
 SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
 """Faults that only their return in another attempt shows, and what the first was taken for."""
 
@@ -65,6 +68,25 @@ def includes(explanation: Explanation, incident: TrackedIncident) -> bool:
     if root.type == "job" or held is None or not held.ranks or held.ranks == root.ranks:
         return False
     return len(held.ranks) < len(root.ranks) and all(rank in root.ranks for rank in held.ranks)
+
+
+def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
+    """Return whether an explanation names what an incident of no visible cause was about.
+
+    It is about the same device or host, and began before that incident's symptoms were over.
+    """
+    root, held = explanation.cause.hypotheses[0], _entity(incident)
+    if (
+        incident.first is None
+        or incident.root[0] not in NO_CAUSE_VISIBLE
+        or not _named(explanation)
+    ):
+        return False
+    if held is None or "job" in (held.type, root.entity.type) or root.fault in NO_CAUSE_VISIBLE:
+        return False
+    began = min(symptom.onset[0] for symptom in explanation.symptoms)
+    over = max((part.last_active for part in incident.parts.values()), default=began)
+    return began <= over and any(rank in root.entity.ranks for rank in held.ranks)
 
 
 def is_return(incident: TrackedIncident, explanation: Explanation, job: Job) -> bool:

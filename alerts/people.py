@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
-from ..vocabulary.incidents import Feedback, Handled, Moment
+from ..vocabulary.incidents import Feedback, Handled, Moment, Profiled
 from .actions import Action
 from .lifecycle import Change, TrackedIncident
+
+MOST_PROFILES = 5
+"""Profiles that an incident's document shows, the newest."""
 
 
 def apply(action: Action, incident: TrackedIncident, now: float) -> Change | None:
@@ -44,6 +47,13 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
         incident.handling = replace(handling, feedback=handling.feedback[:-1])
         text = f"{action.by} withdrew the feedback of {handling.feedback[-1].by}"
         _note(incident, action, "feedback", f"{text}{ending}")
+        return incident.change("incident.updated", now, notify=False)
+    if action.kind == "profile":
+        profile = Profiled.parse(action.at, action.detail)
+        if any(one.id == profile.id for one in incident.profiles):
+            return None
+        incident.profiles = (*incident.profiles, profile)[-MOST_PROFILES:]
+        _note(incident, action, "profile", profile.text)
         return incident.change("incident.updated", now, notify=False)
     return None
 

@@ -7,9 +7,11 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
+from .causes.catalogue import catalogue
 
 UNNAMED_SECONDS = 60.0
-"""Slowness without a named cause pages nobody for so long after it was found."""
+"""Slowness without a named cause, or with one that barely beats unknown, pages nobody for so long
+after it was found."""
 
 HANGS = ("gpu.firmware_hang", "host.driver_hang")
 """Faults that show without the stall that they bring: no evaluation looks like them."""
@@ -46,7 +48,8 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
         return first.severity if certain >= 2 else "warning"
     if max(symptom.score for symptom in symptoms) < 1:
         return "info"
-    if not named and lasted < UNNAMED_SECONDS:
+    barely = cause.hypotheses[0].score < cause.unknown_score + catalogue().weights.certain
+    if (not named or barely) and lasted < UNNAMED_SECONDS:
         return "info"
     if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
         return "info"

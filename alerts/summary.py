@@ -10,8 +10,11 @@ FEW = 8
 """So many ranks are listed one by one."""
 
 
-def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
-    """Return the summary of an incident: cause and entity first, then the first symptom."""
+def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> str:
+    """Return the summary of an incident: cause and entity first, then the first symptom.
+
+    `jobs`: how many it affects.
+    """
     first = cause.hypotheses[0]
     noticed = symptoms[0].text if symptoms else "no symptom is recorded"
     if first.fault == faults.UNKNOWN:
@@ -24,6 +27,8 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom]) -> str:
     others = next((row.observed for row in first.evidence if row.family == OTHERS), None)
     if isinstance(others, float):
         where += f" and at least {others:.0f} more with the same fault"
+    if first.entity.type == "code" and jobs > 1:
+        where += f" and {jobs - 1} more {'job' if jobs == 2 else 'jobs'} with the same change"
     return f"{title}: {where}; {noticed}"
 
 

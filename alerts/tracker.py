@@ -12,7 +12,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.incidents import Incident
-from . import first_cause, matching, people
+from . import changes, first_cause, matching, people
 from .actions import Action
 from .affected_job import JobHealth, is_history
 from .causes.engine import Explanation
@@ -23,11 +23,17 @@ from .severity import severity, worse
 
 Explain = Callable[[Sequence[Finding]], Sequence[Explanation]]
 Notes = Callable[[float], Iterable[Note]]
+Stacks = Callable[[float], Mapping[int, str]]
 
 
 def no_notes(_opened_at: float) -> Iterable[Note]:
     """Return nothing: nobody else reports anything."""
     return ()
+
+
+def no_stacks(_since: float) -> Mapping[int, str]:
+    """Return nothing: no process has shown its stack."""
+    return {}
 
 
 class IncidentTracker:
@@ -76,14 +82,17 @@ class IncidentTracker:
         now: float,
         *,
         notes: Notes = no_notes,
+        stacks: Stacks = no_stacks,
     ) -> list[Change]:
         """Take what was found about one job at `now`; return what changed.
 
-        `notes` gives what others reported around a time of onset, for timelines.
+        `notes` gives what others reported around a time of onset, for timelines; `stacks` the
+        newest stack of each rank since a time, for incidents that stop the job.
         """
         incidents = [incident for incident in self._open.get(job, ()) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
         found = () if health.over or not live else explain(live)
+        found = changes.shared(found, (row for rows in self._open.values() for row in rows))
         pairs = matching.matched(job, attempt, incidents, found)
         used = {id(explanation) for explanation in pairs.values()}
         for explanation in found:
@@ -95,7 +104,7 @@ class IncidentTracker:
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
-        return self._advance(job, incidents, pairs, health, now, notes)
+        return self._advance(job, incidents, pairs, health, now, notes, stacks)
 
     def act(self, action: Action, now: float) -> list[Change]:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
@@ -124,28 +133,39 @@ class IncidentTracker:
         health: JobHealth,
         now: float,
         notes: Notes,
+        stacks: Stacks,
     ) -> list[Change]:
-        changes: list[Change] = []
+        made: list[Change] = []
+        joined: list[TrackedIncident] = []
         self._open[job] = list(incidents)
         for number, incident in enumerate(incidents):
             explanation = pairs.get(number)
             change = None
             if explanation is None:
                 change = self._merged(incident, incidents, pairs, now)
+            elif (other := self._of_one_change(incident, explanation)) is not None:
+                change = self._explained_by(other, incident, now)
+                joined.append(other)
+                if (more := other.advance(job, explanation, health, now)) is not None:
+                    self._note(more, other)
+                    made.append(more)
             if change is None:
                 sharers = 1 if explanation is None else _sharers(explanation, pairs)
                 change = incident.advance(job, explanation, health, now, sharers=sharers)
-            if incident.open and incident.note(notes(incident.opened_at), now):
+            news = incident.open and incident.note(notes(incident.opened_at), now)
+            if incident.open and incident.stops(job):
+                news |= incident.take_stacks(stacks(incident.opened_at), now)
+            if news:
                 kind = "incident.updated" if change is None else change.kind
                 notify = change is not None and change.notify
                 change = incident.change(kind, now, notify=notify)
             if change is not None:
                 self._note(change, incident)
-                changes.append(change)
-        self._open[job] = [incident for incident in incidents if incident.open]
+                made.append(change)
+        self._open[job] = [incident for incident in (*incidents, *joined) if incident.open]
         if not self._open[job]:
             del self._open[job]
-        return changes
+        return made
 
     def _home(
         self,
@@ -169,6 +189,9 @@ class IncidentTracker:
                 return None
             explanation = Explanation(explanation.cause, symptoms)
         incident = self._returned(job, explanation, now) or self._shared(explanation)
+        if incident is None:
+            idle = (row for row in incidents if row.open and row.without_symptoms(now))
+            incident = next((row for row in idle if matching.shows_why(row, explanation)), None)
         if incident is None:
             incident = self._new(job, explanation, incidents, health, now)
         return incident, explanation
@@ -225,7 +248,8 @@ class IncidentTracker:
     def _shared(self, explanation: Explanation) -> TrackedIncident | None:
         """Return another job's open incident with the same root, on what jobs can share."""
         root = first_cause.key(explanation.cause)
-        if root[0] == faults.UNKNOWN or root[1] not in matching.SHARED_TYPES:
+        one_change = changes.change_of(explanation) is not None
+        if root[0] == faults.UNKNOWN or not (root[1] in matching.SHARED_TYPES or one_change):
             return None
         return next(
             (
@@ -270,10 +294,23 @@ class IncidentTracker:
         for number, explanation in pairs.items():
             other = incidents[number]
             if other is not incident and matching.includes(explanation, incident):
-                text = f"explained by incident {other.id}"
-                notify = incident.notices.severity is not None
-                return incident.resolve(now, text, at=now, notify=notify)
+                return self._explained_by(other, incident, now)
         return None
+
+    def _of_one_change(
+        self, incident: TrackedIncident, explanation: Explanation
+    ) -> TrackedIncident | None:
+        """Return another job's incident of the change that this one turns out to be about."""
+        if changes.change_of(explanation) is None or incident.document is None:
+            return None
+        other = self._shared(explanation)
+        return other if other is not incident else None
+
+    @staticmethod
+    def _explained_by(other: TrackedIncident, incident: TrackedIncident, now: float) -> Change:
+        """Resolve an incident that another one explains."""
+        text, notify = f"explained by incident {other.id}", incident.notices.severity is not None
+        return incident.resolve(now, text, at=now, notify=notify)
 
     def _find(self, name: IncidentId) -> TrackedIncident | None:
         if name in self._closed.incidents:

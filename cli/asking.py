@@ -8,6 +8,7 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -116,6 +117,12 @@ class Collector:
     def text(self, *path: str, **parameters: Parameter) -> str:
         """Return the text at a path below /api/v1. Raises AskingError."""
         return self._read(self._opened(_below(path, parameters), accept="text/csv")).decode()
+
+    def save(self, target: Path, *path: str) -> int:
+        """Write what is at a path into a file; return its bytes. Raises AskingError and OSError."""
+        answer = self._opened(_below(path), accept="*/*")
+        with target.open("wb") as file:
+            return file.write(self._read(answer))
 
     def lines(self, *path: str, **parameters: Parameter) -> tuple[Iterator[str], Mapping[str, str]]:
         """Return the lines at a path, as they arrive, and the headers. Raises AskingError."""

@@ -9,11 +9,13 @@ from typing import Any
 
 from ..vocabulary.chances import chance
 from ..vocabulary.faults import UNKNOWN
-from . import terminal
+from . import profiles, terminal
 
 Document = Mapping[str, Any]
 
 WIDTH = 100
+_CALLS = 6
+"""Of a stack, the innermost: the outer ones are the same everywhere."""
 _RELATIONS = {"supports": "+", "contradicts": "-", "missing": "?"}
 
 
@@ -32,6 +34,10 @@ def incident_report(document: Document) -> str:
         _section("Next checks", [_check(row) for row in cause["next_checks"]]),
         _section("Impact", [_impact(document["impact"])]),
         _section("How the answer developed", map(_change, document.get("cause_history") or ())),
+        _section(
+            "Stacks, innermost call first", [_stack(row) for row in document.get("stacks") or ()]
+        ),
+        _profiles(document.get("profiles") or ()),
         _section("Symptoms", [_symptom(row) for row in document["symptoms"]]),
         _section(
             "Timeline", [f"{_clock(row['at'])}  {row['text']}" for row in document["timeline"]]
@@ -181,6 +187,22 @@ def _symptom(row: Document) -> str:
     standing_out = row.get("ranks") or []
     where = f" (ranks that stand out: {ranks(standing_out)})" if standing_out else ""
     return f"{_clock(row['onset'])}  {row['kind']}: {row['text']}{where}"
+
+
+def _stack(row: Document) -> str:
+    """Return ranks that stand at one place, and the innermost calls there."""
+    who = f"{_count(row['count'], 'rank')} ({ranks(row['ranks'])})"
+    odd = ", elsewhere than most" if row["odd"] else ""
+    calls = row["text"].splitlines()[-_CALLS:]
+    return "\n".join([f"{who}{odd}:", *(f"  {call}" for call in reversed(calls))])
+
+
+def _profiles(rows: Sequence[Document]) -> list[str]:
+    lines: list[str] = []
+    for row in rows:
+        lines += [f"  {line}" for line in profiles.comparison(row)]
+        lines += [f"  trace: {path}" for path in row["traces"]]
+    return ["Profile against a healthy peer", *lines, ""] if lines else []
 
 
 def _quality(row: Document) -> list[str]:

@@ -22,6 +22,49 @@ class Answering(Protocol):
         ...
 
 
+class PollingHealth:
+    """Counters and gauges of the stores that are polled, by their names."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.polls = Counter(
+            "rankscope_collector_polls",
+            "Polls of a Prometheus-compatible store, by outcome: success, partial (also counted as "
+            "success), or why one failed.",
+            ["store", "outcome"],
+            registry=registry,
+        )
+        self.samples = Counter(
+            "rankscope_collector_polled_samples",
+            "Samples that polls brought.",
+            ["store"],
+            registry=registry,
+        )
+        self.series = Gauge(
+            "rankscope_collector_polled_series",
+            "Series that are known of a polled store.",
+            ["store"],
+            registry=registry,
+        )
+        self.malformed = Counter(
+            "rankscope_collector_polled_malformed_series",
+            "Series of answers that could not be read.",
+            ["store"],
+            registry=registry,
+        )
+        self.missed = Counter(
+            "rankscope_collector_polled_missed_seconds",
+            "Time that is not asked for any more, a store having been away for too long.",
+            ["store"],
+            registry=registry,
+        )
+        self.lag = Gauge(
+            "rankscope_collector_poll_lag_seconds",
+            "How old the newest sample of the last poll was.",
+            ["store"],
+            registry=registry,
+        )
+
+
 class Health:
     """Counters and gauges of intake, journal and evaluation."""
 
@@ -147,6 +190,7 @@ class Health:
             registry=self.registry,
         )
         self.store_up.set(1)
+        self.polling = PollingHealth(self.registry)
         self.replayed = Counter(
             "rankscope_collector_restart_records",
             "Journal entries read at start.",

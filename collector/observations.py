@@ -38,3 +38,13 @@ def observed(window: JobWindow) -> frozenset[str]:
             if np.isfinite(valid).any():
                 names.add(f"collective.{name}")
     return frozenset(names | {event.name for event in window.events})
+
+
+def stacks_since(window: JobWindow, since: float) -> dict[int, str]:
+    """Return the newest stack of each rank that was taken after a time, by rank."""
+    found: dict[int, str] = {}
+    for event in window.events:
+        rank = event.attributes.get("rank")
+        if event.name == "process.stack" and event.at > since and isinstance(rank, int):
+            found[rank] = str(event.attributes.get("text", ""))
+    return found

@@ -30,7 +30,7 @@ from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .detection import Asked, Detection
 from .evaluation.settings import EvaluationSettings
-from .observations import job_health, observed
+from .observations import job_health, observed, stacks_since
 from .windows import Windows
 from .windows.attempt import Attempt
 
@@ -229,6 +229,7 @@ class Pipeline:
             job_health(window, attempt),
             now,
             notes=partial(self._outside_notes, window),
+            stacks=partial(stacks_since, window),
         )
         last.due = self._due_after(window, attempt, last, now)
         return changes

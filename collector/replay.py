@@ -68,6 +68,27 @@ class Replay:
             self._journal(folder)
         else:
             self._lines(path)
+        return self._documents()
+
+    def run_scraped(
+        self, ticks: Iterator[tuple[float, bytes]], *, until: float
+    ) -> list[dict[str, Any]]:
+        """Return the same of what a Prometheus scraped: (time, WriteRequest), in order.
+
+        `until` is when the last of it may have been scraped. Raises RecordingError.
+        """
+        decoder = Decoder(self.pipeline.table.alike())
+        schedule = self._schedule(Recorded())
+        last = None
+        for count, (now, body) in enumerate(ticks, start=1):
+            schedule.apply(decoder.decode(Payload(Kind.REMOTE_WRITE, body)), now)
+            self.progress(Progress(count, now))
+            last = now
+        if last is not None:
+            schedule.until(max(last, min(until, last + recordings.RUN_ON_SECONDS)))
+        return self._documents()
+
+    def _documents(self) -> list[dict[str, Any]]:
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
         return [incident.document() for incident in ordered]
 

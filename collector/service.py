@@ -31,6 +31,9 @@ from .kubernetes.writer import Writer
 from .metering import Metering
 from .pipeline import Pipeline
 from .priors import Priors
+from .profiles.automatic import Automatic
+from .profiles.shelf import Shelf
+from .prometheus.polling import pollers
 from .services import Services
 from .settings import CollectorSettings
 from .stages import Stages
@@ -121,9 +124,16 @@ class Service:
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
         )
+        self._profiles = Shelf(settings.profiles_folder, settings.profiles)
+        self._automatic = Automatic(
+            self._profiles, stages=self._stages, settings=settings.profiles, clock=clock
+        )
         self._metering = Metering(Watched(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
         self._kubernetes = self._write_back(settings.kubernetes)
+        self._pollers = pollers(
+            settings.prometheus, submit=self._stages.submit, clock=clock, health=self._health
+        )
         self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
@@ -147,7 +157,9 @@ class Service:
             settings=self._settings,
             clock=self._clock,
             version=metadata.version("rankscope"),
+            profiles=self._profiles,
             health=self._health,
+            pollers=self._pollers,
         )
 
     def serve(self) -> None:
@@ -161,14 +173,22 @@ class Service:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
         self._deliverer.start()
+        self._automatic.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
+        for poller in self._pollers:
+            poller.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
+        profiling = self._store.subscribe(self._automatic.changed)
         assert self._listening is not None  # noqa: S101  bound in __init__
         try:
             self._server.run(sockets=[self._listening.socket])
         finally:
             scheduler.shutdown(wait=True)
+            profiling()
+            self._automatic.stop(timeout=_GRACE_SECONDS)
+            for poller in self._pollers:
+                poller.stop()
             self._stages.stop()
             self._meter()
             unsubscribe()
@@ -226,6 +246,7 @@ class Service:
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
             self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
             self._priors.learn(self._store.confirmed())  # another collector may share the store
+            self._profiles.trim(now)
             self._store.trim_history(before=now - keep.keep_history_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()

@@ -12,6 +12,8 @@ from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
 from .past.settings import PastSettings
+from .profiles.settings import ProfilesSettings
+from .prometheus.settings import PrometheusSettings
 from .store.settings import StoreSettings, WebhookSettings, check_url
 
 
@@ -73,6 +75,7 @@ class CollectorSettings(Section):
     journal: JournalSettings = JournalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     past: PastSettings = PastSettings()
+    profiles: ProfilesSettings = ProfilesSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
     users: tuple[UserSettings, ...] = Field(
@@ -84,6 +87,9 @@ class CollectorSettings(Section):
     )
 
     kubernetes: KubernetesSettings = KubernetesSettings()
+    prometheus: tuple[PrometheusSettings, ...] = Field(
+        default=(), description="Prometheus-compatible stores that are polled"
+    )
 
     @property
     def protected(self) -> bool:
@@ -94,6 +100,11 @@ class CollectorSettings(Section):
     def journal_folder(self) -> Path:
         """Return the folder of the journal's segments."""
         return self.data_dir / "journal"
+
+    @property
+    def profiles_folder(self) -> Path:
+        """Return the folder of profiles and their traces."""
+        return self.data_dir / "profiles"
 
     @property
     def snapshot_file(self) -> Path:

@@ -7,6 +7,7 @@ import errno
 import select
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
 from ..vocabulary.addresses import agent_address
 
@@ -17,6 +18,7 @@ _FULL = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ENOBUFS}
 class AgentSocket:
     """A non-blocking datagram socket to the address that RANKSCOPE_AGENT names.
 
+    `path` is the agent's Unix socket once it was there, None over UDP.
     Raises ValueError when the variable makes no sense; later trouble is counted, not raised.
     """
 
@@ -25,6 +27,7 @@ class AgentSocket:
         self._socket: socket.socket | None = None
         self._next_try = 0.0
         self.refused = 0
+        self.path: Path | None = None
 
     def open(self, now: float) -> bool:
         """Return whether the agent's socket is connected, trying at most once a second."""
@@ -51,12 +54,18 @@ class AgentSocket:
         poll.register(self._socket, select.POLLOUT)
         return bool(poll.poll(0))
 
-    def send(self, data: bytes) -> bool:
-        """Send one datagram; False when it was not taken. A stale socket is closed."""
+    def send(self, data: bytes, descriptor: int | None = None) -> bool:
+        """Send one datagram; False when it was not taken. A stale socket is closed.
+
+        `descriptor` is an open file that the agent gets too; over UDP it stays here.
+        """
         if self._socket is None:
             return False
         try:
-            self._socket.send(data)
+            if descriptor is None or self._scheme != "unix":
+                self._socket.send(data)
+            else:
+                socket.send_fds(self._socket, [data], [descriptor])
         except OSError as error:
             self.refused += 1
             if error.errno not in _FULL and error.errno != errno.EMSGSIZE:
@@ -75,6 +84,7 @@ class AgentSocket:
             for path in self._target:
                 found = _try(socket.AF_UNIX, str(path))
                 if found is not None:
+                    self.path = Path(str(path))
                     return found
             return None
         try:

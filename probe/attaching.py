@@ -10,11 +10,13 @@ from ..vocabulary.identity import identify
 from .agent_socket import AgentSocket
 from .collectives import Collectives
 from .crashes import Crashes
+from .dumps import Dumps, refused
 from .flight_recorder import FlightRecorder
 from .heartbeat import Heartbeat
 from .importing import when_imported
 from .pauses import Pauses
 from .placement import Placement
+from .profiling import Profiling
 from .sender import Sender
 from .silent import SilentWatch
 from .start_time import start_time
@@ -81,9 +83,16 @@ def attach(
 def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, TorchHooks]:
     timeline = Timeline()
     collectives = Collectives(timeline, placement.identity)
-    heartbeat = Heartbeat(placement=placement, sources=(collectives, FlightRecorder()))
+    dumps = None if refused(environ) else Dumps()
+    heartbeat = Heartbeat(
+        placement=placement,
+        sources=(collectives, FlightRecorder()),
+        dumps=dumps,
+        stacks=dumps is not None,
+    )
+    agent = AgentSocket(environ)
     sender = Sender(
-        agent=AgentSocket(environ),
+        agent=agent,
         identity=placement.identity,
         start_time=start_time(),
         heartbeat=heartbeat,
@@ -104,6 +113,14 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
         detach=detach,
     )
     heartbeat.phases = watch.phases
+    profiling = Profiling(
+        agent=agent,
+        identity=placement.identity,
+        watch=watch,
+        send=sender.put,
+        environ=environ,
+    )
+    heartbeat.look = profiling.look
     hooks = TorchHooks(watch=watch, timeline=timeline, placement=placement)
     crashes = Crashes(watch.emit, sender.flush)
     pauses = Pauses(timeline)
@@ -117,6 +134,8 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
         hooks.install(module)
 
     sender.start()
+    if dumps is not None:
+        undo.append(dumps.close)
     undo.append(shut_down)
     watch.phase("init")
     crashes.install()
@@ -124,6 +143,7 @@ def _assemble(placement: Placement, environ: Mapping[str, str]) -> tuple[Watch, 
     pauses.install()
     undo.append(pauses.remove)
     undo.append(hooks.remove)
+    undo.append(profiling.close)
     undo.append(when_imported("torch", torch_imported))
     atexit.register(watch.detach)
     undo.append(lambda: atexit.unregister(watch.detach))

@@ -12,6 +12,10 @@ class EventMessage:
         self.event = Event(name, at, attributes)
         self.at = at
 
+    def descriptor(self) -> int | None:
+        """Return None."""
+        return None
+
     def ready(self, now: float) -> bool:  # noqa: ARG002  an event is complete when it happens
         """Return True."""
         return True

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..vocabulary.samples import Event, Sample, Scalar, attributes
+from .dumps import Dumps
 from .phases import Phases
 from .placement import Placement
 from .stacks import stack_text
@@ -33,7 +34,9 @@ class Source(Protocol):
 class Heartbeat:
     """Who and where this rank is, how long since its last step; when stuck, its stack.
 
-    Lives in the sender's thread; `step_ended` is called by the training thread.
+    Lives in the sender's thread; `step_ended` is called by the training thread. `look` is called
+    with the time, in seconds since the epoch, ten times a second. With `stacks` False a stuck
+    rank's stack is not sent.
     """
 
     def __init__(
@@ -41,10 +44,15 @@ class Heartbeat:
         *,
         placement: Placement,
         sources: tuple[Source, ...],
+        dumps: Dumps | None = None,
+        stacks: bool = True,
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._placement = placement
         self._sources = sources
+        self._dumps = dumps
+        self._stacks = stacks
+        self._file: int | None = None
         self._steady = steady
         self._last_step = steady()
         self._stepped = False
@@ -53,6 +61,7 @@ class Heartbeat:
         self._stack_due = 0.0
         self._next = 0.0
         self.phases: Phases | None = None
+        self.look: Callable[[float], None] = _nothing
         self.failures = 0
 
     def step_ended(self, duration: float) -> None:
@@ -70,12 +79,23 @@ class Heartbeat:
         """Return what is due at `now`, or None between two heartbeats."""
         if self.phases is not None:
             self.phases.look(now)
+        try:
+            self.look(now)
+        except Exception:  # noqa: BLE001  requests for profiles, not the sign of life
+            self.failures += 1
         events = self._stack(now)
         samples: list[Sample] = []
+        self._file = None
         if not 0 < self._next - now <= PERIOD_SECONDS:
             self._next = now + PERIOD_SECONDS
             samples = self._alive(now)
+            if self._dumps is not None:
+                self._file = self._dumps.beat()
         return (samples, events) if samples or events else None
+
+    def descriptor(self) -> int | None:
+        """Return the file of the watchdog's stacks, with every heartbeat: agents come and go."""
+        return self._file
 
     def _alive(self, now: float) -> list[Sample]:
         rank = self._placement.identity().rank
@@ -102,7 +122,7 @@ class Heartbeat:
         return self.age() > max(_STALL_SECONDS, _STALL_STEPS * usual)
 
     def _stack(self, now: float) -> list[Event]:
-        if self.age() < _STALL_SECONDS or not self.stalled():
+        if not self._stacks or self.age() < _STALL_SECONDS or not self.stalled():
             self._stack_due = 0.0
             return []
         if now < self._stack_due:
@@ -118,3 +138,7 @@ class Heartbeat:
             "text": stack_text(frame),
         }
         return [Event("process.stack", now, labels)]
+
+
+def _nothing(_now: float) -> None:
+    """Do nothing."""

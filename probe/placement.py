@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from ..vocabulary.identity import Identity
 from ..vocabulary.samples import Scalar
+from .coordinates import Coordinates
 
 _GUESS_SECONDS = 10.0
 """How long a process that nobody launched waits for a process group before it sends as rank 0."""
@@ -29,6 +30,7 @@ class Placement:
         self._steady = steady
         self._began = steady()
         self._settled = identity.launched
+        self._coordinates = Coordinates()
 
     def identity(self) -> Identity:
         """Return who this process is, as far as is known now."""
@@ -64,8 +66,16 @@ class Placement:
             "world_size": who.world_size,
             "pid": os.getpid(),
             "framework": "torch" if "torch" in sys.modules else "python",
+            **self._indices(),
             **self._known,
         }
         if self.hardware:
             labels["hw.id"] = self.hardware
         return labels
+
+    def _indices(self) -> Mapping[str, int]:
+        """Return this rank's indices in the parallel layout, as far as the job has set one up."""
+        dist = sys.modules.get("torch.distributed")
+        if dist is None or not getattr(dist, "is_initialized", bool)():
+            return {}
+        return self._coordinates.read(dist)

@@ -39,6 +39,10 @@ class Message(Protocol):
 
     at: float
 
+    def descriptor(self) -> int | None:
+        """Return an open file that the agent gets with it, None where there is none."""
+        ...
+
     def ready(self, now: float) -> bool:
         """Return whether its values are all here, or are no longer worth waiting for."""
         ...
@@ -53,6 +57,10 @@ class Periodic(Protocol):
 
     def settled(self) -> bool:
         """Return whether the rank is known."""
+        ...
+
+    def descriptor(self) -> int | None:
+        """Return an open file that the agent gets with what is due, None where there is none."""
         ...
 
     def __call__(self, now: float) -> Parts | None:
@@ -155,7 +163,7 @@ class Sender:
         try:
             due = self._heartbeat(now)
             if due is not None and self._socket.open(now):
-                self._send(*due)
+                self._send(*due, self._heartbeat.descriptor())
         except Exception:  # noqa: BLE001  the edge of one delivery
             self.failures += 1
 
@@ -179,13 +187,15 @@ class Sender:
             try:
                 if isinstance(message, StepRecord) and not self._thinning.wanted(message):
                     continue
-                self._send(*message.parts(self._identity().rank))
+                self._send(*message.parts(self._identity().rank), message.descriptor())
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1
                 self._lost += 1
         return True
 
-    def _send(self, samples: list[Sample], events: list[Event]) -> None:
+    def _send(
+        self, samples: list[Sample], events: list[Event], descriptor: int | None = None
+    ) -> None:
         who = self._identity()
         datagram = Datagram(
             job=who.job,
@@ -201,5 +211,5 @@ class Sender:
         )
         self._number += 1
         data = encode(datagram)
-        if len(data) > LARGEST or not self._socket.send(data):
+        if len(data) > LARGEST or not self._socket.send(data, descriptor):
             self._lost += 1

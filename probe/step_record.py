@@ -60,6 +60,10 @@ class StepRecord:
         """Return the seconds of the step that are already part of one of its durations."""
         return self.data + self.comm + self.compute + self.optimizer + self.checkpoint + self.gc
 
+    def descriptor(self) -> int | None:
+        """Return None: a step is a datagram alone."""
+        return None
+
     def ready(self, now: float) -> bool:
         """Return whether the device values are here, or have been waited for long enough."""
         late = self.late

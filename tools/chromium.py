@@ -148,6 +148,16 @@ class Chromium:
                 raise ChromiumError(f"never true within {seconds} s: {script}; {self.errors}")
             time.sleep(0.05)
 
+    def before_every_page(self, script: str) -> None:
+        """Run a script in every page that is opened from now on, before its own."""
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
+
+    def metrics(self) -> dict[str, float]:
+        """Return counters of the page's process, such as TaskDuration (s of its main thread)."""
+        self._call("Performance.enable")
+        found = self._call("Performance.getMetrics")["metrics"]
+        return {one["name"]: one["value"] for one in found}
+
     def press(self, key: str) -> None:
         """Press and release one key."""
         text = {"text": key} if len(key) == 1 else {}

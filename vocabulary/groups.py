@@ -1,6 +1,7 @@
 """Communication groups: one name that every member arrives at by itself, and who is in them."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .ranks import Ranks
@@ -15,6 +16,11 @@ _KINDS = (
     ("MESH_TP", "tp"),
     ("MESH_PP", "pp"),
     ("MESH_DP", "dp"),
+    ("MESH_DATA", "dp"),
+    ("MESH_FSDP", "dp"),
+    ("MESH_REPLICATE", "dp"),
+    ("MESH_SHARD", "dp"),
+    ("MESH_PIPE", "pp"),
     ("DEFAULT_PG", "world"),
 )
 """What a description holds, in upper case, and the kind it stands for; the first match wins.
@@ -22,6 +28,9 @@ _KINDS = (
 Megatron writes TENSOR_MODEL_PARALLEL_GROUP and the like, torch's DeviceMesh mesh_<dimension>, and
 torch itself default_pg. An expert group inside a data-parallel one is named after the experts.
 """
+
+COMMUNICATOR = "nccl "
+"""How the description of a group begins that is a communicator of NCCL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +53,7 @@ class Group:
         torch's own group names are numbers local to a process, so they cannot serve.
         """
         text = f"{Ranks(self.ranks)}|{self.desc}"
-        digest = hashlib.blake2s(text.encode(), digest_size=4).hexdigest()
-        return f"{self.kind}:{digest}"
+        return f"{self.kind}:{hashed(text)}"
 
     def info(self, at: float) -> Sample:
         """Return the sample that describes the group, `collective.group.info`."""
@@ -62,3 +70,33 @@ class Group:
 def world(size: int) -> Group:
     """Return the group of all ranks, as torch describes it."""
     return Group("default_pg", tuple(range(size)))
+
+
+def communicator_group(name: str, *, whole: bool) -> str:
+    """Return the group of an NCCL communicator, named by NCCL's own hash of it.
+
+    The same for all that report it: RAS, Inspector, log lines. `whole`: it is that of all ranks.
+    torch's groups have other names and number their collectives themselves: the collector joins
+    both by their members.
+    """
+    digits = name.lower().removeprefix("0x").lstrip("0")
+    known = digits if 0 < len(digits) <= 32 and digits.isalnum() else hashed(name)
+    return f"{'world' if whole else 'other'}:{known}"
+
+
+def communicator_info(group: str, name: str, ranks: Iterable[int], at: float) -> Sample:
+    """Return the sample that describes a communicator, `collective.group.info`."""
+    members = Ranks(ranks)
+    labels: dict[str, Scalar] = {
+        "group": group,
+        "kind": group.partition(":")[0],
+        "desc": f"{COMMUNICATOR}{name[:64]}",
+        "size": len(members),
+        "ranks": str(members),
+    }
+    return Sample("collective.group.info", 1.0, at, attributes(labels))
+
+
+def hashed(text: str) -> str:
+    """Return a short digest of a description."""
+    return hashlib.blake2s(text.encode(), digest_size=4).hexdigest()

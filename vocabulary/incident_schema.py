@@ -123,6 +123,37 @@ def schema() -> dict[str, Any]:
             "why": _TEXT,
         }
     )
+    stack_group = _object(
+        {
+            "ranks": _list(_RANKS),
+            "count": {"type": "integer", "minimum": 1},
+            "odd": {"type": "boolean"},
+            "text": _TEXT,
+        }
+    )
+    amount = _object({"count": _NUMBER, "seconds": _NUMBER})
+    rank = {"type": ["integer", "null"], "minimum": 0}
+    profiled = _object(
+        {
+            "at": _TIME,
+            "id": _TEXT,
+            "text": _TEXT,
+            "suspect": rank,
+            "peer": rank,
+            "rows": _list(
+                _object(
+                    {
+                        "kind": _TEXT,
+                        "name": _TEXT,
+                        "suspect": amount,
+                        "peer": amount,
+                        "difference_seconds": _NUMBER,
+                    }
+                )
+            ),
+            "traces": _list(_TEXT),
+        }
+    )
     document = _object(
         {
             "schema_version": {"const": incidents.SCHEMA_VERSION},
@@ -163,7 +194,11 @@ def schema() -> dict[str, Any]:
                 }
             ),
         },
-        {"cause_history": _list(cause_change)},
+        {
+            "cause_history": _list(cause_change),
+            "stacks": _list(stack_group),
+            "profiles": _list(profiled),
+        },
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

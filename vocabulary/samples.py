@@ -19,6 +19,13 @@ JOB_USER = "rankscope.job.user"
 Optional; without it the collector's settings may give one by pattern of job ids (`users`).
 """
 
+JOB_SOURCE = "rankscope.job.source"
+"""Resource attribute: how telemetry got its job where no agent reports one.
+
+`labels`: from the labels of series that were scraped. No rank is named then: the devices of the job
+stand in for its ranks, numbered in order of appearance.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

@@ -17,6 +17,7 @@ from typing import Protocol
 from ...vocabulary.samples import Event, Sample
 from .. import boots
 from ..attribution import Attribution
+from ..collectives.progress import Progress
 from ..device_faults import FaultTracker
 from ..devices import Devices
 from ..health import Health
@@ -25,7 +26,8 @@ from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
 from ..settings import AgentSettings
 from ..trainers import Trainer
-from ..training_logs import Batch
+from ..training_logs import Batch, Launched
+from ..training_logs.following import Forward
 from . import (
     allocation,
     blocked,
@@ -35,12 +37,15 @@ from . import (
     disks,
     exporters,
     filesystems,
+    flight_recorder,
     gpu_bus,
     gpu_faults,
     gpus,
     interfaces,
     kernel_log,
     memory,
+    nccl_inspector,
+    nccl_ras,
     oom,
     paging,
     pressure,
@@ -64,7 +69,8 @@ def _nobody(_: object) -> None:
 class ReaderContext:
     """What readers are given: where to look, where events go, what to keep between two starts.
 
-    `emit` takes an event at once and from any thread, `deliver` what a job's own logs reported.
+    `emit` takes an event at once and from any thread, `deliver` what a job's own logs and
+    processes report, `forward` the bytes of logs, None where nothing is forwarded.
     `adopt` takes (worker, trainer) pids.
     `state` is a folder of the agent's own that outlives it; None: nothing is kept. `closing` takes
     what is to be done when the agent ends. `start_nvml` begins the worker that asks NVML.
@@ -74,7 +80,8 @@ class ReaderContext:
     trainers: Callable[[], Sequence[Trainer]] = list
     adopt: Callable[[Sequence[tuple[int, int]]], None] = _nobody
     emit: Callable[[Event], None] = _nobody
-    deliver: Callable[[Batch], None] = _nobody
+    deliver: Callable[[Batch | Launched], None] = _nobody
+    forward: Forward | None = None
     health: Health = field(default_factory=Health)
     devices: Devices = field(default_factory=Devices)
     attribution: Attribution = field(default_factory=Attribution)
@@ -167,16 +174,46 @@ def everything(around: ReaderContext) -> list[Reader]:
         state=around.state,
     )
     around.closing.callback(exported.close)
+    progress = Progress(around.deliver)
     logs = training_logs.TrainingLogs(
         settings=around.settings.logs,
-        deliver=around.deliver,
+        deliver=progress,
         health=around.health,
         period=period,
         state=around.state,
+        forward=around.forward,
         proc=proc,
         now=around.now,
     )
     around.closing.callback(logs.close)
+    launches = nccl_ras.NcclRas(
+        settings=around.settings.ras,
+        deliver=progress,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(launches.close)
+    operations = nccl_inspector.NcclInspector(
+        settings=around.settings.inspector,
+        deliver=around.deliver,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(operations.close)
+    dumps = flight_recorder.FlightRecorder(
+        settings=around.settings.flight_recorder,
+        deliver=around.deliver,
+        still_since=progress.still_since,
+        health=around.health,
+        period=period,
+        proc=proc,
+        now=around.now,
+    )
+    around.closing.callback(dumps.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -187,6 +224,9 @@ def everything(around: ReaderContext) -> list[Reader]:
         ),
         kernel,
         logs,
+        launches,
+        operations,
+        dumps,
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()

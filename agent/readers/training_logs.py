@@ -16,7 +16,7 @@ from ...vocabulary.samples import Sample
 from .. import procfs
 from ..health import Health
 from ..settings import Logs
-from ..training_logs import Batch, Follower, Sources, following
+from ..training_logs import Batch, Follower, Launched, Sources, following
 from ..training_logs.positions import Positions
 
 _TURN_SECONDS = 1.0
@@ -33,10 +33,11 @@ class TrainingLogs:
         self,
         *,
         settings: Logs,
-        deliver: Callable[[Batch], None],
+        deliver: Callable[[Batch | Launched], None],
         health: Health,
         period: float,
         state: Path | None = None,
+        forward: following.Forward | None = None,
         proc: Path = procfs.PROC,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -54,6 +55,7 @@ class TrainingLogs:
             formats=formats,
             zone=zone,
             share=settings.cpu_share,
+            forward=forward,
         )
         self._health = health
         self._thread: threading.Thread | None = None

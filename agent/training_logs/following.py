@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Protocol
 
+from ...formats import tensorboard
+from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
 from ...vocabulary.samples import Event, Sample
 from ..health import Health
 from ..storms import Storms
+from .owners import Owners
 from .positions import Positions
-from .sources import Inode, Source, Sources
+from .sources import Inode, Source, Sources, Writer
 from .tail import Tail
 
 _PIECE = 256 << 10
@@ -24,6 +28,8 @@ _FIRST_PACE = 30e6
 _LEAST = 64 << 10
 _WAITING = 8 << 20
 """Bytes of a file that may wait to be read."""
+_TURN_SECONDS = 1.0
+"""Between two turns: lines without a time of their own are that much older at most."""
 _FIND_SECONDS = 5.0
 _LINGER_SECONDS = 30.0
 """How long a file is followed after the last process that wrote it ended."""
@@ -38,21 +44,48 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the logs of one attempt of a job reported in one turn."""
+    """What the logs of one attempt of a job reported in one turn.
+
+    host: where the ranks run that it is about, "" where that is not known; None: here.
+    """
 
     job: str
     attempt: int | None
     samples: Sequence[Sample]
     events: Sequence[Event]
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """The processes of now to which a launcher gave a rank, one a rank."""
+
+    writers: tuple[Writer, ...]
 
 
 @dataclass(slots=True)
 class _Followed:
     source: Source
     tail: Tail
-    parser: Parser
+    parser: Parser | EventParser
     seen_at: float
     missed: dict[str, int] = field(default_factory=dict)
+
+
+class Forward(Protocol):
+    """Takes the bytes of logs as they are read."""
+
+    def take(self, source: Source, data: bytes, since: float, at: float) -> None:
+        """Take the next bytes of a file, written between two times."""
+        ...
+
+    def left_out(self, source: Source) -> None:
+        """Note that bytes of a file were not read."""
+        ...
+
+    def end(self, source: Source, at: float) -> None:
+        """Take the end of a file."""
+        ...
 
 
 class Follower:
@@ -64,10 +97,11 @@ class Follower:
         sources: Sources,
         positions: Positions,
         health: Health,
-        deliver: Callable[[Batch], None],
+        deliver: Callable[[Batch | Launched], None],
         formats: Sequence[LineFormat] | None = None,
         zone: tzinfo | None = None,
         share: float = 0.04,
+        forward: Forward | None = None,
         cpu: Callable[[], float] = time.thread_time,
     ) -> None:
         self._sources = sources
@@ -77,6 +111,7 @@ class Follower:
         self._formats = formats
         self._zone = zone
         self._share = share
+        self._forward = forward
         self._cpu = cpu
         self._pace = _FIRST_PACE
         self._budget = share * _BURST_SECONDS
@@ -84,6 +119,7 @@ class Follower:
         self._found_at: float | None = None
         self._started_at: float | None = None
         self._files: dict[Inode, _Followed] = {}
+        self._owners = Owners()
         self._storms: Storms[tuple[str, object, object]] = Storms()
         self._newest: dict[tuple[str, object, object], tuple[Source, Event]] = {}
         self._warned_at = -_WARN_SECONDS
@@ -104,7 +140,8 @@ class Follower:
         waiting = {inode: one.tail.grown() for inode, one in self._files.items()}
         growing = {inode: count for inode, count in waiting.items() if count}
         if growing and self._budget > 0:
-            self._read(growing, max(int(self._budget * self._pace), _LEAST), now)
+            room = max(int(self._budget * self._pace), _LEAST)
+            self._read(growing, room, now, now - min(since, _TURN_SECONDS))
         self._summaries(now)
         self._budget -= self._cpu() - before
 
@@ -118,6 +155,8 @@ class Follower:
 
     def _find(self, now: float) -> None:
         found = self._sources.find()
+        if launched := self._sources.launched():
+            self._deliver(Launched(launched))
         first = self._started_at is None
         self._started_at = now if first else self._started_at
         for inode, source in found.items():
@@ -162,9 +201,13 @@ class Follower:
         one = self._files[source.inode] = _Followed(source, tail, self._parser(source), now)
         if tail.torn:
             one.parser.skip()
+            if self._forward:
+                self._forward.left_out(source)
         _log.info("following %s: job %s, %s", source.name, source.job, _whose(source))
 
-    def _parser(self, source: Source) -> Parser:
+    def _parser(self, source: Source) -> Parser | EventParser:
+        if tensorboard.MARK in source.name.rpartition("/")[2]:
+            return EventParser(rank=source.rank, world_size=source.world_size)
         return Parser(
             rank=source.rank,
             world_size=source.world_size,
@@ -177,9 +220,12 @@ class Follower:
         self._take(one, one.parser.end(now), now)
         self._positions.keep(one.tail.inode, one.tail.position, one.tail.head)
         one.tail.close()
+        if self._forward:
+            self._forward.end(one.source, now)
+        self._owners.forget(one.source)
         self._files.pop(one.tail.inode, None)
 
-    def _read(self, growing: dict[Inode, int], room: int, now: float) -> None:
+    def _read(self, growing: dict[Inode, int], room: int, now: float, since: float) -> None:
         """Read up to `room` bytes, the same of every file that has as many.
 
         What is more waits for the next turns; where too much waits, the newest is read.
@@ -195,23 +241,30 @@ class Follower:
             count = min(count, most)
             room -= count
             read += count
-            self._read_one(one, count, now)
+            self._read_one(one, count, now, since)
         used = self._cpu() - started
         if read >= _PIECE and used > 0:
             self._pace += 0.3 * (read / used - self._pace)
 
-    def _read_one(self, one: _Followed, count: int, now: float) -> None:
-        while count > 0:
-            data = one.tail.read(min(count, _PIECE))
+    def _read_one(self, one: _Followed, count: int, now: float, since: float) -> None:
+        """Read what was written since a time, evenly as far as can be known."""
+        left = count
+        while left > 0:
+            data = one.tail.read(min(left, _PIECE))
             if not data:
                 return
-            count -= len(data)
+            begun, left = now - (now - since) * left / count, left - len(data)
+            read_to = now - (now - since) * left / count
             self._health.count("log_bytes", by=len(data))
-            self._take(one, one.parser.feed(data, now), now)
+            if self._forward and isinstance(one.parser, Parser):
+                self._forward.take(one.source, data, begun, read_to)
+            self._take(one, one.parser.feed(data, read_to, begun), now)
 
     def _skip(self, one: _Followed, count: int, now: float) -> None:
         one.tail.skip_to(one.tail.position + count)
         one.parser.skip()
+        if self._forward:
+            self._forward.left_out(one.source)
         self._health.count("log_bytes_skipped", by=count)
         if now - self._warned_at >= _WARN_SECONDS:
             self._warned_at = now
@@ -227,12 +280,14 @@ class Follower:
         samples: list[Sample] = []
         events: list[Event] = []
         for line in logged:
-            room = _MOST_SAMPLES - self._samples
-            if len(line.samples) > room:
-                self._health.count("log_samples_dropped", by=len(line.samples))
+            kept = self._owners.kept(one.source, line.samples)
+            if (lost := len(line.samples) - len(kept)) > 0:
+                self._health.count("log_samples_double", by=lost)
+            if len(kept) > _MOST_SAMPLES - self._samples:
+                self._health.count("log_samples_dropped", by=len(kept))
             else:
-                samples += line.samples
-                self._samples += len(line.samples)
+                samples += kept
+                self._samples += len(kept)
             leaving = (self._folded(one.source, event, now) for event in line.events)
             events.extend(event for event in leaving if event is not None)
         if samples or events:
@@ -287,4 +342,4 @@ def described(sources: Sequence[Source]) -> str:
     return "; ".join(parts) + more
 
 
-__all__ = ["Batch", "Follower", "described"]
+__all__ = ["Batch", "Follower", "Launched", "described"]

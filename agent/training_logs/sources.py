@@ -24,6 +24,14 @@ _APPEND = os.O_APPEND
 
 _RANK_IN_NAME = re.compile(r"(?:^|[/_.-])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 
+_EVENT_FOLDERS = (
+    "", "runs/", "runs/*/", "*/runs/*/", "tensorboard/", "tb/", "tb_logs/*/", "tb_logs/*/*/",
+    "lightning_logs/*/", "logs/*/", "*/tensorboard/", "outputs/tb/*/",
+)  # fmt: skip
+"""Where torch, the Trainer, Lightning and torchtitan put TensorBoard's files by default."""
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "tini", "dumb-init", "numactl", "env"})
+
 Inode = tuple[int, int]
 """What a file is, whatever it is called: device and number."""
 
@@ -97,6 +105,31 @@ class Sources:
         self.refused = 0
         """Files and processes of the last look that may not be read."""
 
+    def launched(self) -> tuple[Writer, ...]:
+        """Return one process a rank of those that the last look found, as a launcher started them.
+
+        What a rank starts (data loader workers, compilers) has its variables too, and a wrapper
+        such as a shell script stands before it: a rank's own is the first below its wrappers.
+        """
+        found: list[Writer] = []
+        writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
+        children: dict[int, list[int]] = {}
+        for pid, process in writers.items():
+            if _same_rank(process, writers.get(process.parent)):
+                children.setdefault(process.parent, []).append(pid)
+        for pid, process in writers.items():
+            if _same_rank(process, writers.get(process.parent)):
+                continue
+            while len(below := children.get(pid, [])) == 1 and self._is_shell(pid):
+                pid = below[0]
+            writer = writers[pid].writer
+            if writer is not None:
+                found.append(writer)
+        return tuple(found)
+
+    def _is_shell(self, pid: int) -> bool:
+        return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
+
     def find(self) -> dict[Inode, Source]:
         """Return the files there are now."""
         self.refused = 0
@@ -106,6 +139,8 @@ class Sources:
             self._add_named(files, found)
         if self._by_process:
             self._look_at_processes()
+            for writer in self.launched():
+                self._add_event_files(writer, found)
             for pid, process in self._processes.items():
                 if process.writer is not None:
                     self._add_descriptors(pid, process.writer, found, own=True)
@@ -176,6 +211,34 @@ class Sources:
             if own and source.job == writer.job:
                 source.ranks[writer.rank] = writer.local_rank
 
+    def _add_event_files(self, writer: Writer, found: dict[Inode, Source]) -> None:
+        """Add TensorBoard's files of a process: below its folder, with its pid in their names.
+
+        What writes them closes them in between, so that no descriptor leads there.
+        """
+        pid = str(writer.pid)
+        pids = {pid, *procfs.status_fields(pid, self._proc).get("NSpid", "").split()[-1:]}
+        folder = glob.escape(f"{self._proc}/{pid}/cwd")
+        for below in _EVENT_FOLDERS:
+            for name in self._names(f"{folder}/{below}events.out.tfevents.*"):
+                if len(found) >= _MOST or not pids & set(name.rpartition("/")[2].split(".")[4:]):
+                    continue
+                status = self._regular(name)
+                if status is None:
+                    continue
+                inode = (status.st_dev, status.st_ino)
+                if inode not in found:
+                    found[inode] = Source(
+                        inode=inode,
+                        name=name,
+                        open_path=name,
+                        job=writer.job,
+                        attempt=writer.attempt,
+                        fresh=self._finds > 1,
+                        ranks={writer.rank: writer.local_rank},
+                        world_size=writer.world_size,
+                    )
+
     def _one_user(self, pid: int, parent: int) -> bool:
         try:
             owners = [(self._proc / str(one)).stat().st_uid for one in (pid, parent)]
@@ -230,3 +293,11 @@ class Sources:
         text = procfs.read(f"{self._proc}/{pid}/fdinfo/{number}") or ""
         flags = text.partition("flags:")[2].split()[:1]
         return not flags or bool(int(flags[0], 8) & _APPEND)
+
+
+def _same_rank(process: _Process, parent: _Process | None) -> bool:
+    """Tell whether a process has its variables from its parent, both of one rank."""
+    mine, other = process.writer, parent.writer if parent is not None else None
+    return mine is not None and other is not None and (mine.job, mine.attempt, mine.rank) == (
+        other.job, other.attempt, other.rank
+    )  # fmt: skip

@@ -92,6 +92,7 @@ class Weights:
     late: float
     late_seconds: float
     prior: float = 1.0
+    certain: float = 1.3
     unproven: float = -2.5
     unseen: float = -1.5
 

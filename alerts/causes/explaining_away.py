@@ -21,8 +21,8 @@ MOST_OF_ONE = 16
 """Roots that are looked for in all; those of one fault beyond MOST_ROOTS are folded unseen."""
 
 LEAD = 1.9
-"""Nats by which a further root must lead over unknown: the first one explains the symptom too, and
-so it is no sign that what is left began together with it."""
+"""Nats by which a further root must be more than certain: the first one explains the symptom too,
+and so it is no sign that what is left began together with it."""
 
 TOGETHER_SECONDS = 120.0
 """A symptom that no cause is named for joins a root whose symptoms began so close to it."""
@@ -48,7 +48,8 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
     found: list[tuple[Candidate, Root]] = []
     while (open_symptoms or shared) and _goes_on(found):
         ranked = ranking(index, [*open_symptoms, *shared], view, knowledge)
-        root = _next(ranked, {symptom.kind for symptom in open_symptoms})
+        certain = knowledge.weights.certain if found else 0.0
+        root = _next(ranked, {symptom.kind for symptom in open_symptoms}, knowledge, certain)
         if root is None:
             break
         explained = tuple(
@@ -60,16 +61,18 @@ def roots(findings: Sequence[Finding], view: JobView, knowledge: Catalogue) -> l
         found.append((root, Root(ranked.only(held), explained)))
         taken = {id(symptom) for symptom in explained}
         # Several roots may make steps longer; what one entity shows has one root.
+        # By identity: a storm has thousands of symptoms; comparing each with each takes minutes.
+        still_open = {id(symptom) for symptom in open_symptoms}
         shared += [
             s
             for s in explained
-            if s in open_symptoms and _effect(s) == "slows" and s.entity.type == "job"
+            if id(s) in still_open and _effect(s) == "slows" and s.entity.type == "job"
         ]
         open_symptoms = [symptom for symptom in open_symptoms if id(symptom) not in taken]
         gone = taken - {id(symptom) for symptom in shared}
         whole = any(symptom.entity.type == "job" for symptom in explained)
         index = _without(root, index, gone, _bearing(held, knowledge), view.topology, whole=whole)
-    result = _folded(_at_one_host(found, view.topology), view.topology)
+    result = _folded(_at_one_host(found, view.topology), view.topology, knowledge)
     return _with_left_over(result, open_symptoms, index, view, knowledge)
 
 
@@ -79,15 +82,20 @@ def _goes_on(found: Sequence[tuple[Candidate, Root]]) -> bool:
     return len(faults) <= MOST_ROOTS and len(found) < MOST_OF_ONE
 
 
-def _next(ranked: Ranking, open_kinds: set[str]) -> Candidate | None:
-    """Return the best root for a symptom that has none yet, else one that leads clearly."""
+def _next(
+    ranked: Ranking, open_kinds: set[str], knowledge: Catalogue, least: float
+) -> Candidate | None:
+    """Return the best root for a symptom that has none yet, else one that leads clearly.
+
+    `least`: the lead over unknown that it needs; beside another root it must be certain.
+    """
     if ranked.named is None:
         return None
     for candidate in ranked.candidates:
         lead = candidate.score - ranked.unknown.score
-        if lead <= 0:
+        if lead <= least:
             break
-        if lead >= LEAD or open_kinds & set(candidate.cause.symptoms):
+        if lead >= LEAD + knowledge.weights.certain or open_kinds & set(candidate.cause.symptoms):
             return candidate
     return None
 
@@ -218,7 +226,9 @@ def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
     return one.cause.of_a_rack and host != beside and behind_one
 
 
-def _folded(found: Sequence[tuple[Candidate, Root]], topology: Topology) -> list[Root]:
+def _folded(
+    found: Sequence[tuple[Candidate, Root]], topology: Topology, knowledge: Catalogue
+) -> list[Root]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     faults = [candidate.cause.fault for candidate, _ in found]
     kept: list[tuple[Candidate, Root]] = []
@@ -233,7 +243,7 @@ def _folded(found: Sequence[tuple[Candidate, Root]], topology: Topology) -> list
         ]
         if same:
             first, held = kept[same[0]]
-            others = _same_fault(first, held.ranking)
+            others = _same_fault(first, held.ranking, knowledge.weights.certain)
             kept[same[0]] = (first, replace(_joined(held, root), others=others))
         else:
             kept.append((candidate, root))
@@ -249,14 +259,14 @@ def _folded(found: Sequence[tuple[Candidate, Root]], topology: Topology) -> list
     return rows
 
 
-def _same_fault(root: Candidate, ranked: Ranking) -> tuple[Entity, ...]:
-    """Return the other places at which the root's fault beats unknown, best first.
+def _same_fault(root: Candidate, ranked: Ranking, certain: float) -> tuple[Entity, ...]:
+    """Return the other places at which the root's fault beats unknown for certain, best first.
 
     A device beside the host that it is part of is no place of its own.
     """
     found = [root.entity]
     for row in ranked.candidates:
-        named = row.cause is root.cause and row.score > ranked.unknown.score
+        named = row.cause is root.cause and row.score > ranked.unknown.score + certain
         if named and not any(overlap(row.entity, held) for held in found):
             found.append(row.entity)
     return tuple(found[1:])
@@ -275,7 +285,8 @@ def _leads_to(root: Root, stop: Root) -> bool:
 
 
 def _joined(root: Root, other: Root) -> Root:
-    more = (symptom for symptom in other.symptoms if symptom not in root.symptoms)
+    held = {id(symptom) for symptom in root.symptoms}
+    more = (symptom for symptom in other.symptoms if id(symptom) not in held)
     return replace(root, symptoms=(*root.symptoms, *more))
 
 
@@ -288,11 +299,12 @@ def _with_left_over(
 ) -> list[Root]:
     """Give symptoms without a root of their own to the nearest one in time, else to unknown."""
     alone: list[Finding] = []
+    onsets = [{held.onset[0] for held in root.symptoms} for root in result]
     for symptom in symptoms:
         near = [
-            (abs(held.onset[0] - symptom.onset[0]), number)
-            for number, root in enumerate(result)
-            for held in root.symptoms
+            (abs(begun - symptom.onset[0]), number)
+            for number, held in enumerate(onsets)
+            for begun in held
         ]
         distance, number = min(near, default=(float("inf"), 0))
         if distance > TOGETHER_SECONDS:
@@ -300,6 +312,7 @@ def _with_left_over(
             continue
         root = result[number]
         result[number] = replace(root, symptoms=(*root.symptoms, symptom))
+        onsets[number].add(symptom.onset[0])
     alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
     groups: list[list[Finding]] = []
     for symptom in alone:

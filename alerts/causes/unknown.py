@@ -57,6 +57,8 @@ def unknown(
     if missing:
         text = f"no source reports {missing} of the signals that separate causes"
         terms.append(("missing", weights.missing * missing, text))
+    if topology.world_size == 1:
+        terms.append(("peers", 0.0, _alone(symptoms)))
     reasons = tuple(
         Evidence("supports" if weight > 0 else "contradicts", family, entity, CATALOGUE, window,
                  None, None, weight, text)
@@ -73,6 +75,16 @@ def unknown(
         actions=(Action("investigate", _advice(ranks, topology), ""),),
         runbook="docs/runbooks/unknown.md",
     )
+
+
+def _alone(symptoms: Sequence[Finding]) -> str:
+    """Return what one rank cannot show: most causes are told apart by comparing ranks."""
+    if any(symptom.kind == "job.nonfinite" for symptom in symptoms):
+        return (
+            "a job of one rank has no peers: a bad batch, an overflow of its precision and a "
+            "faulty device look alike there; replay the step from the checkpoint"
+        )
+    return "a job of one rank has no peers to compare it with"
 
 
 def standing_out(index: FindingIndex, symptoms: Sequence[Finding]) -> Ranks:

@@ -129,6 +129,14 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-baselines", action="store_true", help="leave out the simple methods")
     parser.add_argument("--json", action="store_true", help="the result as one JSON document")
     parser.add_argument("--docs", type=Path, metavar="DIR", help="write accuracy.md and pictures")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="what a missing source costs: the cases once more without it; may be repeated, all is "
+        "each source (with --docs: missing-sources.md)",
+    )
 
 
 def _add_from_incident(parser: argparse.ArgumentParser) -> None:

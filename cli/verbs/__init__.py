@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "incidents": "incidents",
     "explain": "explain",
     "feedback": "feedback",
+    "profile": "profile",
     "webhooks": "webhooks",
     "priors": "priors",
     "offenders": "offenders",

@@ -156,6 +156,7 @@ def _score(arguments: argparse.Namespace) -> int:
         with_baselines=not arguments.no_baselines,
         as_json=arguments.json,
         docs=arguments.docs,
+        without=tuple(arguments.without),
     )
     return command.score(options)
 

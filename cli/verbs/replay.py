@@ -1,4 +1,4 @@
-"""`rankscope replay PATH`: recorded telemetry through the live pipeline, and what it gives."""
+"""`rankscope replay PATH|--prometheus URL`: what was recorded, through the live pipeline."""
 
 import argparse
 import importlib.util
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
-    from ...collector.replay import Progress
+    from ...collector.replay import Progress, Replay
     from ...collector.settings import CollectorSettings
 
-HELP = "run a journal or OTLP JSON lines through the pipeline again, in their own time"
+HELP = "run a journal, OTLP JSON lines or a Prometheus's past through the pipeline again"
 EXTRA: str | None = "collector"
 
 _PROGRESS_SECONDS = 0.5
@@ -25,8 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         type=Path,
+        nargs="?",
         help="a journal folder, or a file or folder of OTLP JSON lines (*.jsonl, *.jsonl.gz)",
     )
+    parser.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="a Prometheus-compatible store in the place of PATH: what its scrapes found; token, "
+        "matchers and bounds stand in the settings file, under the same url in `prometheus`",
+    )
+    parser.add_argument(
+        "--from", dest="start", metavar="TIME", help="RFC 3339 or epoch seconds; with --prometheus"
+    )
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; left out: now")
     parser.add_argument("--json", action="store_true", help="one incident document a line")
     parser.add_argument("--config", type=Path, help="the collector's settings file")
     parser.add_argument(
@@ -58,6 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     ]  # fmt: skip
     # A mistake in any of them stops a replay as it stops a start.
     settings = [collector.settings(path) for path in configs]
+    if (problem := _wrong_use(arguments)) is not None:
+        terminal.complain(f"rankscope replay: {problem}")
+        return 2
     if (problem := _cannot_write(arguments.frame)) is not None:
         terminal.complain(f"rankscope replay: {problem}")
         return 2
@@ -102,11 +117,57 @@ def _documents(
         progress=messages.progress,
         ignore_actions=arguments.ignore_actions,
     )
-    documents = replay.run(arguments.path)
+    if arguments.prometheus is None:
+        documents = replay.run(arguments.path)
+    else:
+        documents = _scraped(replay, arguments, settings, messages)
     if frames is not None:
         messages.clear()
         terminal.complain(f"{arguments.frame}: {frames.write(Path(str(arguments.frame)))} rows")
     return documents
+
+
+def _scraped(
+    replay: "Replay",
+    arguments: argparse.Namespace,
+    settings: "CollectorSettings",
+    messages: "_Messages",
+) -> list[dict[str, Any]]:
+    """Return the incidents of what a store scraped."""
+    from ...collector.prometheus import past  # noqa: PLC0415
+    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+
+    given = PrometheusSettings(url=arguments.prometheus)
+    source = next((one for one in settings.prometheus if one.url == given.url), given)
+    start, end = _range(arguments)
+    found = past.ticks(source, start, end, warn=messages.warn)
+    return replay.run_scraped(found, until=end)
+
+
+def _range(arguments: argparse.Namespace) -> tuple[float, float]:
+    """Return from when to when a store is asked for. Raises ValueError."""
+    end = time.time() if arguments.end is None else times.parse(arguments.end)
+    return times.parse(arguments.start), end
+
+
+def _wrong_use(arguments: argparse.Namespace) -> str | None:
+    """Return what is wrong with the arguments together."""
+    if arguments.prometheus is None:
+        if arguments.start is not None or arguments.end is not None:
+            return "--from and --to go with --prometheus URL"
+        return None if arguments.path is not None else "give a PATH, or --prometheus URL --from"
+    if arguments.path is not None:
+        return "give a PATH or --prometheus URL, not both"
+    if arguments.start is None:
+        return "--prometheus needs --from TIME (RFC 3339, or seconds since the epoch)"
+    from ...collector.prometheus.settings import PrometheusSettings  # noqa: PLC0415
+
+    try:
+        PrometheusSettings(url=arguments.prometheus)
+        start, end = _range(arguments)
+    except ValueError as error:
+        return str(error)
+    return None if start < end else "--from must be before --to"
 
 
 def _cannot_write(path: Path | None) -> str | None:

@@ -1,6 +1,7 @@
 """The whole HTTP side of the collector as one application."""
 
 import asyncio
+import re
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
@@ -17,6 +18,7 @@ from .limits import BodyLimit
 from .routes import (
     audit,
     causes,
+    collectives,
     console,
     events,
     figures,
@@ -29,6 +31,7 @@ from .routes import (
     metrics,
     offenders,
     priors,
+    profiles,
     recordings,
     session,
     silences,
@@ -43,6 +46,8 @@ from .watched import Watched
 
 _TITLE = "Rankscope collector"
 _INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
+_TRACES = re.compile(r"/api/v1/profiles/[^/]+/ranks/[0-9]+/trace")
+"""Where bodies are bounded by the route, by a setting."""
 
 
 def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
@@ -76,11 +81,13 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (
         session.router(guard),
         jobs.router(services, guard, ledger, watched),
+        collectives.router(services, guard),
         figures.router(services, guard, past),
         hosts.router(services, guard),
         incidents.router(services, guard, Answers(services.store, services.clock)),
         handling.router(services, guard),
         priors.router(services, guard),
+        profiles.router(services, guard, services.profiles),
         recordings.router(services, guard),
         similar.router(services, guard, ledger),
         causes.router(services, guard, past),
@@ -104,6 +111,6 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
 
     # Pages and series shrink to a fifth; streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
-    app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS)
+    app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS, except_like=_TRACES)
     app.add_middleware(paths.RawPath)
     return app

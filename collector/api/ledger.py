@@ -12,7 +12,7 @@ from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
-from ..store.costs import Costs, Root
+from ..store.costs import Costs, Root, really
 from ..store.incidents import Recorded
 from ..store.store import Store
 from .auth import Principal
@@ -175,7 +175,9 @@ def _costs(document: Mapping[str, Any]) -> Costs:
     causes = document["root_cause"]["hypotheses"]
     acknowledged = document["handling"]["acknowledged"]
     feedback = document["handling"]["feedback"]
+    said = feedback[-1] if feedback else {}
     entity = causes[0]["entity"] if causes else None
+    root = None if entity is None else Root(entity["type"], entity["id"], entity["host"])
     return Costs(
         job=document["job"],
         jobs=tuple(document["jobs"]),
@@ -189,6 +191,8 @@ def _costs(document: Mapping[str, Any]) -> Costs:
         resolved_at=None if document["resolved_at"] is None else parse(document["resolved_at"]),
         gpu_seconds_lost=document["impact"]["gpu_seconds_lost"] or 0.0,
         id=document["id"],
-        root=None if entity is None else Root(entity["type"], entity["id"], entity["host"]),
-        verdict=feedback[-1]["verdict"] if feedback else None,
+        root=root,
+        verdict=said.get("verdict"),
+        named=really(said.get("entity"), said.get("fault"), root),
+        really=said.get("fault"),
     )

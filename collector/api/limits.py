@@ -1,5 +1,6 @@
 """A bound on what a request of the API may send; the intake has its own, far larger."""
 
+import re
 from collections.abc import Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,14 +14,22 @@ LARGEST = 64 << 10
 class BodyLimit:
     """Reads the body of a request before it is looked at, and refuses it over the limit."""
 
-    def __init__(self, app: ASGIApp, *, except_for: Collection[str], limit: int = LARGEST) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        except_for: Collection[str],
+        except_like: re.Pattern[str] | None = None,
+        limit: int = LARGEST,
+    ) -> None:
         self._app = app
+        self._except_like = except_like
         self._except_for = frozenset(except_for)
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body, or answer 413."""
-        if scope["type"] != "http" or scope["path"] in self._except_for:
+        if scope["type"] != "http" or self._passes(scope["path"]):
             await self._app(scope, receive, send)
             return
         messages: list[Message] = []
@@ -45,3 +54,8 @@ class BodyLimit:
             return messages.pop(0) if messages else await receive()
 
         await self._app(scope, again, send)
+
+    def _passes(self, path: str) -> bool:
+        if path in self._except_for:
+            return True
+        return self._except_like is not None and self._except_like.fullmatch(path) is not None

@@ -1,7 +1,8 @@
 """Repeat offenders: devices, links, nodes, switches and storage that keep being named.
 
-An incident counts for the entity that its first cause names, unless somebody said that this was
-wrong; what is attached to a host counts for the host too.
+An incident counts for the entity that its first cause names; where somebody said that this was
+wrong it counts for the entity that they named instead, if any. What is attached to a host counts
+for the host too.
 """
 
 from collections import Counter
@@ -34,7 +35,11 @@ class Offender:
     @property
     def faults(self) -> dict[str, int]:
         """Return how often each fault was named, the most frequent first."""
-        return dict(Counter(row.fault for row in self.record).most_common())
+        named = (
+            row.really if row.verdict == "wrong" and row.really else row.fault
+            for row in self.record
+        )
+        return dict(Counter(named).most_common())
 
     @property
     def gpu_seconds_lost(self) -> float:
@@ -52,17 +57,23 @@ def offenders(
     """Return who was named in at least so many incidents: most jobs first, then most incidents."""
     found: dict[tuple[str, str], Offender] = {}
     for row in sorted(rows, key=lambda row: (-row.opened_at, row.id)):
-        if row.fault == faults.UNKNOWN or row.verdict == "wrong" or row.root is None:
+        at_fault = _at_fault(row)
+        if at_fault is None or (since is not None and row.opened_at < since):
             continue
-        if since is not None and row.opened_at < since:
-            continue
-        for root in _charged(row.root):
+        for root in _charged(at_fault):
             if types and root.type not in types:
                 continue
             one = found.setdefault((root.type, root.id), Offender(root.type, root.id, root.host))
             one.record.append(row)
     repeated = [row for row in found.values() if len(row.record) >= at_least]
     return sorted(repeated, key=lambda row: (-len(row.jobs), -len(row.record), row.type, row.id))
+
+
+def _at_fault(row: Costs) -> Root | None:
+    """Return the entity that an incident counts for: a person's word is worth more than ours."""
+    if row.named is not None and row.verdict != "unsure":
+        return row.named
+    return None if row.verdict == "wrong" or row.fault == faults.UNKNOWN else row.root
 
 
 def _charged(root: Root) -> list[Root]:

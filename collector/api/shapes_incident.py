@@ -175,6 +175,47 @@ class Handling(BaseModel):
     feedback: list[Feedback]
 
 
+class StackGroup(Open):
+    """Ranks with the same Python stack while nothing goes on; `odd`: most others stand elsewhere.
+
+    `text` has a line a call, the outermost first; `count` is how many ranks there are.
+    """
+
+    ranks: list[int | str]
+    count: int
+    odd: bool
+    text: str
+
+
+class Amount(Open):
+    """How often in a step, and for how many seconds of it."""
+
+    count: float
+    seconds: float
+
+
+class ProfileRow(Open):
+    """One line of a profile's table, per step; `name` is "" for all of a kind."""
+
+    kind: str
+    name: str
+    suspect: Amount
+    peer: Amount
+    difference_seconds: float
+
+
+class Profiled(Open):
+    """A profile of a suspect and a healthy peer; `traces` are paths of this API."""
+
+    at: str
+    id: str
+    text: str
+    suspect: int | None
+    peer: int | None
+    rows: list[ProfileRow]
+    traces: list[str]
+
+
 class Incident(Open):
     """The incident document, with what people did."""
 
@@ -197,6 +238,8 @@ class Incident(Open):
     cause_history: list[CauseChange] = Field(default_factory=list)
     timeline: list[Moment]
     handling: Handling
+    stacks: list[StackGroup] = Field(default_factory=list)
+    profiles: list[Profiled] = Field(default_factory=list)
 
 
 class Incidents(BaseModel):

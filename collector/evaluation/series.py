@@ -55,7 +55,7 @@ class Translations:
                 self.refused += int((~kept).sum())
                 series = series[kept]
                 columns = Columns(columns.series[kept], columns.at[kept], columns.value[kept])
-        return MetricsBatch(Columns(series, columns.at, columns.value))
+        return MetricsBatch(Columns(series, columns.at, columns.value), scraped=batch.scraped)
 
     def _of(self, source: SeriesTable) -> _Known:
         known = self._known.get(source)

@@ -172,7 +172,7 @@ class Appending:
             self._health.reject(decoded.reason, decoded.rejected)
             self._rejected(decoded.reason)
         if not decoded.accepted:
-            future.set_result(Outcome(0, decoded.rejected, decoded.reason))
+            future.set_result(Outcome(0, decoded.rejected, decoded.reason, decoded.written))
             return None
         return decoded
 
@@ -197,7 +197,9 @@ class Appending:
             self._health.payloads.labels(payload.kind.name.lower()).inc()
             counter = self._health.events if decoded.metrics is None else self._health.samples
             counter.inc(decoded.accepted)
-            future.set_result(Outcome(decoded.accepted, decoded.rejected, decoded.reason))
+            future.set_result(
+                Outcome(decoded.accepted, decoded.rejected, decoded.reason, decoded.written)
+            )
         if written.failure is not None:
             self._refuse(refused, written.failure)
         elif self._refusing:

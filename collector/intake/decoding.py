@@ -29,6 +29,8 @@ class Decoder:
                 batch = self._metrics.json(payload.body)
             case Kind.REMOTE_WRITE:
                 batch = self._remote_write.plain(payload.body)
+            case Kind.REMOTE_WRITE_2:
+                batch = self._remote_write.plain2(payload.body)
             case Kind.LOGS_PROTOBUF | Kind.LOGS_JSON:
                 read = (
                     decode.logs_protobuf if payload.kind is Kind.LOGS_PROTOBUF else decode.logs_json

@@ -41,6 +41,11 @@ class Decoded:
         return None if self.metrics is None else self.metrics.layout
 
     @property
+    def written(self) -> int:
+        """Return how many of the sender's own samples were taken."""
+        return 0 if self.metrics is None else self.metrics.written
+
+    @property
     def accepted(self) -> int:
         """Return how many samples, events or actions it holds."""
         if self.action is not None:
@@ -50,8 +55,12 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to a payload that is safe in the journal."""
+    """The answer to a payload that is safe in the journal.
+
+    `accepted` counts what was made of it, `written` the sender's own samples (remote write).
+    """
 
     accepted: int
     rejected: int = 0
     reason: str = ""
+    written: int = 0

@@ -60,7 +60,12 @@ _ALERTS_ANSWER = {
     "type": "object",
     "properties": {"accepted": {"type": "integer"}, "left_out": {"type": "integer"}},
 }
-_REMOTE_WRITE_V1 = "prometheus.writerequest"
+_REMOTE_WRITE = {
+    "prometheus.writerequest": Kind.REMOTE_WRITE,
+    "io.prometheus.write.v2.request": Kind.REMOTE_WRITE_2,
+}
+"""By the `proto` parameter of the content type, which 1.0 may leave out."""
+_WRITTEN = "X-Prometheus-Remote-Write-{}-Written"
 _REFUSALS = (
     bodies.BodyError,
     UndecodableError,
@@ -88,7 +93,7 @@ def router(services: Services) -> APIRouter:
     routes.post("/v1/traces", include_in_schema=False)(intake.traces)
     routes.post(
         "/api/v1/write",
-        summary="Take Prometheus remote write 1.0",
+        summary="Take Prometheus remote write 1.0 and 2.0",
         status_code=204,
         openapi_extra=_WRITE_BODY,
     )(intake.remote_write)
@@ -127,33 +132,45 @@ class Intake:
         return answers.failure(404, text, _encoding(request) or "json", headers={})
 
     async def remote_write(self, request: Request) -> Response:
-        """Take a prometheus.WriteRequest (remote write 1.0)."""
+        """Take a WriteRequest of Prometheus remote write 1.0, or a Request of 2.0.
+
+        A sender of 2.0 gets in headers how many of its samples were taken, and without them would
+        take it that none was.
+        """
         media, parameters = _content_type(request)
-        proto = parameters.get("proto", _REMOTE_WRITE_V1)
+        kind = _REMOTE_WRITE.get(parameters.get("proto", "prometheus.WriteRequest").lower())
+        written: dict[str, str] = {}
+        if kind is Kind.REMOTE_WRITE_2:
+            names = ("Samples", "Histograms", "Exemplars")
+            written = {_WRITTEN.format(name): "0" for name in names}
         encoding = request.headers.get("content-encoding", "snappy").strip().lower()
         try:
-            if media != answers.MEDIA["protobuf"] or proto.lower() != _REMOTE_WRITE_V1:
+            if media != answers.MEDIA["protobuf"] or kind is None:
                 await self._discard(request)
                 raise bodies.BodyError(
-                    415, "send remote write 1.0: application/x-protobuf, prometheus.WriteRequest"
+                    415,
+                    "send remote write 1.0 or 2.0: application/x-protobuf, with proto="
+                    "prometheus.WriteRequest or io.prometheus.write.v2.Request",
                 )
             if encoding != "snappy":
                 await self._discard(request)
                 raise bodies.BodyError(415, "send remote write with Content-Encoding: snappy")
-            outcome = await self._take(request, Kind.REMOTE_WRITE)
+            outcome = await self._take(request, kind)
         except _REFUSALS as error:
             refusal = self._refused(error)
             return Response(
                 refusal.text + "\n",
                 status_code=refusal.status,
                 media_type="text/plain",
-                headers=refusal.headers,
+                headers={**refusal.headers, **written},
             )
+        if written:
+            written[_WRITTEN.format("Samples")] = str(outcome.written)
         if outcome.rejected:
             # Valid samples are kept; 400 is how remote write says that some were not, for good.
             text = f"{outcome.rejected} samples left out: {outcome.reason}\n"
-            return Response(text, status_code=400, media_type="text/plain")
-        return Response(status_code=204)
+            return Response(text, status_code=400, media_type="text/plain", headers=written)
+        return Response(status_code=204, headers=written)
 
     async def alerts(self, request: Request) -> Response:
         """Take the webhook of an Alertmanager (payload version 4).
@@ -205,7 +222,7 @@ class Intake:
 
     async def _take(self, request: Request, kind: Kind) -> Outcome:
         body = await bodies.read(request.stream(), limit=self._limit, room=self._room)
-        if kind is Kind.REMOTE_WRITE:
+        if kind in _REMOTE_WRITE.values():
             body = await self._unpack(body, bodies.unsnap)
         elif encoding := request.headers.get("content-encoding", "").strip().lower():
             body = await self._unpack(body, functools.partial(bodies.unpack, encoding=encoding))

@@ -59,12 +59,24 @@ class Template:
 
     def restored(self, payload: bytes) -> bytes:
         """Return the request that `columns` was given. Raises ColumnsError."""
+        body = np.frombuffer(self.body, np.uint8).copy()
+        body[(self.slots[:, None] + _EIGHT).ravel()] = self._planes(payload).T.ravel()
+        return body.tobytes()
+
+    def words(self, payload: bytes, which: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the fields at these indices of `slots` in a record of columns.
+
+        Raises ColumnsError.
+        """
+        chosen = np.ascontiguousarray(self._planes(payload)[:, which].T)
+        words: NDArray[np.uint64] = chosen.view("<u8").ravel()
+        return words
+
+    def _planes(self, payload: bytes) -> NDArray[np.uint8]:
         planes = np.frombuffer(payload, np.uint8, offset=_COLUMNS.size)
         if len(planes) != 8 * len(self.slots):
             raise ColumnsError("columns of another length than their template's")
-        body = np.frombuffer(self.body, np.uint8).copy()
-        body[(self.slots[:, None] + _EIGHT).ravel()] = planes.reshape(8, -1).T.ravel()
-        return body.tobytes()
+        return planes.reshape(8, -1)
 
 
 def number_of(payload: bytes) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 import structlog
 
 from ...formats import segments
-from . import columns
+from . import columns, stored
 from .entries import Entry
 from .interface import Offset, Written
-from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE, Kind
+from .kinds import METRICS_COLUMNS, METRICS_TEMPLATE
 from .settings import JournalSettings
 
 _LOG = structlog.get_logger(__name__)
@@ -18,9 +18,6 @@ _DAY_SECONDS = 86_400.0
 _SECOND_NS = 1_000_000_000
 _HEADER_BYTES = 64
 """More than stands before the payload of a record in a file."""
-_KINDS = frozenset(Kind)
-_CONTEXT = frozenset((METRICS_TEMPLATE,))
-"""What a reader needs from before its offset."""
 
 
 class Journal:
@@ -175,10 +172,24 @@ def read(place: Path) -> Iterator[Entry]:
     return (entry for entry, _ in _read(place, None))
 
 
-def between(folder: Path, start_ns: int, end_ns: int) -> Iterator[Entry]:
+def between(
+    folder: Path, start_ns: int, end_ns: int, *, chosen: stored.Chosen = stored.every
+) -> Iterator[Entry]:
     """Yield the entries with a receive time in [start_ns, end_ns], while another process writes.
 
-    Damage costs the rest of its segment and is logged.
+    Damage costs the rest of its segment and is logged. See `stored_between` for `chosen`.
+    """
+    for one in stored_between(folder, start_ns, end_ns, chosen=chosen):
+        yield one.entry()
+
+
+def stored_between(
+    folder: Path, start_ns: int, end_ns: int, *, chosen: stored.Chosen = stored.every
+) -> Iterator[stored.Stored]:
+    """Yield the same as their files hold them, for who needs a part of each only.
+
+    Entries whose kind and body are not `chosen` are left out. It is asked once for all that share a
+    template, of which it is given the body: they differ in times and values alone.
     """
     files = segments.segments(folder)
     first = 0
@@ -189,11 +200,11 @@ def between(folder: Path, start_ns: int, end_ns: int) -> Iterator[Entry]:
     for file in files[first:]:
         if _begins_after(file, end_ns):
             return
-        for entry, _ in _undamaged(file):
-            if entry.at_ns > end_ns:
+        for one, _ in _undamaged_stored(file, since_ns=start_ns, chosen=chosen):
+            if one.at_ns > end_ns:
                 return
-            if entry.at_ns >= start_ns:
-                yield entry
+            if one.at_ns >= start_ns:
+                yield one
 
 
 def _begins_after(file: Path, at_ns: int) -> bool:
@@ -205,42 +216,53 @@ def _begins_after(file: Path, at_ns: int) -> bool:
 
 
 def _read(place: Path, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
-    templates: dict[int, columns.Template] = {}
+    for one, end in _stored(place, after):
+        yield _entry(one, end), end
+
+
+def _entry(one: stored.Stored, end: Offset) -> Entry:
+    try:
+        return one.entry()
+    except columns.ColumnsError as error:
+        raise segments.SegmentError(f"{end[0]} before {end[1]}: {error}") from error
+
+
+def _stored(
+    place: Path,
+    after: Offset | None,
+    since_ns: int = 0,
+    chosen: stored.Chosen = stored.every,
+) -> Iterator[tuple[stored.Stored, Offset]]:
+    templates: dict[int, columns.Template | None] = {}
     segment = ""
-    for record in segments.read(place, after=after, context=_CONTEXT):
+    for record in segments.read(place, after=after, context=stored.CONTEXT, since_ns=since_ns):
         if record.segment != segment:
             segment = record.segment
             templates.clear()
         try:
-            entry = _entry(record, templates)
+            one = stored.of(record, templates, chosen)
         except columns.ColumnsError as error:
             raise segments.SegmentError(f"{segment} at {record.offset}: {error}") from error
-        if after is None or (segment, record.offset) >= after:
-            yield entry, (segment, record.end)
-
-
-def _entry(record: segments.Record, templates: dict[int, columns.Template]) -> Entry:
-    kind, body = record.kind, record.payload
-    if kind == METRICS_TEMPLATE:
-        template = columns.Template.unpack(body)
-        templates[template.number] = template
-        kind, body = Kind.METRICS_PROTOBUF, template.body
-    elif kind == METRICS_COLUMNS:
-        known = templates.get(columns.number_of(body))
-        if known is None:
-            raise columns.ColumnsError("columns without their template")
-        kind, body = Kind.METRICS_PROTOBUF, known.restored(body)
-    elif kind not in _KINDS:
-        raise segments.SegmentError(
-            f"{record.segment} at {record.offset}: a record of kind {kind}, "
-            "which this version does not know"
-        )
-    return Entry(Kind(kind), record.at_ns, body)
+        if one is not None and (after is None or (segment, record.offset) >= after):
+            yield one, (segment, record.end)
 
 
 def _undamaged(file: Path, after: Offset | None = None) -> Iterator[tuple[Entry, Offset]]:
-    try:
+    with _damage_logged():
         yield from _read(file, after)
+
+
+def _undamaged_stored(
+    file: Path, *, since_ns: int, chosen: stored.Chosen
+) -> Iterator[tuple[stored.Stored, Offset]]:
+    with _damage_logged():
+        yield from _stored(file, None, since_ns, chosen)
+
+
+@contextlib.contextmanager
+def _damage_logged() -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         return  # trimmed meanwhile
     except (segments.SegmentError, OSError) as error:

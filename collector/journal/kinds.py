@@ -17,6 +17,8 @@ class Kind(IntEnum):
     """JSON: something a person did (see `actions`)."""
     SKIPPED = 9
     """JSON: seconds that evaluation skipped; only in the partition "evaluation"."""
+    REMOTE_WRITE_2 = 10
+    """io.prometheus.write.v2.Request."""
 
 
 METRICS_TEMPLATE = 6

@@ -10,6 +10,7 @@ from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import events as kernel_events
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
 from .found import Found, Quote
+from .startup import START_SECONDS, StartUp, process_of
 
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
@@ -40,6 +41,7 @@ class _Read:
     samples: list[tuple[int | None, Sample]] = field(default_factory=list)
     events: list[tuple[int | None, str, Event]] = field(default_factory=list)
     processes: dict[int, _Process] = field(default_factory=dict)
+    start: StartUp = field(default_factory=StartUp)
 
     def process(self, rank: int) -> _Process:
         return self.processes.setdefault(rank, _Process())
@@ -89,7 +91,9 @@ def read(
             found.read[name] = f"log, {lines} lines of which say something"
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
-    _place(gathered, resource, found)
+    # Python's errors have no time: where no line has one, the files say when the job was over.
+    written = max((path.stat().st_mtime for path in files.values()), default=0.0)
+    _place(gathered, resource, found, written)
 
 
 def _training(
@@ -98,6 +102,8 @@ def _training(
     """Read what a job wrote; yield the number of each line that says something."""
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
+    if rank is not None:
+        _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
         for line in training_logs.read(opened, rank=rank, groups=known, zone=gathered.zone):
             at = line.at
@@ -110,8 +116,18 @@ def _training(
                 own = _rank(event.attributes, rank)
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
+                gathered.start.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
             yield line.line
+
+
+def _learn_process(path: Path, rank: int, gathered: _Read) -> None:
+    """Learn where a rank ran, from what NCCL writes before each of its lines."""
+    with path.open("rb") as opened:
+        found = process_of(opened)
+    process = gathered.process(rank)
+    if found is not None:
+        process.host, process.pid = found
 
 
 def _learn(event: Event, rank: int | None, at: float | None, gathered: _Read) -> None:
@@ -154,12 +170,12 @@ def _quote(
     found.quotes.append(Quote(name, line, at, rank, signature, role, text))
 
 
-def _place(gathered: _Read, resource: Resource, found: Found) -> None:
+def _place(gathered: _Read, resource: Resource, found: Found, written: float) -> None:
     """Give each sample and event its host and, where its line has none, a time."""
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
     times += [sample.at for _, sample in gathered.samples if sample.at > 0]
-    newest = max([0.0 if found.until is None else found.until, *times])
+    newest = max([0.0 if found.until is None else found.until, *times]) or written
     oldest = min([newest, *times])
 
     def of(rank: int | None, file: str) -> Resource:
@@ -177,6 +193,12 @@ def _place(gathered: _Read, resource: Resource, found: Found) -> None:
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
         found.events.append(Event(event.name, event.at or newest, pairs, of(rank, file)))
     size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
+    if gathered.start.gave_up and not found.samples:
+        size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)
+        oldest -= START_SECONDS
+        for rank, event in gathered.start.events(gathered.processes, oldest, newest):
+            found.events.append(replace(event, resource=of(rank, "")))
+        found.missing += gathered.start.missing(gathered.processes)
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
             "rank": rank, "world_size": size, "pid": process.pid, "hw.id": process.hw_id,

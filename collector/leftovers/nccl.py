@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 
 from ...formats.nccl import inspector, ras
+from ...formats.nccl.figures import figures, grouped
 from ...formats.nccl.inspector import Operation
 from ...vocabulary.groups import Group, world
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
@@ -107,23 +107,13 @@ def _by_interval(
     resource: Resource,
     found: Found,
 ) -> None:
-    parts: dict[tuple[int, str, str, int], list[Operation]] = defaultdict(list)
-    for rank, one in placed:
-        parts[rank, one.communicator, one.op, int(one.at / _INTERVAL_SECONDS)].append(one)
-    for (rank, communicator, op, interval), ended in parts.items():
+    of_interval = [((rank, int(one.at / _INTERVAL_SECONDS)), one) for rank, one in placed]
+    for ((rank, interval), communicator, op), ended in grouped(of_interval).items():
         labels = attributes(
             {"rank": rank, "group": groups[communicator].name, "op": op, "source": "inspector"}
         )
-        seconds = [one.seconds for one in ended]
-        figures = {
-            "collective.count": float(len(ended)),
-            "collective.duration": median(seconds),
-            "collective.duration.max": max(seconds),
-            "collective.size": float(sum(one.size for one in ended)),
-        }
-        bandwidths = [one.bus_bandwidth for one in ended if one.bus_bandwidth is not None]
-        if bandwidths:
-            figures["collective.bus_bandwidth"] = median(bandwidths)
         own = Resource(ended[0].host, resource.job, resource.attempt)
         at = (interval + 1) * _INTERVAL_SECONDS
-        found.samples += [(own, Sample(name, value, at, labels)) for name, value in figures.items()]
+        found.samples += [
+            (own, Sample(name, value, at, labels)) for name, value in figures(ended).items()
+        ]

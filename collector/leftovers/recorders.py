@@ -83,8 +83,8 @@ def _add(
         for moment in (last - 1.0, at) if rank in ledger.dumps else (last - 1.0,):
             info = Sample("training.rank.info", 1.0, moment, attributes(labels))
             found.samples.append((resource, info))
-    for rank, dump in ledger.dumps.items():
-        _progress(ledger, rank, dump, resource, found)
+    for rank in ledger.dumps:
+        found.samples += [(resource, sample) for sample in ledger.progress(rank)]
         # What did not complete soon after the last operation began never did.
         for moment in (last + 1.0, at):
             found.samples += [(resource, sample) for sample in ledger.counters(rank, moment)]
@@ -105,35 +105,12 @@ def _dumped(last: float, timeout: float, written: float) -> float:
     return min(max(written, last + _SHORTEST), last + _LONGEST)
 
 
-def _progress(ledger: Ledger, rank: int, dump: Dump, resource: Resource, found: Found) -> None:
-    """Add when a rank was seen to enqueue and to complete what its recorder still holds."""
-    before: set[tuple[str, Group]] = set()
-    moves: list[tuple[float, str, Group, int]] = []
-    for entry in dump.entries:
-        if entry.p2p or not ledger.comparable(entry.group):
-            continue
-        if entry.created is not None:
-            moves.append((entry.created, "enqueued", entry.group, entry.sequence))
-        if entry.completed is not None:
-            moves.append((entry.completed, "completed", entry.group, entry.sequence))
-    for at, name, group, number in sorted(moves, key=lambda move: move[0]):
-        labels = attributes({"rank": rank, "group": group.name, "source": "flight_recorder"})
-        metric = f"collective.{name}"
-        if (name, group) not in before:
-            before.add((name, group))
-            found.samples.append((resource, Sample(metric, number - 1.0, at - 0.5, labels)))
-        found.samples.append((resource, Sample(metric, float(number), at, labels)))
-
-
 def _timed_out(
     ledger: Ledger, files: Mapping[int, str], at: float, resource: Resource
 ) -> list[Event]:
     """Return the operations that were open for their whole time-out when the dump was made."""
-    found: dict[int, Event] = {}
-    for rank, entry in ledger.open_entries():
-        if rank in found or entry.created is None or not 0 < entry.timeout <= at - entry.created:
-            continue
-        waited = at - entry.created
+    found: list[Event] = []
+    for rank, entry, waited in ledger.timed_out(at):
         pairs: dict[str, Scalar] = {
             "signature": "collective.timeout",
             "role": "cascade",
@@ -141,8 +118,8 @@ def _timed_out(
             "text": f"collective operation timeout: {entry.op} {entry.sequence} of "
             f"{entry.group.desc} open for {waited:.0f} s ({files[rank]})",
         }
-        found[rank] = Event("log.fault", at, pairs, resource)
-    return list(found.values())
+        found.append(Event("log.fault", at, pairs, resource))
+    return found
 
 
 def _spelled(group: Group) -> str:

@@ -5,6 +5,7 @@ import os
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 NICE = 10
 
@@ -17,26 +18,30 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     try:
         # After the bound, so that it holds for them too.
-        from ..detector_settings import DetectorSettings  # noqa: PLC0415
         from ..evaluation.settings import EvaluationSettings  # noqa: PLC0415
-        from ..figures.distribution import Wanted  # noqa: PLC0415
-        from ..pipeline import Pipeline  # noqa: PLC0415
-        from . import reading  # noqa: PLC0415
+        from .stretch import Stretch  # noqa: PLC0415
 
-        pipeline = Pipeline(
-            detectors=DetectorSettings.model_validate(question["detectors"]).selection(),
-            settings=EvaluationSettings.model_validate(question["evaluation"]),
-        )
-        stretch = reading.Stretch(
+        evaluation = EvaluationSettings.model_validate(question["evaluation"])
+        stretch = Stretch(
             journal=Path(question["journal"]),
             job=question["job"],
             start=question["start"],
             end=question["end"],
         )
+        answer: Any
         if question.get("wanted"):
-            wanted = Wanted(**question["wanted"])
-            answer = reading.distribution(stretch, pipeline, wanted)
+            from ..figures.distribution import Wanted  # noqa: PLC0415
+            from . import pictures  # noqa: PLC0415
+
+            wanted = [Wanted(**one) for one in question["wanted"]]
+            answer = pictures.distributions(stretch, wanted, capacity=evaluation.max_series)
         else:
+            from ..detector_settings import DetectorSettings  # noqa: PLC0415
+            from ..pipeline import Pipeline  # noqa: PLC0415
+            from . import reading  # noqa: PLC0415
+
+            detectors = DetectorSettings.model_validate(question["detectors"]).selection()
+            pipeline = Pipeline(detectors=detectors, settings=evaluation)
             answer = reading.root_cause(stretch, pipeline)
     except (MemoryError, ImportError):  # a library that could not be loaded into the bound
         return 3

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import threading
+import zlib
+from collections import OrderedDict
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from ..settings import CollectorSettings
 
 _LOG = structlog.get_logger(__name__)
 _NO_MEMORY = 3
+
+MOST_KEPT = 256
+"""Answers that are kept, about 15 kB each with a thousand ranks."""
 
 
 class PastError(Exception):
@@ -29,12 +34,36 @@ class PastError(Exception):
         self.busy = busy
 
 
+class _Kept:
+    """The newest answers, as bytes: a thousand ranks are 40 kB so, and ten times that as lists."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[tuple[str, float, float, Wanted], bytes] = OrderedDict()
+
+    def get(self, asked: tuple[str, float, float, Wanted]) -> dict[str, Any] | None:
+        with self._lock:
+            found = self._answers.get(asked)
+        if found is None:
+            return None
+        answer: dict[str, Any] = json.loads(zlib.decompress(found))
+        return answer
+
+    def put(self, asked: tuple[str, float, float, Wanted], answer: dict[str, Any]) -> None:
+        packed = zlib.compress(json.dumps(answer).encode(), 1)
+        with self._lock:
+            self._answers[asked] = packed
+            while len(self._answers) > MOST_KEPT:
+                self._answers.popitem(last=False)
+
+
 class Past:
     """Answers questions about the journal. Safe to ask from any thread."""
 
     def __init__(self, settings: CollectorSettings) -> None:
         self._settings = settings
         self._one = threading.Lock()
+        self._kept = _Kept()
 
     @property
     def journal(self) -> Path:
@@ -43,13 +72,30 @@ class Past:
 
     def root_cause(self, job: str, start: float, end: float) -> dict[str, Any]:
         """Return what `reading.root_cause` found. Raises PastError."""
-        return self._ask({"job": job, "start": start, "end": end})
+        found: dict[str, Any] = self._ask({"job": job, "start": start, "end": end})
+        return found
 
-    def distribution(self, job: str, start: float, end: float, wanted: Wanted) -> dict[str, Any]:
-        """Return what `reading.distribution` found. Raises PastError."""
-        return self._ask({"job": job, "start": start, "end": end, "wanted": asdict(wanted)})
+    def distribution(
+        self, job: str, start: float, end: float, wanted: Wanted, *also: Wanted
+    ) -> dict[str, Any]:
+        """Return what `reading.distributions` found of the one. Raises PastError.
 
-    def _ask(self, asked: dict[str, Any]) -> dict[str, Any]:
+        What is asked for also is read in the same pass and kept for later questions: what was
+        received until now does not change.
+        """
+        kept = self._kept.get((job, start, end, wanted))
+        if kept is not None:
+            return kept
+        every = [wanted, *also]
+        question = {"wanted": [asdict(one) for one in every]}
+        answers: list[dict[str, Any]] = self._ask(
+            {"job": job, "start": start, "end": end, **question}
+        )
+        for one, answer in zip(every, answers, strict=True):
+            self._kept.put((job, start, end, one), answer)
+        return answers[0]
+
+    def _ask(self, asked: dict[str, Any]) -> Any:
         past = self._settings.past
         question = {
             **asked,
@@ -89,5 +135,4 @@ class Past:
                 error=done.stderr.decode(errors="replace")[-2000:],
             )
             raise PastError("reading it again failed; see the collector's log")
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
+        return json.loads(done.stdout)

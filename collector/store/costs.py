@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
+from ...vocabulary import faults
+from ...vocabulary.ids import Fault
 from .tables import actions, incident_jobs, incidents
 from .tables_history import roots
 
@@ -40,6 +42,10 @@ class Costs:
     root: Root | None = None
     verdict: str | None = None
     """What was last said of the first cause: correct, wrong or unsure; None: nothing."""
+    named: Root | None = None
+    """The entity that a person named in its place, with that feedback."""
+    really: str | None = None
+    """The fault that a person named in its place."""
 
 
 def every(db: Connection) -> list[Costs]:
@@ -74,21 +80,47 @@ def every(db: Connection) -> list[Costs]:
             *row[2:],
             id=row.id,
             root=named.get(row.id),
-            verdict=verdicts.get(row.id),
+            verdict=(said := verdicts.get(row.id, {})).get("verdict"),
+            named=really(said.get("entity"), said.get("fault"), named.get(row.id)),
+            really=said.get("fault"),
         )
         for row in rows
     ]
 
 
-def _verdicts(db: Connection) -> dict[str, str]:
+def really(entity: str | None, fault: str | None, root: Root | None) -> Root | None:
+    """Return the entity that a person named by its id; None where they named none.
+
+    People write an id, and no type. That of the named first cause goes with it where the id is the
+    same; a port is host/device:port; what else it is follows from the fault they named, and is a
+    host where they named none. The host of a device is known where it is the first cause's.
+    """
+    if not entity:
+        return None
+    if root is not None and entity == root.id:
+        return root
+    host, slash, port = entity.partition("/")
+    if slash and host and ":" in port:
+        return Root("nic", entity, host)
+    known = faults.catalogue().get(Fault(fault or ""))
+    kind = known.entities[0] if known is not None else "host"
+    if kind == "gpu" and root is not None and root.type == "host" and root.id == entity:
+        return root
+    beside = root.host if root is not None and root.type in ("gpu", "rank", "process") else None
+    if kind == "gpu" and entity == beside:
+        kind = "host"  # the whole host, of a fault that is usually a device's
+    return Root(kind, entity, entity if kind == "host" else None)
+
+
+def _verdicts(db: Connection) -> dict[str, dict[str, str | None]]:
     """Return what was last said of each incident's first cause and is not withdrawn."""
     rating = select(actions.c.incident, actions.c.kind, actions.c.details).where(
         actions.c.kind.in_(("feedback", "withdraw"))
     )
-    given: dict[str, list[str]] = {}
+    given: dict[str, list[dict[str, str | None]]] = {}
     for row in db.execute(rating.order_by(actions.c.number)):
         if row.kind == "feedback":
-            given.setdefault(row.incident, []).append(json.loads(row.details)["verdict"])
+            given.setdefault(row.incident, []).append(json.loads(row.details))
         elif given.get(row.incident):
             given[row.incident].pop()
     return {incident: said[-1] for incident, said in given.items() if said}

@@ -15,6 +15,7 @@ from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Nic
 from .kept import KeptFeatures
+from .operations import Operations
 from .placements import Placements
 from .plane_sets import PlaneSet
 from .steps import StepGrid
@@ -122,6 +123,7 @@ class Attempt:
     nics: dict[str, Nic] = field(default_factory=dict)
     events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
     event_count: int = 0
+    operations: Operations = field(default_factory=Operations)
     world_size: int = 0
     newest_world_size: int = 0
     first_at: float = float("inf")
@@ -138,6 +140,10 @@ class Attempt:
     layout: Layout | None = None
     held_events: HeldEvents | None = None
     joined: Joined | None = None
+    adopted: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Ranks that devices stand in for, by host and `hw.id`; see `adoption`."""
+    informed: bool = False
+    """Whether `training.rank.info` was received."""
     user: str | None = None
     """The user label that its telemetry carries."""
 

@@ -32,6 +32,9 @@ class Hosts:
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.last_received: Floats = np.zeros(0)
+        """By the collector's clock; of what was scraped, when it was, however late it came."""
+        self.arrived: Floats = np.zeros(0)
+        """When anything of a host last arrived."""
         self.interval: Floats = np.zeros(0)
         """Seconds between reports; NaN until it is known."""
         self.announced_at: Floats = np.zeros(0)
@@ -44,6 +47,8 @@ class Hosts:
         self.nics: dict[str, dict[str, Nic]] = {}
         self.events: dict[str, deque[tuple[Event, float]]] = {}
         self.event_counts: Ints = np.zeros(0, np.int64)
+        self.scraped_until = -np.inf
+        """The newest reading that was scraped of any host."""
         self.version = 0
         """Moves when a label or a port changes."""
         self._longest: Floats = np.zeros(0)
@@ -59,6 +64,7 @@ class Hosts:
             if found >= len(self.last_received):
                 size = max(64, 2 * found)
                 self.last_received = _longer(self.last_received, size, -np.inf)
+                self.arrived = _longer(self.arrived, size, -np.inf)
                 self.interval = _longer(self.interval, size, np.nan)
                 self._longest = _longer(self._longest, size, np.nan)
                 self.returned_at = _longer(self.returned_at, size, -np.inf)
@@ -82,8 +88,11 @@ class Hosts:
         self.events.setdefault(host, deque(maxlen=MOST_EVENTS)).append((event, now))
         self.event_counts[self.number(host)] += 1
 
-    def received(self, number: int, now: float) -> None:
-        """Note that a host reported."""
+    def received(self, number: int, now: float, *, read_at: float | None = None) -> None:
+        """Note that a host reported; `read_at`: when somebody else read what it shows."""
+        self.arrived[number] = max(self.arrived[number], now)
+        if read_at is not None:
+            now = min(now, read_at)
         if now - self.announced_at[number] > FLUSH_SECONDS:
             self.announced_at[number] = -np.inf
         gap = now - float(self.last_received[number])

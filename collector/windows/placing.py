@@ -16,6 +16,7 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import JOB_USER, Attributes
 from . import infos
+from .adoption import Adoption, by_labels, of_devices
 from .attempt import Attempt, GroupInfo, NodeRows
 from .attempts import Attempts
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
@@ -56,7 +57,9 @@ class Placing:
         self.row = np.zeros(1024, np.int32)
         self.host = np.zeros(1024, np.int32)
         self.attempt = np.full(1024, NODE, np.int32)
+        self.by_labels = np.zeros(1024, np.bool_)
         self.count = 0
+        self._adoption = Adoption(attempts)
 
     @property
     def nbytes(self) -> int:
@@ -68,7 +71,7 @@ class Placing:
         """Place the series that were added to the table."""
         count = len(self._table)
         while count > len(self.kind):
-            for name in ("kind", "target", "plane", "row", "host", "attempt"):
+            for name in ("kind", "target", "plane", "row", "host", "attempt", "by_labels"):
                 old = getattr(self, name)
                 fill = np.full_like(old, -1 if name in ("target", "attempt") else 0)
                 setattr(self, name, np.concatenate((old, fill)))
@@ -85,6 +88,8 @@ class Placing:
         self.host[series] = np.array([host for host, _ in owners], np.int32)[which]
         attempts = np.array([attempt for _, attempt in owners], np.int64)[which]
         self.attempt[series] = attempts
+        labelled = [by_labels(table.resources[number]) for number in resources.tolist()]
+        self.by_labels[series] = np.array(labelled, np.bool_)[which]
         sets = table.attributes_of[series]
         # One block for each attempt, metric and what is measured; ranks and devices are arrays.
         rests = self.attributes.rest[sets].astype(np.int64)
@@ -106,6 +111,7 @@ class Placing:
         """Forget the series of attempts; return them."""
         if not numbers:
             return np.zeros(0, np.int32)
+        self._adoption.forget(numbers)
         for number in numbers:
             first = 4 * (number + 1)
             self.targets[first : first + 4] = [None] * len(self.targets[first : first + 4])
@@ -157,6 +163,14 @@ class Placing:
         if metric is None or metric.cadence == "sample":
             return
         ranks = self.attributes.rank[sets].astype(np.int64)
+        if attempt is not None and self.by_labels[series].any():
+            ranks = self._adopted(attempt, ranks, series, sets)
+            left = self.attempt[series] == NODE
+            if left.any():
+                self._nodes(self.nodes, NODE, metric, rest, series[left], sets[left])
+                ranks, series, sets = ranks[~left], series[~left], sets[~left]
+                if not len(series):
+                    return
         if attempt is not None and metric.cadence == "step":
             # A single process that names no rank is rank 0.
             rows = attempt.rows(np.maximum(ranks, 0))
@@ -297,7 +311,39 @@ class Placing:
         self.targets[number] = target
         return number
 
+    def _adopted(
+        self, attempt: Attempt, ranks: Ints, series: Ints, sets: NDArray[np.int32]
+    ) -> Ints:
+        """Return the ranks of series, those included that devices stand in for.
+
+        What a device is not to stand in for becomes node telemetry: an agent reports its rank.
+        """
+        columns = self.attributes
+        which = self.by_labels[series] & of_devices(ranks, columns.pid[sets], columns.device[sets])
+        if not which.any():
+            return ranks
+        places = np.flatnonzero(which)
+        hosts = self.host[series[places]].tolist()
+        names = [str(columns.pairs[pair][1]) for pair in columns.device[sets[places]].tolist()]
+        ranks = ranks.copy()
+        ranks[places], taken = self._adoption.ranks(attempt, hosts, names)
+        for number, (host, name) in taken:
+            mine = np.flatnonzero(
+                (self.attempt[: self.count] == number) & (self.host[: self.count] == host)
+            )
+            pairs = columns.device[self._table.attributes_of[mine]]
+            same = [pair >= 0 and columns.pairs[pair][1] == name for pair in pairs.tolist()]
+            self.reopen(mine[np.array(same, np.bool_)])
+        alone = places[ranks[places] < 0]
+        if not attempt.informed:
+            self.attempt[series[alone]] = NODE
+        return ranks
+
     def _infos(self, attempt: Attempt, rows: Ints, sets: NDArray[np.int32]) -> None:
+        if not attempt.informed and self._adoption.release(attempt):
+            number = attempt.number_in_windows
+            mine = (self.attempt[: self.count] == number) & self.by_labels[: self.count]
+            self.reopen(np.flatnonzero(mine))
         pairs = self._table.attributes.pairs
         members, sizes = self._table.attributes.members(sets.astype(np.int64))
         ends = np.cumsum(sizes).tolist()

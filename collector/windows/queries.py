@@ -4,17 +4,18 @@ Functions over what detectors see too (`Windows.current`, `Windows.window`): the
 and their answers hold nothing that the pipeline goes on changing.
 """
 
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...detectors.window import Floats, JobWindow
+from ...detectors.window import Floats, JobWindow, Steps
 from ...vocabulary import metrics
 from ...vocabulary.ids import Job
 from ...vocabulary.topology import Topology
 from .attempt import Attempt
-from .matrices import matrices, newest_window
+from .matrices import matrices, newest_window, variants
 from .steps import REPORTED_NAN
 from .windows import Windows
 
@@ -86,10 +87,6 @@ def jobs(windows: Windows) -> list[JobSummary]:
 def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
     """Return what is known of one attempt, whose ranks run on `hosts`, as a whole."""
     steps = attempt.grid.view()
-    seconds = None
-    if len(steps.index) > 1:
-        ends = np.nanmax(steps.last(RECENT_STEPS + 1).at, axis=0)
-        seconds = float(np.median(np.diff(ends)))
     return JobSummary(
         job=attempt.job,
         attempt=attempt.number,
@@ -101,9 +98,24 @@ def summary(attempt: Attempt, hosts: tuple[str, ...]) -> JobSummary:
         hosts=hosts,
         ranks=len(attempt.placements),
         last_step=int(steps.index[-1]) if len(steps.index) else None,
-        step_seconds=seconds,
+        step_seconds=_step_seconds(steps.last(RECENT_STEPS + 1)) if len(steps.index) > 1 else None,
         user=attempt.user,
     )
+
+
+def _step_seconds(steps: Steps) -> float:
+    """Return the median time of a step: as reported, else between the ends of two.
+
+    Reported steps may be one in ten, and those of a log may be written out many at once.
+    """
+    reported = steps.planes.get("training.step.duration")
+    if reported is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # steps of which nobody reports one
+            taken = np.nanmax(np.where(reported > 0, reported, np.nan)[:, 1:], axis=0)
+        if np.isfinite(taken).any():
+            return float(np.median(taken[np.isfinite(taken)]))
+    return float(np.median(np.diff(np.nanmax(steps.at, axis=0))))
 
 
 def names(windows: Windows) -> set[str]:
@@ -172,7 +184,27 @@ def series(
                 continue
             cut = _cut(rank, one.at[row], one.value[row], start, end, pairs)
             found += [_with_nan(part) for part in cut] if one.per_step else cut
+    attempt = windows.attempt(job)
+    if attempt is not None:
+        found += _of_groups(attempt, metric, ranks, start, end)
     return sorted(found, key=_order)
+
+
+def _of_groups(
+    attempt: Attempt, metric: str, ranks: Collection[int] | None, start: float, end: float
+) -> list[SeriesRow]:
+    """Return the series that ranks report of the communication groups they are members of."""
+    members, found = attempt.members, list[SeriesRow]()
+    for name in variants(members.planes.numbers, metric):
+        plane = members.planes.planes[members.planes.numbers[name]]
+        plane.fit(members.planes.rows)
+        for group, pairs in sorted(members.of_group.items()):
+            wanted = [(rank, row) for rank, row in pairs if ranks is None or rank in ranks]
+            at, value = plane.read(np.array([row for _, row in wanted], np.int64), start, end)
+            labels = {"group": group, **variant(name)}
+            for place, (rank, _) in enumerate(wanted):
+                found += _cut(rank, at[place], value[place], start, end, labels)
+    return found
 
 
 def variant(name: str) -> dict[str, str]:

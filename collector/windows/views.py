@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...detectors.window import Floats, Group, Ints, JobWindow, Steps
+from ...detectors.window import Floats, JobWindow, Steps
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
+from . import collectives
 from .attempt import Attempt
 from .attributes import rank_of
 from .hosts import Hosts
@@ -17,7 +18,6 @@ from .readings import LazyReadings
 from .topology import Layout, layout
 
 EVENT_MEMORY_SECONDS = 1800.0
-LAUNCHES = "collective.launches|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def job_window(
         host_interval=hosts.interval[where.host_ids],
         rank_readings=LazyReadings(planes.by_rank, until),
         host_readings=LazyReadings(planes.by_host, until),
-        groups=_groups(attempt),
+        groups=collectives.groups(attempt),
         events=_events(attempt, where, hosts, now, until),
         clock_skew=float(offsets.max(initial=0.0)),
         placed=where.topology,
@@ -93,73 +93,6 @@ def _until(steps: Steps, until: float) -> Steps:
     return Steps(
         steps.index[kept], at[:, kept], {name: plane[:, kept] for name, plane in planes.items()}
     )
-
-
-def _groups(attempt: Attempt) -> list[Group]:
-    members, planes = attempt.members, attempt.members.planes
-    counters = [
-        planes.planes[number] if number is not None else None
-        for name in ("enqueued", "completed")
-        for number in (planes.numbers.get(f"collective.{name}"),)
-    ]
-    # A kind of collective that few have launched ends at the newest of their rows.
-    kinds = {
-        name.partition("|")[2]: planes.planes[number]
-        for name, number in planes.numbers.items()
-        if name.startswith(LAUNCHES)
-    }
-    if not any(counters) and not kinds:
-        return []
-    for counted in (*counters, *kinds.values()):
-        if counted is not None:
-            counted.fit(planes.rows)
-    groups = []
-    for name, pairs in sorted(members.of_group.items()):
-        held = np.array(sorted(pairs), np.int64)
-        rows = held[:, 1]
-        claimed = np.zeros(len(rows), np.bool_)
-        for plane in (*counters, *kinds.values()):
-            if plane is not None:
-                claimed |= plane.last_at[rows] > -np.inf
-        rows, ranks = rows[claimed], held[claimed, 0]
-        if not len(rows):
-            continue
-        values, newest, changed = [], np.full(len(rows), -np.inf), np.full(len(rows), -np.inf)
-        for plane in counters:
-            if plane is None or plane.changed_at is None:
-                values.append(np.full(len(rows), np.nan))
-                continue
-            values.append(plane.last_value[rows])
-            newest = np.maximum(newest, plane.last_at[rows])
-            changed = np.maximum(changed, plane.changed_at[rows])
-        for plane in () if any(counters) else kinds.values():
-            newest = np.maximum(newest, plane.last_at[rows])
-            if plane.changed_at is not None:
-                changed = np.maximum(changed, plane.changed_at[rows])
-        groups.append(
-            Group(
-                name=name,
-                kind=attempt.groups[name].kind,
-                rows=attempt.placements.rows(ranks),
-                enqueued=values[0],
-                completed=values[1],
-                at=newest,
-                changed_at=changed,
-                launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
-                absent=_absent(attempt, name, ranks),
-            )
-        )
-    return groups
-
-
-def _absent(attempt: Attempt, group: str, reported: Ints) -> Ints:
-    """Return the rows of the group's members that are placed and never reported a number."""
-    members = attempt.groups[group].ranks
-    if len(reported) >= len(members):
-        return np.zeros(0, np.int64)
-    lacking = np.setdiff1d(np.fromiter(members, np.int64, len(members)), reported)
-    rows = attempt.placements.known_rows(lacking)
-    return rows[rows >= 0]
 
 
 def _events(

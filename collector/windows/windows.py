@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints, JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.ids import Job
+from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
 from . import pending, restarts, views
@@ -73,7 +74,7 @@ class Windows:
             self._flush()
             placing.place(np.unique(series[kind == FORGOTTEN]).astype(np.int64))
             kind = placing.kind[series]
-        at = self._received(series, at, now)
+        at = self._scraped(series, at, now) if batch.scraped else self._received(series, at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
         if not sane.all():
             self.future += int((~sane).sum())
@@ -117,6 +118,9 @@ class Windows:
                 Job(event.resource.job), event.resource.attempt, event.resource.cluster
             )
             attempt.last_received = max(attempt.last_received, now)
+            if event.name == OPERATIONS:
+                attempt.operations.take(event)
+                continue
             rank = rank_of(event.attributes)
             if rank is not None:
                 row = np.array([attempt.row(rank)])
@@ -184,7 +188,7 @@ class Windows:
 
     def last_received(self, attempt: Attempt) -> float:
         """Return when anything that an attempt's window shows was last received."""
-        hosts = self.known_hosts.last_received[layout(attempt, self.known_hosts).host_ids]
+        hosts = self.known_hosts.arrived[layout(attempt, self.known_hosts).host_ids]
         return max(attempt.last_received, float(hosts.max(initial=-np.inf)))
 
     def window(
@@ -285,6 +289,23 @@ class Windows:
         for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
             off |= bool(self._offset(number, middle, now))
         return at - known.offset[hosts] if off else at
+
+    def _scraped(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
+        """Note which hosts were read, and when; return `at`.
+
+        The times are those of who read them: a host's own clock is not in them, and what was read
+        long ago does not say that it still answers. All of it comes later than it was read: a host
+        counts as received as long ago as its newest reading is older than the newest of any host.
+        """
+        known = self.known_hosts
+        known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
+        hosts = self._placing.host[series]
+        newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(newest, hosts, at)
+        for number in np.flatnonzero(newest > -np.inf).tolist():
+            behind = max(known.scraped_until - float(newest[number]), 0.0)
+            known.received(number, now, read_at=now - behind)
+        return at
 
     def _offset(self, number: int, middle: float, now: float) -> float:
         """Note that a host reported, points of about `middle`; return how far its clock is off."""

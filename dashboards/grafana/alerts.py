@@ -5,7 +5,8 @@ hardware and jobs fire without the collector too. The rest is about Rankscope it
 """
 
 from . import links
-from .rules import Alert, Group
+from .itself.alerts import ITSELF
+from .rules import PERCENT, SECONDS, VALUE, Alert, Group
 
 _AT = "{{ $labels.host_name }}"
 _GPU = "GPU {{ $labels.gpu }} of {{ $labels.host_name }}"
@@ -15,9 +16,6 @@ _JOB = "{{ $labels.job_id }}"
 _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
 _EXPLAINED = "Causes, evidence and actions: rankscope explain {{ $labels.incident }}."
-_VALUE = "{{ $value | humanize }}"
-_SECONDS = "{{ $value | humanizeDuration }}"
-_PERCENT = "{{ $value | humanizePercentage }}"
 
 INCIDENTS = Group(
     "rankscope-incidents",
@@ -46,7 +44,7 @@ INCIDENTS = Group(
             "15m",
             "warning",
             f"Goodput of job {_JOB} is low",
-            f"Incidents left {_PERCENT} of its GPU time, less than 90 %.",
+            f"Incidents left {PERCENT} of its GPU time, less than 90 %.",
             links.CLUSTER,
         ),
         Alert(
@@ -55,7 +53,7 @@ INCIDENTS = Group(
             "",
             "warning",
             f"Incidents on {_AT} took more than 24 GPU-hours in a day",
-            f"{_SECONDS} of GPU time lost to causes on {_AT}: drain it and have it repaired.",
+            f"{SECONDS} of GPU time lost to causes on {_AT}: drain it and have it repaired.",
             links.NODE,
         ),
     ),
@@ -70,7 +68,7 @@ JOBS = Group(
             "1m",
             "warning",
             f"Job {_JOB} reports nothing",
-            f"Nothing arrived from job {_JOB} for {_SECONDS}: it ended, or its agents cannot push.",
+            f"Nothing arrived from job {_JOB} for {SECONDS}: it ended, or its agents cannot push.",
             links.JOB,
         ),
         Alert(
@@ -79,7 +77,7 @@ JOBS = Group(
             "1m",
             "critical",
             f"No rank of job {_JOB} has ended a step for 10 minutes",
-            f"The newest step of job {_JOB} ended {_SECONDS} ago on every rank.",
+            f"The newest step of job {_JOB} ended {SECONDS} ago on every rank.",
             links.JOB,
         ),
         Alert(
@@ -88,7 +86,7 @@ JOBS = Group(
             "1m",
             "critical",
             f"NaN or Inf in job {_JOB}",
-            f"Ranks of job {_JOB} meet {_VALUE} non-finite values a step.",
+            f"Ranks of job {_JOB} meet {VALUE} non-finite values a step.",
             links.JOB,
         ),
         Alert(
@@ -97,7 +95,7 @@ JOBS = Group(
             " (count by (job_id, rank) (training_rank_info)) > 0",
             "2m",
             "warning",
-            f"{_VALUE} ranks of job {_JOB} do not report",
+            f"{VALUE} ranks of job {_JOB} do not report",
             f"Job {_JOB} has fewer ranks on the agents' pages than its world size.",
             links.JOB,
         ),
@@ -108,7 +106,7 @@ JOBS = Group(
             "15m",
             "warning",
             f"Steps of job {_JOB} are a fifth slower than usual",
-            f"The median step takes {_SECONDS}, a fifth above the median of six hours.",
+            f"The median step takes {SECONDS}, a fifth above the median of six hours.",
             links.JOB,
         ),
     ),
@@ -122,7 +120,7 @@ HARDWARE = Group(
             'hw_gpu_count{state="failed"} > 0',
             "1m",
             "critical",
-            f"{_VALUE} GPUs of {_AT} failed",
+            f"{VALUE} GPUs of {_AT} failed",
             "On the bus, and the driver has lost them or does not answer for them.",
             links.NODE,
         ),
@@ -132,7 +130,7 @@ HARDWARE = Group(
             "",
             "critical",
             f"Uncorrectable memory error on {_GPU}",
-            f"{_VALUE} uncorrectable errors of {{{{ $labels.hw_part }}}} in 10 minutes.",
+            f"{VALUE} uncorrectable errors of {{{{ $labels.hw_part }}}} in 10 minutes.",
             links.NODE,
         ),
         Alert(
@@ -160,7 +158,7 @@ HARDWARE = Group(
             "count by (cluster, host_name, gpu) (hw_gpu_nvlink_up == 0) > 0",
             "5m",
             "warning",
-            f"{_VALUE} links of {_GPU} are down",
+            f"{VALUE} links of {_GPU} are down",
             "NVLink or its like: collectives take the slower way.",
             links.NODE,
         ),
@@ -169,7 +167,7 @@ HARDWARE = Group(
             f"max by ({_DEVICE}) (hw_gpu_pcie_width) < max by ({_DEVICE}) (hw_gpu_pcie_width_max)",
             "15m",
             "warning",
-            f"{_GPU} runs on {_VALUE} PCIe lanes",
+            f"{_GPU} runs on {VALUE} PCIe lanes",
             "Fewer lanes than device and slot have.",
             links.NODE,
         ),
@@ -190,7 +188,7 @@ HARDWARE = Group(
             "10m",
             "warning",
             f"Errors on port {_PORT}",
-            f"{_VALUE} {{{{ $labels.error_type }}}} a minute: a cable or transceiver goes bad.",
+            f"{VALUE} {{{{ $labels.error_type }}}} a minute: a cable or transceiver goes bad.",
             links.NETWORK,
         ),
         Alert(
@@ -198,7 +196,7 @@ HARDWARE = Group(
             "system_filesystem_utilization > 0.95",
             "10m",
             "warning",
-            f"{{{{ $labels.mountpoint }}}} of {_AT} is {_PERCENT} full",
+            f"{{{{ $labels.mountpoint }}}} of {_AT} is {PERCENT} full",
             "A checkpoint that does not fit ends the job.",
             links.NODE,
         ),
@@ -207,105 +205,9 @@ HARDWARE = Group(
             "abs(system_clock_offset_seconds) > 0.1",
             "10m",
             "warning",
-            f"The clock of {_AT} is off by {_SECONDS}",
+            f"The clock of {_AT} is off by {SECONDS}",
             "Times of logs and traces of this node cannot be compared with others'.",
             links.NODE,
-        ),
-    ),
-)
-
-ITSELF = Group(
-    "rankscope-itself",
-    (
-        Alert(
-            "RankscopeAgentDown",
-            'up{job=~".*rankscope-agent.*"} == 0',
-            "3m",
-            "warning",
-            "Agent {{ $labels.instance }} cannot be scraped",
-            "The node is down, or its agent is.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeCollectorDown",
-            'up{job=~".*rankscope-collector.*"} == 0',
-            "1m",
-            "critical",
-            "Collector {{ $labels.instance }} cannot be scraped",
-            "No incident is found until it is back; agents keep what they measure meanwhile.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeAgentCannotPush",
-            "rankscope_agent_push_last_success_age_seconds > 120",
-            "2m",
-            "warning",
-            "Agent {{ $labels.instance }} cannot push",
-            f"Its last push that succeeded is {_SECONDS} old; its spool fills.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeAgentReaderFails",
-            "rankscope_agent_reader_up == 0",
-            "10m",
-            "warning",
-            "Reader {{ $labels.reader }} of agent {{ $labels.instance }} does not answer",
-            "What it reads is missing: run rankscope doctor on the node.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeAgentDropsSeries",
-            "rankscope_agent_series_dropped > 0",
-            "15m",
-            "info",
-            "Agent {{ $labels.instance }} leaves series off its page",
-            f"{_VALUE} series do not fit; raise export.max_series or show fewer.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeCollectorBehind",
-            "rankscope_collector_evaluation_lag_seconds > 30",
-            "2m",
-            "critical",
-            "Collector {{ $labels.instance }} is behind",
-            f"Evaluation lags {_SECONDS}: incidents are found so much later.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeCollectorTableFull",
-            "rankscope_collector_series / rankscope_collector_series_limit > 0.9",
-            "5m",
-            "warning",
-            "The table of series of collector {{ $labels.instance }} is nearly full",
-            f"{_PERCENT} of evaluation.max_series; when it is full new ranks are not seen.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeJournalFails",
-            "increase(rankscope_collector_journal_failures_total[5m]) > 0",
-            "",
-            "critical",
-            "Collector {{ $labels.instance }} cannot write its journal",
-            "Payloads are answered 503 and stay with the agents: look at its disk.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeStoreFails",
-            "increase(rankscope_collector_store_failures_total[5m]) > 0",
-            "2m",
-            "warning",
-            "Collector {{ $labels.instance }} cannot commit to its store",
-            "Incidents are found and not kept or announced until it works again.",
-            links.SELF,
-        ),
-        Alert(
-            "RankscopeNoticesWait",
-            "rankscope_webhook_oldest_pending_seconds > 600",
-            "",
-            "warning",
-            "Notices of collector {{ $labels.instance }} are not delivered",
-            f"The oldest waits {_SECONDS}: look at the endpoint's deliveries.",
-            links.SELF,
         ),
     ),
 )

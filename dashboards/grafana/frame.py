@@ -147,6 +147,8 @@ def _console(given: Given) -> dashboard.TextBoxVariable:
 
 
 def _annotation(incidents: str) -> dashboard.AnnotationQuery:
+    """Return marks of a minute where incidents appear: whole incidents would cover the plots."""
+    active = f'rankscope_incident_active{{{incidents}, severity!="info"}}'
     return (
         dashboard.AnnotationQuery()
         .name("Incidents")
@@ -154,7 +156,7 @@ def _annotation(incidents: str) -> dashboard.AnnotationQuery:
         .enable(True)
         .hide(False)
         .icon_color("red")
-        .expr(f'rankscope_incident_active{{{incidents}, severity!="info"}}')
+        .expr(f"{active} unless on (incident) last_over_time({active}[5m] offset 1m)")
         .step("15s")
         .title_format("{{fault}}")
         .text_format("{{entity_type}} {{entity}} on {{host_name}}, incident {{incident}}")

@@ -1,7 +1,6 @@
 """The kinds of panel that the dashboards use, each with unit, description and thresholds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from grafana_foundation_sdk.builders import (
@@ -20,7 +19,6 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
-from .links import Link
 from .queries import Query
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -33,6 +31,9 @@ Steps = Sequence[tuple[float | None, str]]
 
 PLAIN: Steps = ((None, "blue"),)
 """A value that is neither good nor bad by itself."""
+
+_UP_TO_ONE = ("percentunit", "none", "cps")
+"""Units whose axis reaches 1 at least: where all is zero it would have one number many times."""
 
 SEVERITY_HUES = {"critical": "red", "warning": "orange", "info": "blue"}
 
@@ -61,18 +62,6 @@ def below(warning: float, critical: float) -> Steps:
     return ((None, "red"), (critical, "orange"), (warning, "green"))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: the label it shows (or `Value #A`), its heading, unit and link."""
-
-    source: str
-    title: str
-    unit: str = ""
-    width: int | None = None
-    link: Link | None = None
-    steps: Steps = field(default=())
-
-
 def number(
     title: str,
     description: str,
@@ -97,7 +86,7 @@ def number(
     )
     if decimals is not None:
         built.decimals(decimals)
-    return _finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps)
 
 
 def lines(
@@ -157,7 +146,7 @@ def lines(
         built.scale_distribution(
             common.ScaleDistributionConfig().type(common_models.ScaleDistribution.LOG).log(10)
         )
-    if unit == "percentunit" and least is not None:
+    if unit in _UP_TO_ONE and least is not None:
         built.axis_soft_max(1)
     if none:
         built.no_value(none)
@@ -181,7 +170,7 @@ def lines(
                 models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": "red"}),
             ],
         )
-    return _finished(built, title, description, unit, queries, steps)
+    return finished(built, title, description, unit, queries, steps)
 
 
 def heat(
@@ -208,7 +197,7 @@ def heat(
             .reverse(False)
         )
     )
-    return _finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps)
 
 
 def states(
@@ -231,7 +220,7 @@ def states(
             .placement(common_models.LegendPlacement.BOTTOM)
         )
     )
-    return _finished(built, title, description, "none", (query,), steps)
+    return finished(built, title, description, "none", (query,), steps)
 
 
 def bars(
@@ -254,73 +243,10 @@ def bars(
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
         .no_value("none")
     )
-    return _finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps)
 
 
-def listing(
-    title: str,
-    description: str,
-    *queries: Query,
-    columns: Sequence[Column],
-    steps: Steps,
-    sort: str = "",
-    none: str = "none",
-) -> table.Panel:
-    """Return a table of what the queries find, merged by the labels that are shown.
-
-    Columns stand in the order given; labels that none names are hidden.
-    """
-    built = table.Panel().show_header(True).no_value(none)
-    if len(queries) > 1:
-        built.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
-    labels = {column.source: index for index, column in enumerate(columns)}
-    built.with_transformation(
-        models.DataTransformerConfig(
-            id_val="filterFieldsByName", options={"include": {"names": list(labels)}}
-        )
-    )
-    renamed = {column.source: column.title for column in columns}
-    built.with_transformation(
-        models.DataTransformerConfig(
-            id_val="organize",
-            options={"excludeByName": {}, "indexByName": labels, "renameByName": renamed},
-        )
-    )
-    for column in columns:
-        built.override_by_name(column.title, _column(column))
-    if sort:
-        built.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
-    return _finished(built, title, description, "none", queries, steps)
-
-
-_SEVERITIES = {
-    name: {"index": index, "color": hue} for index, (name, hue) in enumerate(SEVERITY_HUES.items())
-}
-
-
-def _column(column: Column) -> list[models.DynamicConfigValue]:
-    found = []
-    if column.unit:
-        found.append(models.DynamicConfigValue("unit", column.unit))
-    if column.width:
-        found.append(models.DynamicConfigValue("custom.width", column.width))
-    if column.steps:
-        steps = [{"color": colour, "value": value} for value, colour in column.steps]
-        found += [
-            models.DynamicConfigValue("thresholds", {"mode": "absolute", "steps": steps}),
-            models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
-        ]
-    if column.source == "severity":
-        found += [
-            models.DynamicConfigValue("mappings", [{"type": "value", "options": _SEVERITIES}]),
-            models.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
-        ]
-    if column.link:
-        found.append(models.DynamicConfigValue("links", [column.link.document()]))
-    return found
-
-
-def _finished(
+def finished(
     panel: P,
     title: str,
     description: str,

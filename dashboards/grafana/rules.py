@@ -9,6 +9,12 @@ import yaml
 Severity = Literal["critical", "warning", "info"]
 
 
+VALUE = "{{ $value | humanize }}"
+SECONDS = "{{ $value | humanizeDuration }}"
+PERCENT = "{{ $value | humanizePercentage }}"
+"""How an alert's text shows the value of its series."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A series computed once for all who ask: level:metric:operation."""

@@ -1,6 +1,7 @@
 """What devices, hosts and links report about themselves."""
 
 from ..contract import Detector
+from .behind_peers import BehindPeers
 from .bootstraps import Bootstraps
 from .clock_offsets import ClockOffsets
 from .clocks import LowClock
@@ -34,6 +35,7 @@ DETECTORS: tuple[Detector, ...] = (
     LostDevices(),
     Throttling(),
     LowClock(),
+    BehindPeers(),
     PowerLimits(),
     MemoryErrors(),
     RowRemaps(),

@@ -26,6 +26,10 @@ LOCAL = re.compile(
 """What a rank writes that finds no way out of its own host; the others then wait for it in vain."""
 
 
+OTHERS = re.compile(r"clients_missing|key_missing")
+"""Signatures of who waited at the store for somebody else: they accuse nobody."""
+
+
 class Bootstraps(Detector):
     """Name the host that others cannot reach, or that cannot reach them, before the first step.
 
@@ -125,7 +129,12 @@ def _steps(window: JobWindow) -> bool:
 
 def _lines(window: JobWindow) -> list[Event]:
     """Return the log lines of ranks that did not reach others, consequences only where alone."""
-    lines = [event for event in own_logs(window) if SIGNATURE.search(logged(event))]
+    lines = [
+        event
+        for event in own_logs(window)
+        if SIGNATURE.search(logged(event))
+        and not OTHERS.search(str(event.attributes.get("signature", "")))
+    ]
     return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
 
 

@@ -18,8 +18,11 @@ INFO = "system.software.info"
 MOST_NAMED = 3
 
 REFUSED = re.compile(
-    r"mismatched nccl version[^\n]{0,40}?rank (\d+) has (\S+), rank (\d+) has (\w+)", re.IGNORECASE
+    r"mismatched nccl version[^\n]{0,40}?rank (\d{1,7}) (?:has|version) (\w[\w.]{0,30}),? "
+    r"rank (\d{1,7}) (?:has|version) (\w[\w.]{0,30})",
+    re.IGNORECASE,
 )
+"""NCCL's line: each rank names the first one that is unlike itself."""
 
 
 class ConfigDrift(Detector):
@@ -29,8 +32,9 @@ class ConfigDrift(Detector):
     hosts report is usual; hosts that report another one instead differ, where they are a quarter of
     the hosts at most and three hosts or more report the name. Of two hosts that differ both are
     named, weakly. Hosts with several versions of one name (two kinds of cards) are compared by the
-    whole set. Where NCCL refuses to start since versions differ, its lines name each rank that is
-    unlike rank 0: their hosts are refused, or that of rank 0 where most are. A `change` event of a
+    whole set. Where NCCL refuses to start since versions differ, each rank's line names a rank
+    unlike itself: the hosts of the version that fewer hosts have are refused, of two that as many
+    have the one that is not the lowest rank's. A `change` event of a
     host counts for `seconds` after it, unless most hosts were changed: that is a roll-out. Evidence
     only: hosts that differ mostly work.
 
@@ -121,18 +125,28 @@ class ConfigDrift(Detector):
         }
 
     def _refused(self, window: JobWindow) -> list[Finding]:
-        unlike: dict[int, tuple[Event, str]] = {}
-        against = set[int]()
+        versions: dict[int, str] = {}
+        lines: dict[int, Event] = {}
         for event in own_logs(window):
-            found = REFUSED.search(str(event.attributes.get("text", "")))
-            host, other = (-1, -1) if found is None else (
-                window.host_of_rank(int(found[1])), window.host_of_rank(int(found[3])))  # fmt: skip
-            if found is not None and host >= 0 and host != other:
-                unlike.setdefault(host, (event, f"NCCL {found[2]}, rank {found[3]} has {found[4]}"))
-                against.add(other)
-        if 2 * len(unlike) > len(window.hosts) and len(against - {-1}) == 1:
-            event, text = next(iter(unlike.values()))
-            unlike = {against.pop(): (event, f"its peers have {text}")}
+            if found := REFUSED.search(str(event.attributes.get("text", ""))):
+                for rank, version in ((int(found[1]), found[2]), (int(found[3]), found[4])):
+                    versions[rank] = version
+                    lines.setdefault(rank, event)
+        hosts: dict[str, dict[int, int]] = {}
+        """By version, the hosts that have it, each with a rank of it."""
+        for rank in sorted(versions):
+            host = window.host_of_rank(rank)
+            if host >= 0:
+                hosts.setdefault(versions[rank], {}).setdefault(host, rank)
+        if len(hosts) < 2:
+            return []
+        usual = max(hosts, key=lambda version: len(hosts[version]))
+        unlike = {
+            host: (lines[rank], f"NCCL {version}, its peers have {usual}")
+            for version, held in hosts.items()
+            if version != usual
+            for host, rank in held.items()
+        }
         return [
             report(
                 window,

@@ -39,6 +39,7 @@ def behind(stall: Stall) -> list[Finding]:
                 text = (
                     f"rank {int(window.ranks[row])} has {name} {valid[member]:.0f} "
                     f"collectives of group {group.name}, its peers {best:.0f}: it stopped {where}"
+                    f"{_lost(group)}"
                 )
                 signal, seen = f"collective.{name}", float(valid[member])
                 found[row] = stall.sign(row, kind, signal, seen, best, 3.0, text)
@@ -47,6 +48,16 @@ def behind(stall: Stall) -> list[Finding]:
     waiting = _waits(stall) if len(found) > 1 else {}
     first = [sign for row, sign in found.items() if not waiting.get(row, set()) & found.keys()]
     return first or list(found.values())
+
+
+def _lost(group: Group) -> str:
+    """Return what cannot be known of a group, "" where all of it is reported."""
+    found: list[str] = []
+    if not np.isfinite(group.completed).any():
+        found.append("completions are not reported, so a device that stopped would not show")
+    if len(group.absent):
+        found.append(f"{len(group.absent)} other members report nothing")
+    return f" ({'; '.join(found)})" if found else ""
 
 
 def unlike(stall: Stall) -> list[Finding]:
@@ -167,6 +178,18 @@ def waiting_group(stall: Stall) -> Group | None:
         if (group.enqueued > group.completed).all() and np.ptp(group.enqueued) == 0:
             return group
     return None
+
+
+def waits(group: Group) -> bool:
+    """Tell whether a member waits in a collective.
+
+    Where only launches are counted, members that launched more wait for those that did not.
+    """
+    if (group.enqueued > group.completed).any():
+        return True
+    launched = group.enqueued[np.isfinite(group.enqueued)]
+    unequal = len(launched) > 1 and bool(np.ptp(launched) > 0)
+    return unequal and not np.isfinite(group.completed).any()
 
 
 def fresh(stall: Stall, group: Group) -> Flags:

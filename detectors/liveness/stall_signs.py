@@ -36,6 +36,9 @@ _WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECA
 _PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|validat", re.IGNORECASE)
 """Words in a stack that explain why a rank is elsewhere: it saves or evaluates."""
 
+UNANSWERING = "nccl.ras_missing"
+"""Signature of a rank whose process does not answer NCCL's RAS service."""
+
 _LINES = re.compile(r":\d+")
 
 
@@ -269,6 +272,29 @@ def idle(stall: Stall) -> list[Finding]:
                 ),
             )
     return list(found.values())
+
+
+def unanswering(stall: Stall) -> list[Finding]:
+    """Return the few ranks of which NCCL reports that their process does not answer it.
+
+    Its own thread answers while the job's waits: that the whole process is stopped or gone, or its
+    host cannot be reached.
+    """
+    window = stall.window
+    found: dict[int, Finding] = {}
+    for event in window.events:
+        row = window.row_of_event(event)
+        if (
+            row is None
+            or event.attributes.get("signature") != UNANSWERING
+            or event.at < stall.last - stall.usual
+        ):
+            continue
+        text = str(event.attributes.get("text", ""))
+        found[row] = stall.sign(
+            row, "rank.probe_silent", event.name, "no answer", "an answer", 2.0, text
+        )
+    return list(found.values()) if len(found) <= len(window.ranks) / 2 else []
 
 
 def _ended(window: JobWindow) -> Flags:

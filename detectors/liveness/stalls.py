@@ -177,6 +177,7 @@ class Stalls(Detector):
             *stall_signs.behind_in_steps(stall),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
+            *stall_signs.unanswering(stall),
             *stall_signs.idle(stall),
             *stall_signs.left(stall),
         ]
@@ -270,7 +271,7 @@ def _moved(window: JobWindow) -> Floats:
     """
     if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
         return np.zeros(0)
-    if not any((group.enqueued > group.completed).any() for group in window.groups):
+    if not any(collective_signs.waits(group) for group in window.groups):
         return np.zeros(0)
     last = max((float(np.max(group.changed_at, initial=-np.inf)) for group in window.groups),
                default=-np.inf)  # fmt: skip

@@ -6,7 +6,7 @@ series into what is done with its values, `mapping` does it page by page, `fault
 
 from .detection import detect
 from .faults import FaultWatch
-from .loading import VENDORS, TableError, load, overridden
+from .loading import VENDORS, TableError, hosts, load, overridden
 from .mapping import Mapped, Mapping
 from .tables import Table
 
@@ -18,6 +18,7 @@ __all__ = [
     "Table",
     "TableError",
     "detect",
+    "hosts",
     "load",
     "overridden",
 ]

@@ -40,6 +40,15 @@ class Slot:
             tuple(tuple(sorted((*pairs, ("hw.state", state)))) for state in STATES) if worst else ()
         )
 
+    @property
+    def series(self) -> tuple[Attributes, ...]:
+        """Return the attributes of its series; of a verdict one series a state, best first."""
+        return self._levels or (self._pairs,)
+
+    def needed(self, *, spare: bool) -> int:
+        """Return how many parts make a value; 0: it is not made of parts."""
+        return self._needed[spare]
+
     def expect(self, parts: int, *, spare: bool) -> None:
         """Note that so many parts make a value."""
         self._needed[spare] = max(self._needed[spare], parts)
@@ -145,7 +154,8 @@ class Binder:
     ) -> tuple[Slot, ...] | None:
         """Return the contract's series of a value; None where a needed label is empty."""
         metric = metrics.catalogue()[target.metric]
-        pairs: dict[str, Scalar | None] = {"hw.vendor": self._table.vendor, "source": "exporter"}
+        vendor = self._table.vendor or None  # a host's own exporter has none
+        pairs: dict[str, Scalar | None] = {"hw.vendor": vendor, "source": "exporter"}
         if device is not None:
             pairs |= device.pairs()
         if "device" in metric.attributes:

@@ -21,6 +21,7 @@ info: only its labels are wanted. ignore: why nothing is made of it.
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,16 @@ def load(vendor: str) -> Table:
     name = f"{VENDORS[vendor]}.toml"
     text = resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
     return _table(name, tomllib.loads(text), None)
+
+
+@cache
+def hosts() -> Table:
+    """Return the table of node-exporter, whose rows are of hosts and no vendor's."""
+    name = "node.toml"
+    text = resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
+    content = tomllib.loads(text)
+    rows = [row for raw in content["row"] for row in _rows(name, raw, instance=False)]
+    return Table("", str(content["exporter"]), rows={row.name: row for row in rows})
 
 
 def overridden(table: Table, path: Path) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...vocabulary.groups import Group
+from ...vocabulary.operations import Operation
 from ...vocabulary.samples import Sample, Scalar, attributes
 from .dumps import Counters, Dump, Entry
 
@@ -88,6 +89,36 @@ class Ledger:
             ]
         return found
 
+    def progress(self, rank: int) -> list[Sample]:
+        """Return when a rank was seen to enqueue and to complete what its recorder still holds."""
+        before: set[tuple[str, Group]] = set()
+        moves: list[tuple[float, str, Group, int]] = []
+        for entry in self.dumps[rank].entries:
+            if entry.p2p or not self.comparable(entry.group):
+                continue
+            if entry.created is not None:
+                moves.append((entry.created, "enqueued", entry.group, entry.sequence))
+            if entry.completed is not None:
+                moves.append((entry.completed, "completed", entry.group, entry.sequence))
+        found: list[Sample] = []
+        for at, name, group, number in sorted(moves, key=lambda move: move[0]):
+            labels, metric = _labels(rank, group), f"collective.{name}"
+            if (name, group) not in before:
+                before.add((name, group))
+                found.append(Sample(metric, number - 1.0, at - 0.5, labels))
+            found.append(Sample(metric, float(number), at, labels))
+        return found
+
+    def timed_out(self, at: float) -> Iterator[tuple[int, Entry, float]]:
+        """Yield (rank, operation, seconds) of those open for their whole time-out; one a rank."""
+        found: set[int] = set()
+        for rank, entry in self.open_entries():
+            if entry.created is None or not 0 < entry.timeout <= at - entry.created:
+                continue
+            if rank not in found:
+                found.add(rank)
+                yield rank, entry, at - entry.created
+
     def launches(self, at: float) -> list[Sample]:
         """Return, of each group whose members called different operations under one number, which.
 
@@ -99,6 +130,44 @@ class Ledger:
                 pairs = dict(_labels(rank, group)) | {"op": kind}
                 found.append(Sample("collective.launches", float(sequence), at, attributes(pairs)))
         return found
+
+    def standing(self, rank: int, at: float) -> list[Sample]:
+        """Return of each group which operation a rank stands in: the oldest that is not complete.
+
+        With no other rank's dump to compare it to: its kind alone, for others to be compared with.
+        """
+        oldest: dict[Group, Entry] = {}
+        for entry in self.dumps[rank].entries:
+            if entry.done or entry.p2p or not self.comparable(entry.group):
+                continue
+            held = oldest.get(entry.group)
+            if held is None or entry.sequence < held.sequence:
+                oldest[entry.group] = entry
+        return [
+            Sample(
+                "collective.launches",
+                float(entry.sequence),
+                at,
+                attributes(dict(_labels(rank, group)) | {"op": entry.op}),
+            )
+            for group, entry in oldest.items()
+            if entry.op
+        ]
+
+    def operations(self, rank: int) -> dict[Group, list[Operation]]:
+        """Return the collectives that a rank's recorder holds, in order of their numbers."""
+        found: dict[Group, list[Operation]] = defaultdict(list)
+        for entry in self.dumps[rank].entries:
+            if not entry.p2p and self.comparable(entry.group):
+                found[entry.group].append(
+                    Operation(
+                        entry.op,
+                        entry.sequence,
+                        enqueued_at=entry.created,
+                        completed_at=entry.completed,
+                    )
+                )
+        return {group: sorted(each, key=lambda one: one.sequence) for group, each in found.items()}
 
     def mismatches(self) -> Iterator[tuple[Group, int, dict[int, str]]]:
         """Yield (group, sequence, {rank: operation}) where members called different operations."""

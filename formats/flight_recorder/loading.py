@@ -12,6 +12,12 @@ from typing import Any
 MOST_BYTES = 256 * 1024 * 1024
 """A dump of 20,000 entries with stacks has some 30 MB."""
 
+MOST_CONTAINERS = 8_000_000
+"""Each takes one byte of a file and sixty of memory; 20,000 entries with stacks have a million."""
+
+_OPENING = (b"]", b"}", b")")
+"""Opcodes that make an empty container; counted in texts too, which hold few."""
+
 _PICKLE = b"\x80"
 """What a pickle of protocol 2 or later begins with; JSON cannot."""
 
@@ -39,6 +45,8 @@ def load(body: bytes) -> Any:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             raise LoadError(f"neither a pickle nor JSON: {error}") from error
+    if sum(body.count(opcode) for opcode in _OPENING) > MOST_CONTAINERS:
+        raise LoadError(f"more than {MOST_CONTAINERS} containers")
     try:
         return _PlainUnpickler(io.BytesIO(body)).load()
     except LoadError:

@@ -21,6 +21,7 @@ class Operation:
     """One operation that ended on one rank. Times in seconds, `size` in bytes, bandwidth in By/s.
 
     `at` is when it was written, seconds since the epoch; `clock` what measured it: gpu or host.
+    began_at, ended_at: of verbose files alone.
     """
 
     communicator: str
@@ -37,6 +38,8 @@ class Operation:
     bus_bandwidth: float | None
     clock: str
     p2p: bool
+    began_at: float | None = None
+    ended_at: float | None = None
 
 
 def is_record(head: bytes) -> bool:
@@ -69,6 +72,7 @@ def _operation(row: Mapping[str, Any]) -> Operation | None:
         if not (math.isfinite(seconds + sequence + rank + at) and seconds >= 0 and rank >= 0):
             return None
         bandwidth = _number(perf.get(f"{prefix}_busbw_gbs")) * 1e9
+        times = _mapping(perf.get("event_trace_ts") or row.get("event_trace_ts"))
         return Operation(
             communicator=str(header.get("id", "")),
             name=str(header.get("comm_name", "")),
@@ -84,6 +88,8 @@ def _operation(row: Mapping[str, Any]) -> Operation | None:
             bus_bandwidth=bandwidth if math.isfinite(bandwidth) else None,
             clock=_CLOCKS.get(str(perf.get(f"{prefix}_timing_source")), "host"),
             p2p=prefix == "p2p",
+            began_at=_moment(times.get(f"{prefix}_start_ts")),
+            ended_at=_moment(times.get(f"{prefix}_stop_ts")),
         )
     return None
 
@@ -96,6 +102,12 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _number(value: Any) -> float:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if plain and abs(value) < 1e18 else math.nan
+
+
+def _moment(value: Any) -> float | None:
+    """Return microseconds since the epoch in seconds, None for anything else."""
+    found = _number(value)
+    return found * _MICROSECONDS if 1e15 < found < 1e16 else None
 
 
 def _whole(value: Any) -> float:

@@ -61,6 +61,11 @@ def is_answer(head: bytes) -> bool:
     return b"NCCL version" in head and b"Job summary" in head
 
 
+def torn(text: str) -> bool:
+    """Tell whether a text answer ends within a line or before its communicators."""
+    return not text.endswith("\n") or "Communicators" not in text
+
+
 def read(text: str) -> list[Communicator]:
     """Return the communicators of an answer in either form. Raises RasError."""
     found = _of_json(text) if text.lstrip().startswith("{") else _of_text(text)

@@ -54,13 +54,18 @@ class PayloadLayout(Protocol):
 class MetricsBatch:
     """The points of one request; `rejected` counts those not kept, `reason` says why ("": none).
 
-    `layout` is set where the request lay like an earlier one.
+    `layout` is set where the request lay like an earlier one. `scraped`: somebody else read the
+    series and sends them on, repeating what he read: silence is judged by their times, and no host
+    has a clock of its own in them. `written` counts the sender's own samples that were taken, those
+    included of which nothing is made, where the protocol wants that number.
     """
 
     columns: Columns
     rejected: int = 0
     reason: str = ""
     layout: PayloadLayout | None = field(default=None, compare=False)
+    scraped: bool = False
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)

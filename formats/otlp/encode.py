@@ -28,7 +28,7 @@ _TIME, _AS_DOUBLE = 3 << 3 | wire.FIXED64, 4 << 3 | wire.FIXED64
 _CUMULATIVE = 2  # AGGREGATION_TEMPORALITY_CUMULATIVE
 _COUNTER_TAIL = wire.tag(2, wire.VARINT) + b"\x02" + wire.tag(3, wire.VARINT) + b"\x01"
 _BLOCK1 = wire.tag(1, wire.LENGTH)
-_SCOPE = wire.block(1, wire.block(1, SCOPE.encode()))
+SCOPE_BLOCK = wire.block(1, wire.block(1, SCOPE.encode()))
 
 
 def metrics_request(groups: Groups) -> bytes:
@@ -38,9 +38,9 @@ def metrics_request(groups: Groups) -> bytes:
     """
     out = []
     for resource, names in _by_metric(groups).items():
-        scope = [_SCOPE]
+        scope = [SCOPE_BLOCK]
         scope.extend(wire.block(2, _metric(name, points)) for name, points in names.items())
-        out.append(wire.block(1, _resource(resource) + wire.block(2, b"".join(scope))))
+        out.append(wire.block(1, resource_block(resource) + wire.block(2, b"".join(scope))))
     return b"".join(out)
 
 
@@ -48,9 +48,9 @@ def logs_request(groups: EventGroups) -> bytes:
     """Return an ExportLogsServiceRequest: one ResourceLogs a resource, events as log records."""
     out = []
     for resource, events in _by_resource(groups).items():
-        scope = [_SCOPE]
+        scope = [SCOPE_BLOCK]
         scope.extend(wire.block(2, _record(event)) for event in events)
-        out.append(wire.block(1, _resource(resource) + wire.block(2, b"".join(scope))))
+        out.append(wire.block(1, resource_block(resource) + wire.block(2, b"".join(scope))))
     return b"".join(out)
 
 
@@ -127,8 +127,9 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")  # a lone surrogate from a tenant's JSON is no UTF-8
 
 
-def _resource(resource: Resource) -> bytes:
-    attributes = (_key_value(1, name, value) for name, value in resources.pairs(resource))
+def resource_block(resource: Resource) -> bytes:
+    """Return the field that says whose the samples or records after it are."""
+    attributes = (key_value(1, name, value) for name, value in resources.pairs(resource))
     return wire.block(1, b"".join(attributes))
 
 
@@ -145,7 +146,7 @@ def _metric(name: str, samples: Iterable[Sample]) -> bytes:
         else:
             point = bytes((_AS_DOUBLE,)) + _DOUBLE(sample.value)
         for pair in sample.attributes:
-            point += _key_value(7, *pair)
+            point += key_value(7, *pair)
         parts += (_BLOCK1, wire.varint(len(point)), point)
     if not counter:
         return head + wire.block(5, b"".join(parts))
@@ -169,7 +170,8 @@ def _cached_key_value(field: int, name: str, value: str | int) -> bytes:
     return _written(field, name, value)
 
 
-def _key_value(field: int, name: str, value: Scalar) -> bytes:
+def key_value(field: int, name: str, value: Scalar) -> bytes:
+    """Return one attribute as a field of this number."""
     # A float stays out of the cache, where 0.0 and -0.0 would be one.
     if type(value) is float:
         return _written(field, name, value)

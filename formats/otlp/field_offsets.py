@@ -40,6 +40,11 @@ class FieldOffsets:
         parts = (self._keep, self._sampled, self._times, self._values, self._ints)
         return sum(int(part.nbytes) for part in parts)
 
+    @property
+    def integers(self) -> NDArray[np.bool_]:
+        """Return [points] which values are integers."""
+        return self._ints
+
     def slots(self) -> NDArray[np.int32]:
         """Return the offsets of the 8-byte fields that change: times, values, start times."""
         taken = self._keep == 0

@@ -36,11 +36,13 @@ def read(
     after: Position | None = None,
     torn: Torn | None = None,
     context: frozenset[int] = frozenset(),
+    since_ns: int = 0,
 ) -> Iterator[Record]:
     """Yield the records of a folder or of one file, those from position `after` on.
 
     Records of the kinds in `context` that stand before `after` in the same segment come too, for
-    formats in which a record may refer to an earlier one; the others there are not unpacked.
+    formats in which a record may refer to an earlier one; the others there are not unpacked. So it
+    is with records older than `since_ns`, which a reader of a time range has no use for.
 
     `torn(file, offset)` is called for a record cut off at the end of a file, as a crash leaves it;
     a reader of a folder that is being written sees the newest record so only by chance of timing.
@@ -57,7 +59,7 @@ def read(
                 raise
             continue  # trimmed meanwhile
         with file:
-            yield from _records(file, path, start, torn or _unheard, context)
+            yield from _records(file, path, (start, since_ns), torn or _unheard, context)
 
 
 def first_at_ns(path: Path) -> int | None:
@@ -93,8 +95,10 @@ def _unheard(_file: Path, _offset: int) -> None:
 
 
 def _records(
-    file: BinaryIO, path: Path, start: int, torn: Torn, context: frozenset[int]
+    file: BinaryIO, path: Path, first: tuple[int, int], torn: Torn, context: frozenset[int]
 ) -> Iterator[Record]:
+    """Yield the records from the first wanted (offset, time) on, and those of context before."""
+    start, since_ns = first
     magic = file.read(len(MAGIC))
     if magic != MAGIC:
         if not MAGIC.startswith(magic.rstrip(b"\0")) or not _zeros_to_the_end(file):
@@ -113,7 +117,8 @@ def _records(
             torn(path, offset)
             return
         end = offset + HEADER_BYTES + header.length
-        if offset < start and header.kind not in context:
+        wanted = offset >= start and header.at_ns >= since_ns
+        if not wanted and header.kind not in context:
             file.seek(end)
             offset = end
             continue

@@ -139,11 +139,11 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
 def _line(row: Mapping[str, Any]) -> Line:
     pattern = _compiled("pattern", row["pattern"])
     values: dict[str, Value | None] = {
-        name: _value(name, spec) if spec else None for name, spec in row.get("values", {}).items()
+        name: value_of(name, spec) if spec else None for name, spec in row.get("values", {}).items()
     }
     for group in pattern.groupindex:
         if group not in _SPECIAL and group not in values:
-            values[group] = _value(group, group)
+            values[group] = value_of(group, group)
     return Line(
         needle=row["needle"],
         pattern=pattern,
@@ -174,7 +174,7 @@ def _names() -> dict[str, str]:
     }
 
 
-def _value(part: str, spec: str) -> Value:
+def value_of(part: str, spec: str) -> Value:
     """Read "METRIC [UNIT] [ATTRIBUTE=VALUE ...]"."""
     name, *rest = spec.split()
     metric = _names().get(name)

@@ -60,6 +60,9 @@ class Parser:
         self._overlong = False
         self._lines = 0
         self._last_at: float | None = None
+        self._size = 0
+        self._per_byte = 0.0
+        """Of what was fed last: its bytes, and the seconds between the writing of two of them."""
 
     def attribute(
         self, *, rank: int | None, world_size: int | None, local_ranks: Mapping[int, int] | None
@@ -74,8 +77,14 @@ class Parser:
         """Return the name of the format that this log was seen to have, "" while none was."""
         return self._chosen.name if self._chosen else ""
 
-    def feed(self, data: bytes, at: float | None = None) -> list[Logged]:
-        """Take the next bytes, read at `at`; return what the lines that they end report."""
+    def feed(
+        self, data: bytes, at: float | None = None, since: float | None = None
+    ) -> list[Logged]:
+        """Take the next bytes, read at `at`; return what the lines that they end report.
+
+        since: when the first of them may have been written. A line without a time of its own then
+        was written between the two, where it lies among the bytes.
+        """
         if self._overlong:
             end = ending(data, 0)
             if end == len(data):
@@ -84,6 +93,8 @@ class Parser:
             self._overlong = False
         data = self._rest + data if self._rest else data
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        self._per_byte = (at - since) / len(data) if at and since is not None and data else 0.0
+        self._size = len(data)
         self._rest = data[cut:]
         if len(self._rest) > cleaning.LONGEST:
             # No text that long is a line we know; its beginning may still point at a fault.
@@ -131,6 +142,8 @@ class Parser:
     ) -> Iterator[Logged]:
         self._lines += data.count(b"\n", counted, start)
         if end > start:
+            if at is not None:
+                at -= max(0, self._size - end - 1) * self._per_byte
             logged = self._line(data[start : min(end, start + cleaning.LONGEST)], at)
             if logged is not None:
                 yield logged

@@ -15,7 +15,7 @@ _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
 """Lines that were read together, or stamped in whole seconds, are told apart by microseconds."""
 
-_WHAT = {_LOSS: "loss", _GRAD: "grad_reduced"}
+WHAT = {_LOSS: "loss", _GRAD: "grad_reduced"}
 """What the event about a value that is not finite calls it, as the probe does."""
 
 Parts = dict[tuple[str, tuple[tuple[str, Scalar], ...]], float]
@@ -133,8 +133,8 @@ def samples(
     ]
     events: list[Event] = []
     for (metric, _), value in parts.items():
-        if metric in _WHAT and not math.isfinite(value):
-            pairs: dict[str, Scalar] = {"what": _WHAT[metric], "value": repr(value)}
+        if metric in WHAT and not math.isfinite(value):
+            pairs: dict[str, Scalar] = {"what": WHAT[metric], "value": repr(value)}
             if rank is not None:
                 pairs["rank"] = rank
             if step is not None:

@@ -14,5 +14,6 @@ BENCHES: dict[str, str] = {
     "kernel_log": "kernel_log",
     "training_logs": "training_logs",
     "causes": "causes",
+    "remote_write": "remote_write",
 }
 """Name of the bench -> name of its module in this package."""

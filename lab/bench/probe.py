@@ -1,11 +1,11 @@
 """The probe's cost to the thread that trains, with an agent listening and without one.
 
-Two figures, each from a process of its own. `bookkeeping`: one `watch.step()` with one `record`,
+Three figures, each from processes of its own. `bookkeeping`: one `watch.step()` with one `record`,
 back to back, and with 5 ms of other work in between (the caches are then somebody else's, which is
 what a real step finds; one json.dumps of three keys stands beside it as a measure of the machine).
 `job`: a small torch model, the probe attached and detached in turn in blocks of steps; the paired
 differences say what a step costs more, in wall time and in CPU time of the training thread.
-Without torch the second is absent.
+`ddp` is the same for a data-parallel job (probe_ddp.py). Without torch the last two are absent.
 """
 
 import importlib.util
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ...probe import attach
+from . import probe_ddp
 
 _PAUSE_SECONDS = 0.005
 _WIDTH = 512
@@ -46,6 +47,10 @@ def measure(seconds: float) -> dict[str, Any]:
                 environ = {**os.environ, "RANKSCOPE_AGENT": where, "OMP_NUM_THREADS": "1"}
                 done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True)
                 results[figure][f"agent {agent}"] = json.loads(done.stdout)
+    if importlib.util.find_spec("torch") is not None:
+        with listening() as address:
+            environ = {**os.environ, "RANKSCOPE_AGENT": address}
+            results["ddp"] = {"agent listening": probe_ddp.measure(seconds, environ)}
     return results
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...agent.health import Health
 from ...agent.settings import LogFiles
-from ...agent.training_logs import Batch, Follower, Sources
+from ...agent.training_logs import Batch, Follower, Launched, Sources
 from ...agent.training_logs.positions import Positions
 from ...formats import training_logs
 from ...formats.training_logs import parser
@@ -75,9 +75,10 @@ def _flood(data: bytes, seconds: float) -> dict[str, Any]:
     health = Health()
     samples = 0
 
-    def take(batch: Batch) -> None:
+    def take(batch: Batch | Launched) -> None:
         nonlocal samples
-        samples += len(batch.samples)
+        if isinstance(batch, Batch):
+            samples += len(batch.samples)
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.log"

@@ -60,6 +60,11 @@ class Demo:
         self._host = self.hosts[0 if mechanism.first else 1]
         self._rank = self._host.ranks[0 if mechanism.first else -1]
 
+    @property
+    def culprit(self) -> int:
+        """Return the rank that the fault is injected into."""
+        return self._rank
+
     def say(self, text: str) -> None:
         """Print one line of progress."""
         print(f"[{time.monotonic() - self._begun:6.1f} s] {text}", file=self._out, flush=True)

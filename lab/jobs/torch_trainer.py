@@ -4,6 +4,7 @@ Run it under torchrun, or one process a rank with the variables torchrun would s
 `python -m rankscope.lab.jobs.torch_trainer`.
 """
 
+import contextlib
 import os
 import sys
 import time
@@ -61,10 +62,16 @@ def train(environ: Mapping[str, str]) -> None:
                 inputs[0, 0] = float("nan")  # one bad activation is enough
             if orders.change.other_collective():
                 distributed.broadcast(torch.zeros(8), src=0 if rank else 1)
+            if size := orders.change.other_size():
+                distributed.all_reduce(torch.zeros(size))
+            alone = orders.change.skips_collective()
             optimizer.zero_grad()
-            loss = (model(inputs) - targets).square().mean()
-            time.sleep(sleep)
-            loss.backward()
+            with model.no_sync() if alone else contextlib.nullcontext():
+                loss = (model(inputs) - targets).square().mean()
+                time.sleep(sleep)
+                loss.backward()
+            if alone:
+                distributed.barrier()  # as a rank does that left its loop, and waits for the others
             norm = nn.utils.clip_grad_norm_(model.parameters(), 10.0)
             watch.record(loss=loss, scope="local", tokens=BATCH)
             watch.record(grad_norm=norm, scope="global")

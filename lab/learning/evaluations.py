@@ -14,7 +14,7 @@ from ...alerts.affected_job import JobHealth
 from ...alerts.causes.catalogue import Catalogue
 from ...alerts.causes.engine import Explanation, explanations
 from ...alerts.lifecycle import Change
-from ...alerts.tracker import Explain, IncidentTracker, Notes, no_notes
+from ...alerts.tracker import Explain, IncidentTracker, Notes, Stacks, no_notes, no_stacks
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Job
 from ...vocabulary.topology import Topology
@@ -69,6 +69,7 @@ class RecordingTracker(IncidentTracker):
         now: float,
         *,
         notes: Notes = no_notes,
+        stacks: Stacks = no_stacks,
     ) -> list[Change]:
         """Keep what is given, and take it."""
         given: dict[str, Any] = cast("partial[Any]", explain).keywords
@@ -84,7 +85,9 @@ class RecordingTracker(IncidentTracker):
                 health,
             )
         )
-        return super().update(job, attempt, findings, explain, health, now, notes=notes)
+        return super().update(
+            job, attempt, findings, explain, health, now, notes=notes, stacks=stacks
+        )
 
     def _once(self, finding: Finding) -> Finding:
         key = (finding.kind, finding.entity, finding.onset, finding.window, finding.text)

@@ -27,6 +27,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     contention.QUOTA,
     stuck.THREAD,
     stuck.STOPPED,
+    stuck.HOLDS_LOCK,
+    stuck.LOADER,
     nonfinite.ACTIVATION,
     nonfinite.SAMPLE,
     exits.EXCEPTION,
@@ -43,6 +45,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     shared_memory.FILLED,
     checkpoints.SLOW_STORAGE,
     collectives.OTHER,
+    collectives.SKIPPED,
+    collectives.SIZE,
     links.SLOW,
     evaluations.UNANNOUNCED,
 )

@@ -38,6 +38,14 @@ class Change:
         """Return whether this rank has no more batches."""
         return False
 
+    def other_size(self) -> int:
+        """Return how many values this rank reduces beside its gradients, its peers do not; 0."""
+        return 0
+
+    def skips_collective(self) -> bool:
+        """Return whether this rank leaves out the all-reduce of its gradients now."""
+        return False
+
     def other_collective(self) -> bool:
         """Return whether this rank calls another collective than its peers now."""
         return False

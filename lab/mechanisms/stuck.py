@@ -1,7 +1,9 @@
 """A rank that stops advancing without ending."""
 
+import ctypes
 import signal
 import threading
+import time
 
 from .contract import Change, Mechanism
 
@@ -11,6 +13,33 @@ class _Waits(Change):
         # The main thread alone stops: the probe's own threads live on, as in a real deadlock.
         threading.Event().wait()
 
+
+class _HoldsLock(Change):
+    def step(self, rank: int, index: int) -> None:  # noqa: ARG002
+        # By PyDLL, which unlike CDLL does not let go of the interpreter's lock: no thread of this
+        # process runs any more, the probe's neither.
+        ctypes.PyDLL(None).sleep(1_000_000)
+
+
+class _LoaderSleeps(Change):
+    def load(self, dataset: "list[bytes]") -> None:  # noqa: ARG002
+        time.sleep(1_000_000)
+
+
+HOLDS_LOCK = Mechanism(
+    name="gil-hold",
+    fault="software.stuck_process",
+    change=_HoldsLock,
+    text="rank {rank} on {host}: an extension waits and holds the interpreter's lock",
+)
+
+LOADER = Mechanism(
+    name="loader-hang",
+    fault="software.stuck_process",
+    change=_LoaderSleeps,
+    answers=("software.stuck_process", "software.dataloader_slow"),
+    text="rank {rank} on {host}: its data loader sleeps and gives no batch",
+)
 
 THREAD = Mechanism(
     name="stuck-thread",

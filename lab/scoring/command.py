@@ -10,11 +10,13 @@ from pathlib import Path
 
 from .. import suites
 from ..suites import Case, SuiteError
-from . import comparing, document, page, report
+from . import comparing, document, page, report, withheld
 from .comparing import CompareError
+from .results import Result
 from .work import Work
 
 DEFAULT_RESULTS = Path("lab-results")
+EVERY_SOURCE = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Options:
     with_baselines: bool = True
     as_json: bool = False
     docs: Path | None = None
+    without: tuple[str, ...] = ()
+    """Sources that are withheld one at a time; ("all",) is each of them."""
 
 
 def score(options: Options) -> int:
@@ -38,17 +42,20 @@ def score(options: Options) -> int:
     try:
         suite = suites.suite(options.suite)
         cases = _chosen(options, suite)
+        if options.without:
+            cases = withheld.cases_of(cases, _sources(options))
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 2
     seed = suite.seed if options.seed is None else options.seed
     named = options.suite if options.seed is None else f"{options.suite}-{seed}"
+    named += "-without" if options.without else ""
     work = Work(
         cases,
         jobs=options.jobs or len(os.sched_getaffinity(0)),
         file=options.results / f"{named}.jsonl",
         restart=options.restart,
-        with_baselines=options.with_baselines and options.suite != "quiet",
+        with_baselines=options.with_baselines and options.suite != "quiet" and not options.without,
     )
     try:
         with report.progress(len(cases), sys.stderr) as progress:
@@ -59,6 +66,8 @@ def score(options: Options) -> int:
     except OSError as error:
         print(f"{work.file}: {error.strerror}", file=sys.stderr)
         return 1
+    if options.without:
+        return _show_costs(options, work, results)
     made = document.document(suite, results, command=_command(options), seed=seed)
     if options.docs is not None:
         try:
@@ -108,6 +117,26 @@ def compare(files: Sequence[Path], points: float, *, as_json: bool) -> int:
     return 1 if beyond else 0
 
 
+def _sources(options: Options) -> tuple[str, ...]:
+    return suites.sources() if options.without == (EVERY_SOURCE,) else options.without
+
+
+def _show_costs(options: Options, work: Work, results: Sequence[Result]) -> int:
+    """Print what each source costs; return the exit code."""
+    found, command = withheld.costs(results), _command(options)
+    if options.docs is not None:
+        try:
+            print(f"wrote {withheld.write(found, command, options.docs)}", file=sys.stderr)
+        except OSError as error:
+            print(f"{options.docs}: {error.strerror}", file=sys.stderr)
+            return 1
+    if options.as_json:
+        print(json.dumps(withheld.document(work, results, command), allow_nan=False))
+    else:
+        report.print_table(withheld.table(found), sys.stdout)
+    return 1 if any(row.failed for row in results) else 0
+
+
 def _chosen(options: Options, suite: suites.Suite) -> list[Case]:
     if options.suite == "fresh" and options.seed is None:
         raise SuiteError("suite fresh needs --seed N: its shapes are drawn from that number")
@@ -132,4 +161,5 @@ def _command(options: Options) -> str:
     if options.suite == "quiet":
         words.append(f"--hours {options.hours:g}")
     words += [f"--only {name}" for name in options.only]
+    words += [f"--without {name}" for name in options.without]
     return " ".join(words)

@@ -9,5 +9,6 @@ cases, whatever faults are added to the simulator beside those it has.
 from .cases import Case
 from .drawing import draw
 from .tables import SUITES, Suite, SuiteError, suite
+from .withheld import sources
 
-__all__ = ["SUITES", "Case", "Suite", "SuiteError", "draw", "suite"]
+__all__ = ["SUITES", "Case", "Suite", "SuiteError", "draw", "sources", "suite"]

@@ -209,6 +209,9 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
             "readers": {"period_seconds": 0.3},
             "kernel_log": {"path": str(folder / "no-kmsg")},  # this machine's own is no test's
             "logs": {"follow": False},  # nor are the processes of other tests
+            "ras": {"ask": "off"},
+            "inspector": {"follow": False},
+            "flight_recorder": {"follow": False},
         }
         for section, keys in sections.items():
             given[section] = {**given.get(section, {}), **keys}

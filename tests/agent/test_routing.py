@@ -12,6 +12,7 @@ from rankscope.agent.latest import Latest
 from rankscope.agent.names import Names
 from rankscope.agent.routing import Routing
 from rankscope.agent.trainers import Trainers
+from rankscope.agent.training_logs import Batch, Launched, Writer
 from rankscope.vocabulary.datagram import Datagram
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
@@ -65,3 +66,32 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
         (ended,) = parts.trainers.everyone()
         parts.trainers.forget(ended, now)
     assert len(parts.routing._with_rank) < 5
+
+
+PID = 7_000_000
+WRITER = Writer("job", None, rank=3, local_rank=1, world_size=8, pid=PID)
+
+
+def info(parts):
+    return [row[2] for row in parts.latest.series(1000.0) if row[1] == "training.rank.info"]
+
+
+def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its_log_reports(parts):
+    parts.routing.adopt(Launched((WRITER,)), 1000.0)
+    assert {"rank": 3, "local_rank": 1, "world_size": 8, "pid": PID, "source": "log"} == dict(
+        *info(parts)
+    )
+    pairs = attributes({"rank": 3, "source": "log"})
+    losses = [Sample("training.loss", 2.0 + step, 1000.0 + step, pairs) for step in range(3)]
+    parts.routing.report(Batch("job", None, losses, []))
+    assert [4.0] == [row[3] for row in parts.latest.series(1000.0) if row[1] == "training.loss"]
+    device = attributes({"pid": PID})
+    assert 3 == parts.trainers.owner(Sample("process.memory.usage", 1.0, 1000.0, device)).rank
+
+
+def test_a_probe_that_reports_is_not_overruled_by_a_look_at_its_process(parts):
+    parts.routing.adopt(Launched((WRITER,)), 1000.0)
+    said = Datagram("job", None, 4, PID)  # as torch's process group corrected it
+    parts.routing.receive(Received(said, PID, "unix:"), 1001.0)
+    parts.routing.adopt(Launched((WRITER,)), 1002.0)
+    assert [(4, True)] == [(one.rank, one.probed) for one in parts.trainers.everyone()]

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+START = 1_700_000_000.0
+
 
 @pytest.fixture
 def slow(topology, found):
@@ -112,3 +114,72 @@ def test_the_impact_says_how_far_the_cause_reaches(evaluated, tracker, contended
     ranks = incident.root_cause.hypotheses[0].entity.ranks
     assert (1, len(ranks)) == (incident.impact.jobs, incident.impact.ranks_at_cause)
     assert incident.impact.ranks_at_cause < incident.impact.ranks
+
+
+def test_evidence_that_comes_and_goes_does_not_hand_the_cause_to_what_it_explained(
+    evaluated, tracker, topology, found
+):
+    """Rank 0 prepares data itself: its peers' wait for data was explained by that already."""
+    rank = topology.rank_entity(0)
+    shown = [
+        found("job.slow", topology.job_entity),
+        found("rank.data_wait", rank),
+        found("rank.prepares_data", rank),
+    ]
+    for now in range(60, 81):
+        evaluated(now, *shown)
+    assert ("balance.rank0_preprocessing", "stable") == first(tracker)
+    for now in range(81, 200):
+        slow = replace(shown[0], window=(shown[0].window[0] + now - 50, now + START))
+        evaluated(now, slow, shown[1])
+    assert "balance.rank0_preprocessing" == first(tracker)[0]
+
+
+def test_what_a_leak_ends_in_is_no_other_cause(evaluated, tracker, topology, found):
+    rank = topology.rank_entity(2)
+    for now in range(60, 81):
+        evaluated(now, found("rank.gpu_memory_grows", rank))
+    assert ("memory.gpu_leak", "stable") == first(tracker)
+    ended = [
+        found("job.crashed", topology.job_entity, 82.0),
+        *(found(kind, rank, 82.0) for kind in ("rank.gpu_oom", "rank.first_exit")),
+    ]
+    for now in range(83, 90):
+        evaluated(now, found("rank.gpu_memory_grows", rank), *ended, stepped=80.0)
+    for now in range(90, 140):
+        evaluated(now, *ended, stepped=80.0)
+    assert {"memory.gpu_leak"} == {
+        row.root_cause.hypotheses[0].fault
+        for row in tracker.incidents.values()
+        if "job.crashed" in {symptom.kind for symptom in row.symptoms}
+    }
+
+
+def test_a_cause_that_becomes_visible_where_none_was_names_the_same_incident(
+    evaluated, tracker, topology, found
+):
+    """A link's width is read only now and then: the slowness may be over when it is."""
+    rank, device = topology.rank_entity(2), topology.gpu_entity(2)
+    slow = [
+        found("job.slow", topology.job_entity),
+        found("rank.slow_compute", rank),
+        found("rank.waits_least", rank),
+    ]
+    for now in range(60, 81):
+        evaluated(now, *slow)
+    assert ("gpu.slow", "stable") == first(tracker)
+    for now in range(81, 110):
+        evaluated(now, *([found("gpu.pcie_slow", device, 41.0)] if now > 85 else []))
+    assert "gpu.pcie_degraded" == first(tracker)[0]
+
+
+def test_a_cause_at_another_device_is_an_incident_of_its_own(evaluated, tracker, topology, found):
+    rank, device = topology.rank_entity(2), topology.gpu_entity(0)
+    slow = [found("job.slow", topology.job_entity), found("rank.slow_compute", rank)]
+    for now in range(60, 81):
+        evaluated(now, *slow, found("rank.waits_least", rank))
+    for now in range(81, 110):
+        evaluated(now, *([found("gpu.pcie_slow", device, 41.0)] if now > 85 else []))
+    assert {"gpu.slow", "gpu.pcie_degraded"} == {
+        row.root_cause.hypotheses[0].fault for row in tracker.incidents.values()
+    }

@@ -22,6 +22,7 @@ CONTRACT = {
     "mcp",
     "tokens",  # beyond the contract, as are the next
     "offenders",
+    "profile",
     "feedback",
     "report",
     "check-config",

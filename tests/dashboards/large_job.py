@@ -11,6 +11,8 @@ import uvicorn
 from rankscope.collector.api.app import create_app
 from rankscope.collector.health import Health
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.profiles.settings import ProfilesSettings
+from rankscope.collector.profiles.shelf import Shelf
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store import Store
@@ -84,7 +86,7 @@ def fill(pipeline: Pipeline, *, ranks: int, steps: int) -> None:
         values = {"training.step": np.broadcast_to(index[:, None].astype(float), shape)}
         for name, value in METRICS.items():
             values[name] = value * (1 + 0.02 * noise.standard_normal(shape))
-        values["training.compute.duration"][index > steps // 2, SLOW] *= 1.5
+        values["training.compute.duration"][index > steps // 2, min(SLOW, ranks - 1)] *= 1.5
         series = [np.tile(ids[name], len(index)) for name in values]
         flat = np.concatenate([value.ravel() for value in values.values()])
         _send(pipeline, np.concatenate(series), np.tile(at, len(series)), flat)
@@ -108,6 +110,7 @@ class LargeJob:
             settings=CollectorSettings(data_dir=folder),
             clock=SetClock(START + steps * STEP_SECONDS),
             version="0",
+            profiles=Shelf(folder / "profiles", ProfilesSettings()),
             health=Health(),
         )
         settings = uvicorn.Config(

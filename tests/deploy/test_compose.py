@@ -165,8 +165,9 @@ def ask(url: str, token: str = "", body: bytes | None = None) -> Any:
 
 @pytest.mark.acceptance
 @pytest.mark.slow
-def test_every_part_works_with_the_others(composed: Composed):
+def test_every_part_works_with_the_others(composed: Composed, record_property: Any):
     """Two daemons, Prometheus and Alertmanager, and a demo's job: what a user sees is there."""
+    begun = time.monotonic()
     folder = tokens(composed)
     read, admin = (folder / "read").read_text(), (folder / "admin").read_text()
     composed.start("prometheus")
@@ -200,6 +201,17 @@ def test_every_part_works_with_the_others(composed: Composed):
 
     wanted = {f"127.0.0.1:{composed.port(n)}" for n in (9470, 9471, 9472, 8470, 9090, 9093)}
     until(lambda: wanted == {at for at, value in up().items() if value == "1"}, composed, "demo")
+
+    def step_times() -> Any:
+        series = f"training_step_duration_seconds%7Bjob_id%3D%22{job}%22%7D"
+        url = f"http://127.0.0.1:{composed.port(9090)}/api/v1/query?query={series}"
+        return ask(url)["data"]["result"]
+
+    # The Job dashboard has something to show. Printed by --junit-xml and by -rP.
+    until(step_times, composed, "prometheus", "demo")
+    seconds = time.monotonic() - begun
+    record_property("seconds_to_the_first_dashboard", round(seconds, 1))
+    sys.stdout.write(f"first dashboard with data after {seconds:.1f} s\n")
 
     # The collector's notifications reach Alertmanager, and alerts of others reach the collector.
     tested = ask(f"{collector}/api/v1/webhooks/alertmanager/test", admin, b"")

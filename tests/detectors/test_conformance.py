@@ -239,6 +239,15 @@ def scaled(window: JobWindow, factor: float) -> JobWindow:
     )
 
 
+def scraped_only() -> JobWindow:
+    """Return a job of which devices are all that is reported; one works while the others wait."""
+    at = np.arange(START, START + 1200, 15)
+    busy = np.full((8, len(at)), 0.6)
+    busy[np.arange(8) != 3, 40:] = 0.45
+    held = {"hw.gpu.tensor.activity": readings(at, busy)}
+    return sketch(np.zeros((8, 0)), hosts=4, now=START + 1200, rank_readings=held)
+
+
 def accused(findings) -> set[tuple[str, str]]:
     return {(finding.kind, finding.entity.id) for finding in findings}
 
@@ -253,6 +262,7 @@ def test_something_is_found_in_a_troubled_job(detector, long_jobs, diverging):
         moved_clock(),
         never_started(),
         ended_from_outside(),
+        scraped_only(),
     )
     assert any(
         detector.evaluate(window) for window in (*windows, *long_jobs().values(), *diverging)

@@ -80,9 +80,16 @@ def test_every_metric_and_attribute_of_the_catalogue_finds_back(metric):
     assert [name for name, _ in table[0].attributes] == sorted(names)
 
 
-def test_names_that_nobody_knows_stay_as_they_are():
-    _, table = read(series(sample(1.0), __name__="node_load1", my_label="x"))
-    assert (table[0].metric, table[0].attributes) == ("node_load1", (("my_label", "x"),))
+def test_what_nobody_knows_is_taken_and_left_out():
+    """A Prometheus that sends everything fills no table with what no detector looks at."""
+    batch, table = read(series(sample(1.0), __name__="node_load1", my_label="x"))
+    assert (len(batch.columns), len(table), batch.rejected) == (0, 0, 0)
+    assert batch.written == 1
+
+
+def test_labels_that_are_not_of_the_contract_stay():
+    _, table = read(series(sample(1.0), __name__="training_loss", my_label="x"))
+    assert table[0].attributes == (("my_label", "x"),)
 
 
 @pytest.mark.parametrize(
@@ -115,21 +122,21 @@ def test_an_empty_label_is_an_absent_one():
 
 
 def test_zero_is_a_value_though_it_is_not_written():
-    batch, _ = read(series(sample(0.0), sample(1.0), sample(0.0), __name__="m"))
+    batch, _ = read(series(sample(0.0), sample(1.0), sample(0.0), __name__="training_loss"))
     assert batch.columns.value.tolist() == [0.0, 1.0, 0.0]
 
 
 def test_the_end_of_a_series_is_no_sample_and_other_nans_are():
-    batch, _ = read(series(sample(STALE), sample(float("nan")), __name__="m"))
+    batch, _ = read(series(sample(STALE), sample(float("nan")), __name__="training_loss"))
     assert (len(batch.columns), batch.rejected) == (1, 0)
 
 
 def test_what_cannot_be_kept_is_counted():
     histogram = wire.block(4, b"")
     batch, _ = read(
-        series(sample(1.0, 0), sample(1.0, -5), sample(1.0), __name__="m"),
+        series(sample(1.0, 0), sample(1.0, -5), sample(1.0), __name__="training_loss"),
         series(sample(1.0), rank="1"),
-        series(histogram, __name__="h"),
+        series(histogram, __name__="training_loss", rank="7"),
     )
     assert len(batch.columns) == 1
     assert batch.rejected == 4
@@ -142,7 +149,9 @@ def test_what_cannot_be_kept_is_counted():
 def test_a_full_table_is_said_and_known_series_live_on():
     table = SeriesTable(capacity=1)
     decoder = RemoteWriteDecoder(table)
-    both = series(sample(1.0), __name__="a") + series(sample(2.0), __name__="b")
+    both = series(sample(1.0), __name__="training_loss") + series(
+        sample(2.0), __name__="training_step"
+    )
     for _ in range(2):
         batch = decoder.plain(both)
         assert batch.columns.value.tolist() == [1.0]
@@ -150,9 +159,9 @@ def test_a_full_table_is_said_and_known_series_live_on():
 
 
 def test_labels_after_samples_and_unknown_fields_are_understood():
-    mixed = sample(1.0) + label("__name__", "m") + wire.block(9, b"x") + label("a", "b")
+    mixed = sample(1.0) + label("__name__", "training_loss") + wire.block(9, b"x") + label("a", "b")
     batch, table = read(wire.block(1, mixed), wire.block(3, b"metadata"))
-    assert (table[0].metric, table[0].attributes) == ("m", (("a", "b"),))
+    assert (table[0].metric, table[0].attributes) == ("training.loss", (("a", "b"),))
     assert len(batch.columns) == 1
 
 
@@ -161,7 +170,7 @@ def test_series_are_forgotten_beyond_the_bound_and_keep_their_ids():
     decoder = RemoteWriteDecoder(table, limit=3)
     for _ in range(3):
         for number in range(10):
-            batch = decoder.plain(series(sample(1.0), __name__=f"m{number}"))
+            batch = decoder.plain(series(sample(1.0), __name__="training_loss", rank=str(number)))
             assert batch.columns.series.tolist() == [number]
 
 
@@ -199,7 +208,7 @@ def test_garbage_is_refused(body):
 )
 def test_every_request_comes_back_and_every_damaged_one_is_answered(parts, data):
     written = b"".join(
-        series(*(sample(*pair) for pair in samples), __name__="m", **labels)
+        series(*(sample(*pair) for pair in samples), __name__="training_loss", **labels)
         for labels, samples in parts
     )
     decoder = RemoteWriteDecoder(SeriesTable())

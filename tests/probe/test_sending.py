@@ -21,6 +21,9 @@ class Quiet:
     def settled(self) -> bool:
         return True
 
+    def descriptor(self) -> int | None:
+        return None
+
     def __call__(self, now):
         return None
 

@@ -225,3 +225,23 @@ def test_during_an_evaluation_that_nobody_announces_the_rank_shows_that_it_is_al
         assert began.at < again[-1].at < ended[3]
         step = parts_of_steps(listener, rank)[3]
         assert step["other"] >= 10, "evaluation is neither compute nor a wait for data"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("mesh", {"dp": [0, 0, 1, 1], "tp": [0, 1, 0, 1]}),
+        ("megatron", {"dp": [0, 0], "tp": [0, 0], "pp": [0, 1]}),
+    ],
+)
+def test_each_rank_reports_its_indices_in_the_parallel_layout(job, listener, by, expected):
+    ranks = len(expected["dp"])
+    job.run("layout.py", by, ranks=ranks)
+    newest = {
+        pairs["rank"]: pairs
+        for sample in listener.samples("training.rank.info")
+        for pairs in (dict(sample.attributes),)
+    }
+    for name, indices in expected.items():
+        assert indices == [newest[rank].get(name) for rank in range(ranks)]

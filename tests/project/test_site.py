@@ -41,6 +41,12 @@ def test_every_page_is_built_and_every_link_resolves(tmp_path: Path):
     assert [] == [source for source in sources if source.startswith(("http", "//"))]
 
 
+def test_every_page_of_the_reference_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [f"reference/{page.name}" for page in (ROOT / "docs/reference").glob("*.md")]
+    assert [] == [page for page in pages if page not in navigation]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("link", ["nowhere.md", "index.md#nowhere", "images/nowhere.png"])
 def test_a_link_to_nothing_fails_the_build(link: str, tmp_path: Path):

@@ -37,6 +37,7 @@ def main() -> int:
                 continue
             path = (wanted.folder / f"{uid}.html").resolve()
             path.write_text(page(document, Client(wanted.url), span, chosen), encoding="utf-8")
+            browser.size(1456, 200)  # else the page is as tall as the one before
             browser.open(path.as_uri())
             browser.wait("document.querySelector('.grid')")
             browser.size(1456, int(browser.run("document.documentElement.scrollHeight")))

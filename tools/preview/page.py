@@ -92,8 +92,13 @@ def _marks(
     for annotation in document["annotations"]["list"]:
         expression = asking.substituted(annotation["expr"], values)
         for one in server.range(expression, span.start, span.end, span.step):
-            times = [float(at) for at, _ in one["values"]]
-            found.append((times[0], times[-1]))
+            begin = last = float(one["values"][0][0])
+            for at, _ in one["values"]:
+                if float(at) - last > 2 * span.step:  # as Grafana: another one after a gap
+                    found.append((begin, last))
+                    begin = float(at)
+                last = float(at)
+            found.append((begin, last))
     return found
 
 

@@ -33,6 +33,7 @@ def description() -> Mapping[str, Any]:
         settings=CollectorSettings(),
         clock=SystemClock(),
         version="any",
+        profiles=cast("Any", None),
     )
     return create_app(services).openapi()
 

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ....vocabulary.times import rfc3339
-from ...past import reading
+from ...past import stretch
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows import queries
@@ -51,7 +51,7 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             raise ProblemError(400, "from: it is later than to", parameter="from")
         if query.from_ > now:
             raise ProblemError(400, "from: it is in the future", parameter="from")
-        held, end = reading.held_from(past.journal), min(query.to, now)
+        held, end = stretch.held_from(past.journal), min(query.to, now)
         start = query.from_ if held is None else max(query.from_, held)
         if held is None or (start >= now - RECENT_SECONDS and end >= held):
             known = services.stages.read(lambda line: queries.names(line.windows))

@@ -1,6 +1,8 @@
 """`/`, /console: the built-in pages; no token, they ask for one themselves. `/docs` leads there."""
 
-from fastapi import APIRouter
+import gzip
+
+from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from ....dashboards import console
@@ -15,23 +17,29 @@ def router() -> APIRouter:
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/")
-    def index() -> Response:
-        return _page("/")
+    async def index(request: Request) -> Response:
+        return _page("/", request)
 
     @routes.get("/docs")
     def docs() -> Response:
         return RedirectResponse(API_PAGE, status_code=307)
 
     @routes.get("/console/{name:path}")
-    def asset(name: str) -> Response:
-        return _page(f"/console/{name}")
+    async def asset(name: str, request: Request) -> Response:
+        return _page(f"/console/{name}", request)
 
     return routes
 
 
-def _page(path: str) -> Response:
-    found = console.page(path)
+def _page(path: str, request: Request) -> Response:
+    """Return a file of the console: nothing where the browser has it, else compressed if it can."""
+    found = console.packed(path)
     if found is None:
         raise ProblemError(404, f"there is nothing at {path}")
-    body, media_type = found
-    return Response(body, media_type=media_type, headers=dict(console.HEADERS))
+    headers = {**console.HEADERS, "ETag": found.tag, "Vary": "Accept-Encoding"}
+    if found.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        return Response(found.body, media_type=found.media_type, headers=headers)
+    return Response(gzip.decompress(found.body), media_type=found.media_type, headers=headers)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query
@@ -13,7 +14,7 @@ from ....vocabulary import metrics
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
-from ...past import reading
+from ...past import stretch
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows.matrices import newest_window
@@ -42,13 +43,15 @@ class MetricQuery(RangeQuery):
 class DistributionQuery(MetricQuery):
     """`rank`: lines of their own; `peers`: about so many lines of others; `points`: most values.
 
-    `source`: journal reads what windows hold no more, which takes seconds.
+    `source`: journal reads what windows hold no more, which takes seconds. `also`: metrics that
+    will be asked for next, read in the same pass and kept.
     """
 
     rank: Annotated[list[Annotated[int, Query(ge=0)]] | None, Field(max_length=256)] = None
     peers: Annotated[int, Query(ge=0, le=64)] = 0
     points: Annotated[int, Query(ge=2, le=2000)] = 240
     source: Literal["windows", "journal"] = "windows"
+    also: Annotated[list[str] | None, Field(max_length=16)] = None
 
 
 class HeatmapQuery(RangeQuery):
@@ -221,7 +224,7 @@ def _reread(
     """Return the answer from the journal."""
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
-    held = reading.held_from(past.journal)
+    held = stretch.held_from(past.journal)
     if held is None or end < held:
         raise ProblemError(404, "this time range is held no more")
     if end - start > services.settings.past.hours * 3600:
@@ -231,11 +234,21 @@ def _reread(
             parameter="from",
         )
     try:
-        found = past.distribution(job, max(start, held), end, wanted)
+        found = past.distribution(job, max(start, held), end, wanted, *_also(query, wanted))
     except PastError as error:
-        headers = {"retry-after": "5"} if error.busy else None
+        headers = {"retry-after": "2"} if error.busy else None
         raise ProblemError(503, str(error), headers=headers) from error
     return _named(found, wanted, unit, "journal")
+
+
+def _also(query: DistributionQuery, wanted: distribution.Wanted) -> list[distribution.Wanted]:
+    """Return what is wanted of the metrics that will be asked for next."""
+    names = dict.fromkeys(query.also or ())
+    return [
+        replace(wanted, metric=name, counter=_metric(name)[1])
+        for name in names
+        if name != wanted.metric
+    ]
 
 
 def _named(

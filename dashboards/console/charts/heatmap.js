@@ -22,7 +22,7 @@ export function heatmapFigure(answer, { unit, name, every }) {
   return h("figure", { class: "heatmap" },
     h("figcaption", {}, sentence),
     h("div", { class: "legend fine" }, h("span", {}, quantity(low, unit)), h("span", { class: "scale", "aria-hidden": "true" }), h("span", {}, `≥ ${quantity(high, unit)}`),
-      coarse && h("span", {}, t("heatmap.coarse", { ranks: digits(answer.ranks_a_row), steps: digits(answer.steps_a_column) })),
+      coarse && h("span", {}, t("heatmap.coarse", { ranks: count("rank", Math.ceil(answer.ranks_a_row)), steps: count("step", Math.ceil(answer.steps_a_column)) })),
       coarse && every && h("button", { type: "button", class: "quiet", "data-key": "every", onclick: every }, t("heatmap.every"))),
     raster({ cells, rows, columns, sentence, height: Math.max(120, Math.min(420, rows * (rows > 64 ? 1.6 : 7))),
       edges: { top: t("place.rank", { id: ranks[0] }), bottom: t("place.rank", { id: lastRank }), left: `${t("heatmap.step", { n: digits(steps[0]) })} · ${clock(answer.first_at)}`, right: `${t("heatmap.step", { n: digits(lastStep) })} · ${clock(answer.last_at)}` },

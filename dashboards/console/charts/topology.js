@@ -19,7 +19,8 @@ export function topologyFigure(answer, ranks, entity) {
   if (!hosts.length) return null;
   const accused = culpritHosts(entity, hosts);
   const groups = bySwitch(answer, hosts);
-  const sentence = t("topology.sentence", { where: accused.size > 3 ? count("host", accused.size) : [...accused].join(", ") || shortened(place(entity)), hosts: count("host", hosts.length), switches: count("switch", groups.filter(([name]) => name).length) });
+  const switches = groups.filter(([name]) => name).length;
+  const sentence = t(switches ? "topology.sentence" : "topology.hosts", { where: accused.size > 3 ? count("host", accused.size) : [...accused].join(", ") || shortened(place(entity)), hosts: count("host", hosts.length), switches: count("switch", switches) });
   const frame = h("div", { class: "topology" });
   let width = 0;
   new ResizeObserver(() => {

@@ -9,6 +9,7 @@ import { answerPart, doNow, header, impact, nextChecks } from "./answer.js";
 import { evidenceTable } from "./evidence.js";
 import { development, similarPart, timeline } from "./history.js";
 import { hypotheses, quality } from "./hypotheses.js";
+import { profiles, stacks } from "./inside.js";
 import { plotPanel } from "./plots.js";
 
 /** Return the page of an incident: {root, refresh, close}. */
@@ -16,15 +17,14 @@ export function incidentPage(id) {
   const abort = new AbortController();
   const path = `incidents/${encodeURIComponent(id)}`;
   const back = h("p", { class: "crumb" }, h("a", { href: "#/incidents" }, t("nav.incidents")), " / ", h("code", {}, id.slice(0, 12)));
-  const [head, answer] = [h("div", {}), h("div", {})];
-  const [now, side] = [h("div", { class: "side" }), h("div", { class: "side" })];
+  const [head, answer] = [h("div", {}), h("div", { class: "answer-part" })];
+  const [now, side] = [h("div", { class: "now-part" }), h("div", { class: "side" })];
   const evidence = h("div", { class: "evidence-part" });
   const where = h("section", { class: "where" });
   const others = h("div", { class: "others" });
   const panel = plotPanel(abort.signal);
   const root = h("article", { class: "page incident" }, back, head,
-    h("div", { class: "columns lead" }, answer, now),
-    h("div", { class: "columns" }, h("div", { class: "main" }, evidence, panel.root, where, others), side));
+    h("div", { class: "columns" }, h("div", { class: "main" }, answer, evidence, panel.root, where, others), h("div", { class: "aside" }, now, side)));
   let shown = "";
   let drawn = "";
 
@@ -58,7 +58,7 @@ export function incidentPage(id) {
       show(answer, answerPart(incident, allowed && act));
       show(now, doNow(first), impact(incident));
       show(evidence, first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
-      show(others, hypotheses(cause), development(incident));
+      show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident));
       show(side, nextChecks(cause), similarPart(alike), timeline(incident), quality(cause));
     }
     await Promise.all([panel.refresh(incident), drawWhere(incident)]);

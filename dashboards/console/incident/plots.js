@@ -9,6 +9,7 @@ import { t } from "../texts/texts.js";
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
 const LONGEST = 6 * 3600; // seconds; what the collector reads again at once
 const MOST_RANKS = 64;
+const BUSY_TRIES = 12;
 
 /** Return {root, refresh(incident)}. The first signal with points of an accused rank is drawn. */
 export function plotPanel(signal) {
@@ -18,15 +19,17 @@ export function plotPanel(signal) {
   let shown = "";
 
   /** Return the whole incident's distribution: from the windows, where these still hold its beginning. */
-  async function distribution(job, name, range, culprits, waiting) {
+  async function distribution(job, name, range, culprits, also, waiting) {
     const path = `jobs/${encodeURIComponent(job)}/distribution`;
     const query = { metric: name, ...range, rank: [...culprits].slice(0, MOST_RANKS), peers: 12, points: 240 };
-    const key = JSON.stringify(query);
+    const read = { ...query, ...settled(range) };
+    const key = JSON.stringify(read);
     if (held.has(key)) return held.get(key);
     const recent = await get(path, query, signal).catch(quiet);
     if (recent && epoch(recent.held_from) <= range.from + 0.2 * (range.to - range.from)) return recent;
-    if (waiting) waiting();
-    const past = await get(path, { ...query, source: "journal" }, signal).catch(quiet);
+    waiting();
+    // All signals in one pass: the collector keeps what is asked for next.
+    const past = await patiently(() => get(path, { ...read, source: "journal", also }, signal)).catch(quiet);
     const found = past?.variants.length ? past : recent;
     if (past?.variants.length) held.set(key, past);
     return found;
@@ -41,7 +44,7 @@ export function plotPanel(signal) {
     const range = span(incident);
     const waiting = () => { if (!shown) show(root, h("h2", {}, t("plots.against")), h("p", { class: "muted", role: "status" }, t("plots.reading"))); };
     for (const name of chosen ? [chosen, ...names] : names) {
-      const answer = await distribution(job, name, range, culprits, waiting);
+      const answer = await distribution(job, name, range, culprits, names, waiting);
       const drawn = speaking(list(answer?.variants), culprits);
       if (!drawn) continue;
       // Where everybody is accused nobody stands out.
@@ -90,6 +93,24 @@ function span(incident) {
   const end = Number.isFinite(resolved) ? resolved + 15 : Math.max(Date.now() / 1000, epoch(incident.updated_at));
   const before = Math.max(60, Math.min(600, (end - opened) / 2));
   return { from: Math.round(opened - before), to: Math.round(Math.min(end, opened - before + LONGEST)) };
+}
+
+/** Return a range that stays the same for a while: that of an open incident grows by steps. */
+function settled({ from, to }) {
+  const step = Math.max(60, Math.round((to - from) / 20));
+  return to < Date.now() / 1000 - step ? { from, to } : { from, to: Math.max(from + 1, Math.floor(to / step) * step) };
+}
+
+/** Return the answer once the collector has time for it: it reads the past for one at a time. */
+async function patiently(ask) {
+  for (let left = BUSY_TRIES; ; left -= 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!error.retryAfter || !left) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+    }
+  }
 }
 
 function quiet(error) {

@@ -8,6 +8,7 @@ import { get, items } from "../parts/api.js";
 import { choice, h, list, show, tabs } from "../parts/dom.js";
 import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
+import { order } from "./incidents.js";
 import { goodput, jobStatus } from "./jobs.js";
 import { ranksPart } from "./ranks.js";
 import { throughput } from "./throughput.js";
@@ -41,6 +42,7 @@ export function jobPage(id) {
     const end = epoch(job.last_at);
     const text = JSON.stringify([job.last_at, job.last_step, wanted]);
     if (!Number.isFinite(end) || text === drawn) return;
+    if (!drawn && !parts.heat.hasChildNodes()) show(parts.heat, h("p", { class: "muted", role: "status" }, t("loading")));
     drawn = text;
     range = { from: end - Number(wanted.seconds), to: end };
     await Promise.all([drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
@@ -49,7 +51,7 @@ export function jobPage(id) {
 
   async function drawHeat(again) {
     const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
-    if (!answer) return;
+    if (!answer) return show(parts.heat);
     const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, name, metric(name).help]), wanted.metric, (name) => again({ metric: name }));
     const figure = heatmapFigure(answer, { unit: "s", name: wanted.metric, every: () => again({ full: true }) });
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
@@ -103,7 +105,7 @@ function header(id, job, incidents) {
 
 function incidentList(incidents) {
   if (!incidents.length) return h("p", { class: "muted plain" }, t("job.noincidents"));
-  return h("ul", { class: "plain" }, incidents.slice(0, 6).map((incident) => {
+  return h("ul", { class: "plain" }, [...incidents].sort(order).slice(0, 6).map((incident) => {
     const first = list(incident.root_cause?.hypotheses)[0];
     return h("li", { "data-severity": incident.severity, "data-status": incident.status },
       h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(incident.id)}`, "data-key": incident.id }, h("span", { class: "severity" }, word("severity", incident.severity ?? "unknown")), " ", title(first?.fault)),

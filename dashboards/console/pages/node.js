@@ -3,12 +3,14 @@
 import { lines } from "../charts/lines.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table, tabs } from "../parts/dom.js";
-import { ago, clock, digits, epoch, metric, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
-import { count, t } from "../texts/texts.js";
+import { ago, digits, epoch, lost, metric, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
+import { order } from "./incidents.js";
+import { count, t, word } from "../texts/texts.js";
 
 const CURVES = ["hw.temperature", "hw.power", "hw.gpu.utilization", "hw.frequency", "hw.gpu.memory.usage"];
 const DEVICE = ["hw.gpu.utilization", "hw.gpu.memory.usage", "hw.temperature", "hw.power", "hw.frequency"];
 const TONES = 8;
+const SILENT_SECONDS = 60;
 
 /** Return the page: {root, refresh, close}. */
 export function nodePage(host) {
@@ -22,7 +24,7 @@ export function nodePage(host) {
   async function refresh() {
     const [node, named] = await Promise.all([get(path, {}, abort.signal), get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items).catch(() => [])]);
     show(parts.head, header(node));
-    show(parts.devices, h("h2", {}, t("node.devices")), node.devices.length ? deviceTable(node.devices) : h("p", { class: "muted" }, t("node.nodevices")));
+    show(parts.devices, h("h2", {}, t("node.devices")), node.devices.length ? deviceTable(node.devices, epoch(node.last_received)) : h("p", { class: "muted" }, t("node.nodevices")));
     show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)));
     show(parts.readings, h("details", { "data-key": "readings" }, h("summary", {}, h("h2", {}, t("node.readings"))), readingTable(node.readings)));
     await draw(node);
@@ -49,15 +51,19 @@ function header(node) {
       : h("p", { class: "muted" }, t("node.nojobs")));
 }
 
-function deviceTable(devices) {
+/** Return the table. A device that has not answered for a while shows since when, and no old values. */
+function deviceTable(devices, now) {
   const number = { number: true };
   const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [t(`device.${name}`), number]), [t("device.throttle")], [t("device.errors"), number]];
   return table(columns, [...devices].sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9)).map((device) => {
-    const of = (name) => device.readings.find((row) => row.metric === name && !/^(memory)$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""));
-    const active = device.readings.filter((row) => row.metric === "hw.gpu.throttle" && row.value > 0 && row.attributes.reason !== "idle").map((row) => row.attributes.reason);
+    const newest = Math.max(...device.readings.map((row) => epoch(row.at)));
+    const silent = now - newest > SILENT_SECONDS;
+    const of = (name) => device.readings.find((row) => row.metric === name && now - epoch(row.at) <= SILENT_SECONDS && !/^(memory)$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""));
+    const active = device.readings.filter((row) => row.metric === "hw.gpu.throttle" && row.value > 0 && now - epoch(row.at) <= SILENT_SECONDS && row.attributes.reason !== "idle").map((row) => row.attributes.reason);
     const errors = device.readings.filter((row) => row.metric === "hw.errors" && row.attributes["error.type"] === "uncorrected").reduce((sum, row) => sum + row.value, 0);
-    return { class: active.length || errors ? "behind" : null, cells: [
-      h("span", { class: "id", title: device.hw_id }, shortened(device.hw_id)),
+    const state = device.readings.find((row) => row.metric === "hw.status" && row.value > 0 && row.attributes["hw.state"] !== "ok")?.attributes["hw.state"];
+    return { class: active.length || errors || state || silent ? "behind" : null, cells: [
+      [h("span", { class: "id", title: device.hw_id }, shortened(device.hw_id)), (state || silent) && h("div", { class: "fine bad" }, [state && word("state", state), silent && t("node.silent", { ago: ago(new Date(newest * 1000).toISOString()) })].filter(Boolean).join(" · "))],
       device.rank ?? "–",
       ...DEVICE.map((name) => (name.endsWith("utilization") ? share(of(name)?.value) : quantity(of(name)?.value, metric(name).unit))),
       active.join(", ") || "–",
@@ -91,9 +97,9 @@ function deviceLines(answer, users) {
 
 function incidentList(row) {
   if (!row) return h("p", { class: "muted" }, t("job.noincidents"));
-  return h("ul", { class: "plain" }, list(row.record).slice(0, 12).map((one) => h("li", { "data-severity": one.severity, "data-status": one.status },
+  return h("ul", { class: "plain" }, [...list(row.record)].sort(order).slice(0, 12).map((one) => h("li", { "data-severity": one.severity, "data-status": one.status },
     h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(one.incident)}` }, h("span", { class: "severity" }), title(one.fault)),
-    h("span", { class: "muted" }, ` ${list(one.jobs).join(", ")} · ${clock(one.opened_at)} · ${digits(one.gpu_hours_lost)} GPU-h`))));
+    h("span", { class: "muted" }, ` ${list(one.jobs).join(", ")} · `, moment(one.opened_at), ` · ${lost(3600 * one.gpu_hours_lost)} · ${word("status", one.status)}`))));
 }
 
 function readingTable(readings) {

@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { h, show } from "../parts/dom.js";
-import { digits, duration, title } from "../parts/units.js";
+import { digits, duration, lost, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 import { incidentRows, order } from "./incidents.js";
 import { goodput, jobOrder, jobRows } from "./jobs.js";
@@ -45,7 +45,7 @@ export function overviewPage() {
 
 function summary(jobs, stats, active) {
   const running = jobs.filter((job) => job.status === "running");
-  const shares = running.map((job) => job).filter((job) => Number.isFinite(job.goodput));
+  const shares = running.filter((job) => Number.isFinite(job.goodput));
   const ranks = shares.reduce((sum, job) => sum + (job.ranks ?? 0), 0);
   const mean = ranks ? shares.reduce((sum, job) => sum + job.goodput * (job.ranks ?? 0), 0) / ranks : NaN;
   const critical = active.filter((incident) => incident.severity === "critical").length;
@@ -53,7 +53,7 @@ function summary(jobs, stats, active) {
     figure(t("overview.open"), digits(active.length), critical ? t("overview.critical", { n: critical }) : null, critical ? "critical" : null),
     figure(t("overview.running"), digits(running.length), count("rank", running.reduce((sum, job) => sum + (job.ranks ?? 0), 0))),
     figure(t("overview.goodput"), goodput(mean), t("overview.goodput.help")),
-    figure(t("overview.lost", { n: DAYS }), `${digits(stats.gpu_hours_lost ?? 0)} GPU-h`, null),
+    figure(t("overview.lost", { n: DAYS }), lost(3600 * (stats.gpu_hours_lost ?? 0)), null),
     figure(t("overview.detect"), stats.mttd_seconds === null ? "–" : duration(stats.mttd_seconds), t("overview.detect.help")));
 }
 
@@ -67,7 +67,7 @@ function causes(stats) {
   const most = rows[0].gpu_hours;
   return h("ol", { class: "ranking" }, rows.map((row) => h("li", {},
     h("a", { href: `#/incidents?status=all&fault=${encodeURIComponent(row.fault)}` }, title(row.fault)), bar(row.gpu_hours / most),
-    h("span", { class: "fine number" }, `${digits(row.gpu_hours)} GPU-h · ${count("incident", row.incidents)}`))));
+    h("span", { class: "fine number" }, `${lost(3600 * row.gpu_hours)} · ${count("incident", row.incidents)}`))));
 }
 
 function worstNodes(nodes) {
@@ -76,5 +76,5 @@ function worstNodes(nodes) {
   const most = Math.max(rows[0].gpu_hours_lost, 1e-9);
   return h("ol", { class: "ranking" }, rows.map((row) => h("li", {},
     h("a", { href: `#/nodes/${encodeURIComponent(row.id)}` }, row.id), bar(row.gpu_hours_lost / most),
-    h("span", { class: "fine number" }, `${digits(row.gpu_hours_lost)} GPU-h · ${Object.keys(row.faults ?? {}).map(title).join(", ")}`))));
+    h("span", { class: "fine number" }, `${lost(3600 * row.gpu_hours_lost)} · ${Object.keys(row.faults ?? {}).map(title).join(", ")}`))));
 }

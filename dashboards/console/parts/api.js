@@ -7,9 +7,10 @@ let asking = null; // the one open question for a token, shared by everybody who
 
 /** A problem document of the collector (RFC 9457), or what stood in its place. */
 export class Problem extends Error {
-  constructor(status, title, detail) {
+  constructor(status, title, detail, retryAfter = 0) {
     super(detail ? `${title}: ${detail}` : title);
     this.status = status;
+    this.retryAfter = retryAfter; // seconds; 0: asking again does not help
   }
 }
 
@@ -25,6 +26,16 @@ export async function get(path, parameters = {}, signal = undefined) {
 export async function text(path, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
   return (await ask(`api/v1/${path}?${query}`)).text();
+}
+
+/** Save the file at a path below /api/v1 under a name; raises a Problem. By a request of ours, which carries the token. */
+export async function save(path, name) {
+  const address = URL.createObjectURL(await (await ask(`api/v1/${path}`)).blob());
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.download = name;
+  anchor.click();
+  URL.revokeObjectURL(address);
 }
 
 /** Return the JSON of a file at the root, such as the description of the API. */
@@ -78,7 +89,7 @@ async function ask(address, signal, options = {}) {
 async function problem(answer) {
   try {
     const body = await answer.json();
-    return new Problem(answer.status, body.title ?? answer.statusText, body.detail);
+    return new Problem(answer.status, body.title ?? answer.statusText, body.detail, Number(answer.headers.get("Retry-After")) || 0);
   } catch {
     return new Problem(answer.status, t("problem.status", { status: answer.status }), answer.statusText);
   }
@@ -120,9 +131,13 @@ export function items(answer) {
  */
 export async function follow(news, state) {
   let pause = 2;
+  // A page that the browser keeps for "back" must not keep one of its few connections to us.
+  let stream = new AbortController();
+  window.addEventListener("pagehide", () => stream.abort());
   for (;;) {
+    stream = new AbortController();
     try {
-      const answer = await ask("api/v1/events");
+      const answer = await ask("api/v1/events", stream.signal);
       state("live");
       news();
       pause = 2;

@@ -10,7 +10,7 @@ import pytest
 
 from rankscope.agent.health import Health
 from rankscope.agent.settings import LogFiles
-from rankscope.agent.training_logs import Batch, Follower, Sources
+from rankscope.agent.training_logs import Batch, Follower, Launched, Sources
 from rankscope.agent.training_logs.positions import Positions
 
 AT = 1_787_000_000.0
@@ -31,6 +31,7 @@ class Node:
     used: float = 0.0
     cost: float = 0.0
     batches: list[Batch] = field(default_factory=list)
+    launched: list[Launched] = field(default_factory=list)
     health: Health = field(default_factory=Health)
 
     def start(self, *, files=None, follow=False, share=0.04, proc=Path("/proc")):
@@ -39,10 +40,13 @@ class Node:
             sources=Sources(by_process=follow, named=named, proc=proc),
             positions=Positions(self.state),
             health=self.health,
-            deliver=self.batches.append,
+            deliver=self.deliver,
             share=share,
             cpu=self.cpu,
         )
+
+    def deliver(self, one):
+        (self.batches if isinstance(one, Batch) else self.launched).append(one)
 
     def cpu(self):
         self.used += self.cost
@@ -105,7 +109,8 @@ def test_samples_and_events_leave_with_the_job_and_times_of_reading(node):
     append(node.folder / "rank1.log", line(1), FAULT)
     (batch,) = node.turn(follower)
     assert (batch.job, batch.attempt) == ("job-1", None)
-    assert {sample.at for sample in batch.samples} == {node.now}
+    # The line is the first of two that were written in the last second.
+    assert all(node.now - 1 < sample.at < node.now for sample in batch.samples)
     (event,) = batch.events
     assert (event.name, event.at, event.attributes["rank"]) == ("log.fault", node.now, 1)
 
@@ -308,6 +313,37 @@ def test_a_file_that_several_ranks_write_has_the_rank_of_who_prints_in_the_frame
     assert both.source.local_ranks == {0: 4, 1: 5}
     append(path, "[default1]:" + line(7))
     assert own(node, follower) == [(7, 5)]
+
+
+def test_processes_with_a_rank_are_reported_without_what_they_start(node, trainer, until):
+    follower = node.start(follow=True)
+    process = trainer(node.folder / "out", RANK="5", **RANK)
+    say(process)
+
+    def seen():
+        node.turn(follower)
+        return [
+            (one.pid, one.rank, one.world_size)
+            for launched in node.launched
+            for one in launched.writers
+            if one.job == "own"
+        ]
+
+    assert {(process.pid, 5, 8)} == set(until(seen))
+
+
+def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
+    environ = "RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=4\0RANKSCOPE_JOB_ID=job\0"
+    for pid, parent, name in ((10, 1, "bash"), (11, 10, "python"), (12, 11, "pt_worker")):
+        folder = tmp_path / str(pid)
+        folder.mkdir()
+        numbers = " ".join(["0"] * 40)
+        (folder / "stat").write_text(f"{pid} ({name}) S {parent} {numbers}\n")
+        (folder / "comm").write_text(f"{name}\n")
+        (folder / "environ").write_text(environ)
+    sources = Sources(by_process=True, proc=tmp_path)
+    sources.find()
+    assert [(11, 3)] == [(one.pid, one.rank) for one in sources.launched()]
 
 
 def test_a_process_without_a_rank_is_not_followed(node, trainer):

@@ -1,5 +1,6 @@
 """Every fault of the contract: its entry, its runbook, its case in the laboratory, its evidence."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def evidence(entity_of, found):
     """Return a function that returns everything that a cause predicts, a symptom among it."""
 
     def make(cause):
-        number = cause.only_ranks[0] if cause.only_ranks else 2
+        number = cause.only_ranks[0] if cause.only_ranks else 3
         wanted = {prediction.finding for prediction in cause.predicts}
         if not wanted & set(cause.symptoms):
             wanted.add(cause.symptoms[0])
@@ -82,9 +83,33 @@ def test_without_its_essential_evidence_its_score_falls_or_it_is_no_candidate(
 @EVERY
 def test_what_contradicts_it_lowers_its_score(cause, evidence, best, entity_of, found):
     rows = evidence(cause)
-    number = cause.only_ranks[0] if cause.only_ranks else 2
+    number = cause.only_ranks[0] if cause.only_ranks else 3
     held = {row.kind for row in rows}
     for prediction in cause.contradicts:
         if prediction.finding not in held:
             against = found(prediction.finding, entity_of(prediction.finding, number))
             assert best(cause, [*rows, against]) <= best(cause, rows)
+
+
+@EVERY
+def test_taking_away_any_piece_of_its_evidence_never_raises_its_score(cause, evidence, best):
+    """What supports it, piece by piece; a symptom says what is to be explained, and is none.
+
+    Each piece is a reading of its own: of one reading the largest weight counts. What is found on a
+    rank and what is found of the whole job are about two places: here it is the rank.
+    """
+    ranks = any(kinds.catalogue()[kind].entities[0] == "rank" for kind in cause.covers)
+    rows = [
+        replace(row, observed=row.magnitude + number)
+        for number, row in enumerate(evidence(cause))
+        if kinds.catalogue()[row.kind].symptom or not (ranks and row.entity.type == "job")
+    ]
+    supports = {
+        prediction.finding
+        for prediction in cause.predicts
+        if prediction.present > 0 and not kinds.catalogue()[prediction.finding].symptom
+    }
+    whole = best(cause, rows)
+    for kind in sorted(supports):
+        after = best(cause, [row for row in rows if row.kind != kind])
+        assert after is None or after <= whole + 1e-9, kind

@@ -13,6 +13,7 @@ from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
 from rankscope.collector.api.token_failures import Sleep
 from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.profiles.shelf import Shelf
 from rankscope.collector.services import Services
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.stages import Stages
@@ -80,7 +81,7 @@ def store(tmp_path) -> Iterator[Store]:
 
 @pytest.fixture
 def new_services(
-    store, memory_journal, decisions, clock, health
+    store, memory_journal, decisions, clock, health, tmp_path
 ) -> Iterator[Callable[..., Services]]:
     """Return a function that makes running services with these settings."""
     started = []
@@ -96,12 +97,14 @@ def new_services(
         )
         stages.start()
         started.append(stages)
+        checked = CollectorSettings.model_validate(settings)
         return Services(
             stages=stages,
             store=store,
-            settings=CollectorSettings.model_validate(settings),
+            settings=checked,
             clock=clock,
             version="0.1.0",
+            profiles=Shelf(tmp_path / "profiles", checked.profiles),
             health=health,
         )
 

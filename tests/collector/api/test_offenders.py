@@ -46,6 +46,37 @@ def test_who_was_named_wrongly_is_not_charged(client, named):
     assert _items(client, "offenders") == []
 
 
+def test_what_people_named_instead_is_charged(client, named, store):
+    """A loose cable that was taken for three other things is a repeat offender all the same."""
+    cable = {"verdict": "wrong", "fault": "network.cable_errors", "entity": "gpu-12/mlx5_0:1"}
+    for number in (1, 2, 3):
+        incident = named(number, f"run-{number}")
+        client.post(f"/api/v1/incidents/{incident}/feedback", json=cable)
+    host, port = _items(client, "offenders", at_least=3)
+    assert ("host", "gpu-12") == (host["type"], host["id"])
+    assert ("nic", "gpu-12/mlx5_0:1", "gpu-12") == (port["type"], port["id"], port["host"])
+    assert {"network.cable_errors": 3} == port["faults"]
+    again = offenders(Ledger(store, keep_days=365).rows(AT + 100), at_least=3)
+    assert [(row.type, row.id) for row in again] == [("host", "gpu-12"), ("nic", "gpu-12/mlx5_0:1")]
+
+
+def test_a_host_that_people_named_without_a_fault_is_charged_as_a_host(client, named):
+    for number in (1, 2):
+        incident = named(number, f"run-{number}")
+        body = {"verdict": "wrong", "entity": "gpu-77"}
+        client.post(f"/api/v1/incidents/{incident}/feedback", json=body)
+    (row,) = _items(client, "offenders")
+    assert ("host", "gpu-77", ["run-1", "run-2"]) == (row["type"], row["id"], row["jobs"])
+
+
+def test_what_people_were_not_sure_of_stays_with_the_first_cause(client, named):
+    before = named(1, "run-1"), named(2, "run-2")
+    held = [row["id"] for row in _items(client, "offenders")]
+    body = {"verdict": "unsure", "entity": "gpu-77"}
+    client.post(f"/api/v1/incidents/{before[0]}/feedback", json=body)
+    assert held == [row["id"] for row in _items(client, "offenders")]
+
+
 def test_the_record_is_the_same_after_a_restart(client, named, store):
     named(1, "run-1")
     right = named(2, "run-2")

@@ -46,6 +46,7 @@ def services(pipeline, memory_journal, decisions, sink, clock, health):
         settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
         clock=clock,
         version="0",
+        profiles=mock.Mock(),
         health=health,
     )
     stages.stop()
@@ -273,12 +274,43 @@ def test_a_bomb_in_snappy_is_refused_unopened(post):
     assert post("/api/v1/write", declared + b"\0", headers).status_code == 413
 
 
-def test_remote_write_of_version_2_is_415(post):
-    headers = {
-        "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request",
-        "Content-Encoding": "snappy",
+def test_remote_write_of_an_unknown_message_is_415(post):
+    headers = WRITE | {
+        "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v3.Request"
     }
     assert post("/api/v1/write", b"\0", headers).status_code == 415
+
+
+def write_request_2(value, name="training_loss"):
+    """Return a Request of remote write 2.0 with one sample."""
+    texts = ["", "__name__", name, "host_name", "gpu-1", "rank", "3"]
+    sample = b"\x09" + struct.pack("<d", value) + b"\x10" + varint(1_700_000_000_500)
+    series = field(1, bytes(range(1, 7))) + field(2, sample)
+    body = b"".join(field(4, text.encode()) for text in texts) + field(5, series)
+    return bytes(cramjam.snappy.compress_raw(body))
+
+
+def written(answer):
+    """Return what a sender of 2.0 is told of its samples, histograms and exemplars."""
+    names = ("samples", "histograms", "exemplars")
+    return [answer.headers.get(f"x-prometheus-remote-write-{name}-written") for name in names]
+
+
+def test_version_2_is_answered_with_what_was_written(post, applied):
+    answer = post("/api/v1/write", write_request_2(2.5), WRITE_2)
+    assert (answer.status_code, written(answer)) == (204, ["1", "0", "0"])
+    assert applied()[0][2] == (("training.loss", 1_700_000_000.5, 2.5),)
+
+
+def test_a_sample_of_version_2_that_nobody_looks_at_counts_as_written(post):
+    """Else the sender would take it for lost."""
+    answer = post("/api/v1/write", write_request_2(2.5, name="go_goroutines"), WRITE_2)
+    assert (answer.status_code, written(answer)) == (204, ["1", "0", "0"])
+
+
+def test_what_version_2_cannot_place_is_400_with_what_was_written(post):
+    answer = post("/api/v1/write", write_request_2(2.5, name=""), WRITE_2)
+    assert (answer.status_code, written(answer)) == (400, ["0", "0", "0"])
 
 
 def test_many_gzip_members_are_not_worth_the_time(post):
@@ -308,6 +340,11 @@ WRITE = {
     "Content-Type": "application/x-protobuf",
     "Content-Encoding": "snappy",
     "X-Prometheus-Remote-Write-Version": "0.1.0",
+}
+WRITE_2 = {
+    "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request",
+    "Content-Encoding": "snappy",
+    "X-Prometheus-Remote-Write-Version": "2.0.0",
 }
 
 

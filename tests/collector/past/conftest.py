@@ -2,11 +2,14 @@
 
 import pytest
 
+from rankscope.collector.intake.decoding import Decoder
+from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.entries import Entry
 from rankscope.collector.journal.journal import Journal
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.journal.settings import JournalSettings
 from rankscope.formats.otlp import encode
+from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
 
 START = 1_700_000_000.0
@@ -36,13 +39,17 @@ def data_dir(tmp_path_factory):
     """Return a collector's data folder with the journal of jobs run-1 (goes bad) and run-2."""
     folder = tmp_path_factory.mktemp("data")
     journal = Journal(folder / "journal", JournalSettings(segment_bytes=1 << 16))
+    decoder = Decoder(SeriesTable())
     entries = []
     for second in range(0, SECONDS, 2):
         at = START + second
         for number, job in enumerate(("run-1", "run-2")):
             body = _step(job, at, second // 2, bad=job == "run-1" and at >= BAD_AT)
             at_ns = round((at + 0.1 * (number + 1)) * 1e9)
-            entries.append(Entry(Kind.METRICS_PROTOBUF, at_ns, body))
+            decoded = decoder.decode(Payload(Kind.METRICS_PROTOBUF, body)).metrics
+            # A few requests whole, as those of unsteady senders are; the others as columns.
+            layout = None if second % 20 == 0 or decoded is None else decoded.layout
+            entries.append(Entry(Kind.METRICS_PROTOBUF, at_ns, body, layout))
     assert journal.write(entries).entries == len(entries)
     journal.close()
     return folder

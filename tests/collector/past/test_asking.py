@@ -46,3 +46,23 @@ def test_another_process_sums_a_metric_up(data_dir):
     wanted = Wanted("training.step.duration", counter=False, points=10)
     found = _past(data_dir).distribution("run-1", START + 100, START + 200, wanted)
     assert [2.0] * 10 == found["variants"][0]["mean"]
+
+
+def test_what_was_asked_for_in_the_same_pass_is_answered_without_another(data_dir):
+    past = _past(data_dir)
+    step = Wanted("training.step.duration", counter=False, points=10)
+    loss = Wanted("training.loss", counter=False, points=10)
+    first = past.distribution("run-1", START + 100, START + 200, step, loss)
+    with past._one:  # nothing can be read now
+        assert first == past.distribution("run-1", START + 100, START + 200, step)
+        kept = past.distribution("run-1", START + 100, START + 200, loss)
+    assert [2.0] * 10 == kept["variants"][0]["mean"]
+
+
+def test_answers_that_are_kept_are_bounded(data_dir):
+    past = _past(data_dir)
+    loss = Wanted("training.loss", counter=False, points=10)
+    for number in range(300):
+        past._kept.put(("run", 0.0, float(number), loss), {})
+    assert past._kept.get(("run", 0.0, 0.0, loss)) is None
+    assert past._kept.get(("run", 0.0, 299.0, loss)) == {}

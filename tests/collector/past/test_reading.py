@@ -1,8 +1,8 @@
 """A stretch of the journal through the pipeline again."""
 
 from rankscope.collector.figures.distribution import Wanted
-from rankscope.collector.past import reading
-from rankscope.collector.past.reading import Stretch
+from rankscope.collector.past import pictures, reading, stretch
+from rankscope.collector.past.stretch import Stretch
 from rankscope.collector.pipeline import Pipeline
 
 START = 1_700_000_000.0
@@ -39,15 +39,15 @@ def test_a_job_that_never_reported_is_not_known(data_dir):
 
 
 def test_the_journal_says_from_when_on_it_holds(data_dir, tmp_path):
-    assert reading.held_from(data_dir / "journal") == START + 0.1
-    assert reading.held_from(tmp_path) is None
+    assert stretch.held_from(data_dir / "journal") == START + 0.1
+    assert stretch.held_from(tmp_path) is None
 
 
 def test_a_metric_of_the_past_is_summed_up_over_the_whole_stretch(data_dir):
     """Windows are emptied on the way: nothing between is lost, and a NaN keeps its rank."""
-    stretch = Stretch(data_dir / "journal", "run-1", START + 10, START + 410)
+    asked = Stretch(data_dir / "journal", "run-1", START + 10, START + 410)
     wanted = Wanted("training.loss", counter=False, points=40, ranks=(1,))
-    found = reading.distribution(stretch, Pipeline(), wanted)
+    (found,) = pictures.distributions(asked, [wanted], capacity=1000)
     assert 10.0 == found["seconds"]
     (variant,) = found["variants"]
     assert {"scope": "local"} == variant["attributes"]

@@ -171,3 +171,27 @@ def test_a_rank_without_a_host_or_device_stands_alone(valid):
     topology = queries.topology(valid.windows, "run-1")
     assert topology is not None
     assert ((), None, None) == (topology.hosts, topology.host(0), topology.gpu_entity(0))
+
+
+def test_counters_of_groups_are_series_by_group_and_rank(two_by_two, after):
+    for rank, count in ((0, 11), (1, 10)):
+        pairs = {"rank": rank, "group": "dp:abc", "source": "flight_recorder"}
+        two_by_two.metrics(("collective.enqueued", count, 5, pairs))
+    windows = two_by_two.windows
+    found = queries.series(windows, "run-1", "collective.enqueued", None, 0, after(9))
+    assert [(0, 11.0, "dp:abc"), (1, 10.0, "dp:abc")] == [
+        (row.rank, row.value[-1], row.attributes["group"]) for row in found
+    ]
+    (one,) = queries.series(windows, "run-1", "collective.enqueued", {1}, 0, after(9))
+    assert 1 == one.rank
+    assert [] == queries.series(windows, "run-1", "collective.enqueued", None, 0, after(1))
+
+
+def test_a_steps_time_is_the_one_reported_where_steps_are_written_out_many_at_once(valid):
+    valid.info(0)
+    for step in range(5):
+        at = 5 + step / 1000
+        valid.metrics(("training.step", step, at, {"rank": 0, "source": "log"}))
+        valid.metrics(("training.step.duration", 0.25, at, {"rank": 0, "source": "log"}))
+    (job,) = queries.jobs(valid.windows)
+    assert 0.25 == pytest.approx(job.step_seconds)

@@ -63,3 +63,16 @@ def test_a_host_whose_library_version_was_refused_is_named(found, event):
 def test_where_most_are_unlike_rank_0_its_host_is_the_one(found, event):
     lines = [refused(event, f"host-{rank // 2}", rank) for rank in (2, 4, 6)]
     assert [("host.version_refused", "host-0")] == found(events=lines)
+
+
+def test_the_lines_as_nccl_writes_them_name_the_host_of_the_odd_rank(found, event):
+    lines = []
+    for rank in range(8):
+        other, theirs, own = (0, 22105, 21903) if rank == 5 else (5, 21903, 22105)
+        text = (
+            f"node:1:2 [0] init.cc:1022 NCCL WARN Mismatched NCCL version detected : "
+            f"rank {other} version {theirs} rank {rank} version {own}"
+        )
+        host = f"host-{rank // 2}"
+        lines.append(event("log.fault", 40, host=host, rank=rank, role="root", text=text))
+    assert [("host.version_refused", "host-2")] == found(events=lines)

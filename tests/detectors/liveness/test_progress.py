@@ -7,7 +7,8 @@ from rankscope.detectors.liveness import progress
 from rankscope.detectors.liveness.stalls import Stalls
 from rankscope.detectors.sketch import START, readings, sketch
 
-RARE = {"host_interval": np.full(2, 13.0)}
+RARE = np.full(2, 13.0)
+"""Seconds between two reports, by host."""
 
 
 @pytest.fixture
@@ -23,7 +24,11 @@ def drawn(steady):
         age = newest - np.broadcast_to(np.asarray(since, float), 4)
         ages = readings(START + newest[:, None], age[:, None])
         return sketch(
-            own, now=START + newest.max(), rank_readings={progress.AGE: ages}, **RARE, **fields
+            own,
+            now=START + newest.max(),
+            rank_readings={progress.AGE: ages},
+            host_interval=RARE,
+            **fields,
         )
 
     return draw

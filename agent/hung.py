@@ -1,0 +1,160 @@
+"""Stacks of training processes whose probe fell silent: what the process itself cannot send.
+
+First what its watchdog wrote into the memory that the agent holds open (another thread holds the
+interpreter's lock), else what the kernel says (stopped by a signal, waiting uninterruptibly), else
+py-spy, where the settings allow it and it is there.
+"""
+
+import logging
+import queue
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePath
+
+from ..vocabulary.samples import Event, Scalar
+from . import procfs
+from .open_file import OpenFile
+from .settings import Stacks
+from .trainers import Key, Trainer
+
+STACK = "process.stack"
+"""Name of the event."""
+SILENT_SECONDS = 12.0
+"""Two heartbeats were missed, and more."""
+_AGAIN_SECONDS = 30.0
+_LONGEST = 64 << 10
+_MOST_CALLS = 40
+_SPY_SECONDS = 5.0
+_STATES = {"T": "stopped by a signal", "t": "stopped by a debugger"}
+_CALL = re.compile(r'\s*File "(?P<file>.*)", line (?P<line>\d+|\?\?\?) in (?P<name>.*)')
+_SPIED = re.compile(r"\s+(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)$")
+
+_log = logging.getLogger(__name__)
+
+
+class Hung:
+    """Looks at silent processes once a second, on the agent's main thread."""
+
+    def __init__(self, settings: Stacks, *, proc: Path, spied: Callable[[Event], None]) -> None:
+        self._settings = settings
+        self._proc = proc
+        self._files: dict[Key, OpenFile] = {}
+        self._due: dict[Key, float] = {}
+        self._spied = spied
+        self._spying: queue.Queue[tuple[Trainer, float]] = queue.Queue(4)
+        self._spy = shutil.which("py-spy") if settings.py_spy else None
+        if settings.py_spy and self._spy is None:
+            _log.warning("stacks.py_spy: there is no py-spy in PATH; pip install py-spy")
+        if self._spy is not None:
+            threading.Thread(target=self._run, name="py-spy", daemon=True).start()
+
+    def hold(self, trainer: Trainer, file: OpenFile) -> None:
+        """Keep the file that a probe's watchdog writes into; anything else is let go of.
+
+        Only memory is kept: reading anything else could keep the agent waiting.
+        """
+        if trainer.key not in self._files and file.seals() is not None:
+            self._files[trainer.key] = file
+
+    def stacks(self, trainers: Iterable[Trainer], now: float) -> list[Event]:
+        """Return the stacks of those that are silent, each at most twice a minute."""
+        here = {trainer.key: trainer for trainer in trainers}
+        self._files = {key: file for key, file in self._files.items() if key in here}
+        self._due = {key: at for key, at in self._due.items() if key in here}
+        found: list[Event] = []
+        for trainer in here.values():
+            if trainer.pid is None or now - trainer.last_received < SILENT_SECONDS:
+                self._due.pop(trainer.key, None)
+                continue
+            if now < self._due.get(trainer.key, 0.0):
+                continue
+            text = self._text(trainer, trainer.pid)
+            if text:
+                self._due[trainer.key] = now + _AGAIN_SECONDS
+                found.append(_event(trainer, text, now))
+            elif self._spy is not None and not self._spying.full():
+                self._due[trainer.key] = now + _AGAIN_SECONDS
+                self._spying.put_nowait((trainer, now))
+        return found
+
+    def _text(self, trainer: Trainer, pid: int) -> str:
+        file = self._files.get(trainer.key)
+        if file is not None:
+            try:
+                dumped = file.begin(_LONGEST).decode(errors="replace")
+            except OSError:
+                dumped = ""
+            if text := main_thread(dumped):
+                return text
+        return _kernel(pid, self._proc)
+
+    def _run(self) -> None:
+        while True:
+            trainer, now = self._spying.get()
+            command = [str(self._spy), "dump", "--nonblocking", "--pid", str(trainer.pid)]
+            try:
+                done = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    timeout=_SPY_SECONDS,
+                    check=True,
+                )
+            except (OSError, subprocess.SubprocessError):
+                continue  # not permitted, or gone meanwhile
+            if text := spied(done.stdout[:_LONGEST].decode(errors="replace")):
+                self._spied(_event(trainer, text, now))
+
+
+def _event(trainer: Trainer, text: str, at: float) -> Event:
+    """Return the event that carries a stack."""
+    labels: dict[str, Scalar] = {"rank": trainer.rank, "text": text}
+    if trainer.pid is not None:
+        labels["pid"] = trainer.pid
+    return Event(STACK, at, labels)
+
+
+def main_thread(text: str) -> str:
+    """Return the main thread's stack of what faulthandler wrote, as a probe would send it.
+
+    faulthandler lists the newest thread first, so the main thread comes last. "" for anything else.
+    """
+    _, _, last = text.rpartition("(most recent call first):")
+    calls: list[str] = []
+    for line in last.splitlines():
+        call = _CALL.fullmatch(line)
+        if call is not None:
+            calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
+    return "\n".join(reversed(calls[:_MOST_CALLS]))
+
+
+def spied(text: str) -> str:
+    """Return the main thread's stack of `py-spy dump`, as a probe would send it."""
+    calls: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("Thread "):
+            inside = '"MainThread"' in line
+        elif inside and (call := _SPIED.fullmatch(line)) is not None:
+            calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
+    return "\n".join(reversed(calls[:_MOST_CALLS]))
+
+
+def _kernel(pid: int, proc: Path) -> str:
+    """Return what the kernel says of a process that cannot run; "" for one that can."""
+    state = procfs.state(pid, proc)
+    if state in _STATES:
+        return f"process is {_STATES[state]} (state {state})"
+    if state == "D":
+        return f"process waits uninterruptibly in {_wait_channel(pid, proc)} (state D)"
+    return ""
+
+
+def _wait_channel(pid: int, proc: Path) -> str:
+    """Return the kernel's function that a process waits in, where it says."""
+    name = procfs.read(f"{proc}/{pid}/wchan") or ""
+    return name if name.isidentifier() else "the kernel"

@@ -1,0 +1,43 @@
+"""An open file that another process handed over: closed when nobody holds it any more.
+
+Python's own file objects warn when they are let go of open, and here nobody knows who is the last.
+"""
+
+import contextlib
+import fcntl
+import os
+
+
+class OpenFile:
+    """A descriptor. What it is of is unknown: only `seals` says that reading it never waits."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+    def seals(self) -> int | None:
+        """Return the seals of a file in memory, None for any other file."""
+        try:
+            return fcntl.fcntl(self._descriptor, fcntl.F_GET_SEALS)
+        except OSError:
+            return None
+
+    @property
+    def size(self) -> int:
+        """Return its bytes. Raises OSError."""
+        return os.fstat(self._descriptor).st_size
+
+    def rewind(self) -> None:
+        """Read from the begin again. Raises OSError."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, all where no size is given. Raises OSError."""
+        return os.read(self._descriptor, size if size >= 0 else self.size)
+
+    def begin(self, size: int) -> bytes:
+        """Return its first bytes, wherever it is being read or written. Raises OSError."""
+        return os.pread(self._descriptor, size, 0)

@@ -1,0 +1,126 @@
+"""Processes of this node that a launcher gave a rank: whose they are, and what they were set to."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..vocabulary import identity
+from . import procfs
+
+VARIABLES = frozenset(
+    {
+        "HOME", "XDG_CACHE_HOME", "SLURM_JOBID",
+        "NCCL_RAS_ADDR", "NCCL_RAS_ENABLE",
+        "NCCL_PROFILER_PLUGIN", "NCCL_INSPECTOR_ENABLE", "NCCL_INSPECTOR_DUMP_DIR",
+        "TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+        "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+    }
+)  # fmt: skip
+"""What is kept of an environment: the rest may hold secrets."""
+
+_MOST_PROCESSES = 100_000
+_FIND_SECONDS = 5.0
+
+Attempt = tuple[str, int | None]
+"""Job and attempt, None where nobody numbers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankProcess:
+    """A process with a rank's variables. `own_pid` is the pid that it has in its own namespace."""
+
+    job: str
+    attempt: int | None
+    rank: int
+    local_rank: int
+    world_size: int
+    pid: int
+    own_pid: int
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def of(self) -> Attempt:
+        """Return the attempt that it belongs to."""
+        return self.job, self.attempt
+
+
+@dataclass(slots=True)
+class _Looked:
+    """A process that was looked at: twice, for between fork and exec it shows its parent's name."""
+
+    started: int
+    looks: int = 0
+    found: RankProcess | None = None
+
+
+class RankProcesses:
+    """Looks for them every few seconds at most; one reader's thread each has its own."""
+
+    def __init__(self, proc: Path = procfs.PROC) -> None:
+        self._proc = proc
+        self._looked: dict[int, _Looked] = {}
+        self._found: list[RankProcess] = []
+        self._at: float | None = None
+
+    def find(self, now: float) -> list[RankProcess]:
+        """Return those of this node, by job and rank; what a rank started itself is among them."""
+        if self._at is not None and 0 <= now - self._at < _FIND_SECONDS:
+            return self._found
+        self._at = now
+        pids = {int(name) for name in procfs.names(str(self._proc)) if name.isdecimal()}
+        for gone in [pid for pid in self._looked if pid not in pids]:
+            del self._looked[gone]
+        for pid in sorted(pids)[:_MOST_PROCESSES]:
+            self._look(pid)
+        self._found = sorted(
+            (one.found for one in self._looked.values() if one.found is not None),
+            key=lambda one: (one.job, one.attempt or 0, one.rank, one.pid),
+        )
+        return self._found
+
+    def path(self, process: RankProcess, name: str) -> Path:
+        """Return where the agent finds a path of a process: below its root and working folder."""
+        below = f"{self._proc}/{process.pid}"
+        return Path(f"{below}/root{name}" if name.startswith("/") else f"{below}/cwd/{name}")
+
+    def _look(self, pid: int) -> None:
+        known = self._looked.get(pid)
+        if known is not None and known.looks >= 2:
+            return
+        status = procfs.stat(pid, self._proc)
+        if status is None:
+            return
+        started = int(status[22])
+        if known is None or known.started != started:
+            known = self._looked[pid] = _Looked(started)
+        known.looks += 1
+        known.found = self._read(pid)
+
+    def _read(self, pid: int) -> RankProcess | None:
+        environ = _environ(f"{self._proc}/{pid}/environ")
+        who = identity.identify(environ, pid=pid) if environ else None
+        if who is None or not who.launched:
+            return None
+        own = procfs.status_fields(pid, self._proc).get("NSpid", "").split()
+        return RankProcess(
+            job=who.job,
+            attempt=who.attempt,
+            rank=who.rank,
+            local_rank=who.local_rank,
+            world_size=who.world_size,
+            pid=pid,
+            own_pid=int(own[-1]) if own and own[-1].isdecimal() else pid,
+            variables={name: value for name, value in environ.items() if name in VARIABLES},
+        )
+
+
+def _environ(path: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in (procfs.read(path) or "").split("\0"))
+    return {name: value for name, _, value in pairs if name}
+
+
+def expanded(pattern: str, process: RankProcess) -> str:
+    """Return a name that a process was given, `~` as its own home."""
+    home = process.variables.get("HOME", "")
+    return home + pattern[1:] if pattern.startswith("~/") and home else os.fspath(pattern)

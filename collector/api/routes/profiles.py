@@ -1,0 +1,251 @@
+"""/profiles: ask for one, see what came of it, get its traces; /agents: what agents ask for."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, Response
+
+from ....vocabulary.profiling import MOST_STEPS
+from ....vocabulary.times import rfc3339
+from ...profiles import automatic, choosing
+from ...profiles.profile import Profile
+from ...profiles.shelf import Shelf, UnknownProfileError, Wanted
+from ...services import Services
+from ...windows import queries
+from .. import shapes_incident
+from .. import shapes_profiles as shapes
+from ..auth import Guard, Principal
+from ..pages import Page, cut
+from ..parameters import Parameters
+from ..problems import ProblemError
+from .incidents import finding
+
+MOST_RANKS = 8
+"""Of one profile: traces of a few ranks are looked at, not of a cluster."""
+
+Rank = Annotated[int, Field(ge=0, lt=10_000_000)]
+
+
+class Asking(BaseModel):
+    """Which ranks of which job: the first is the suspect, the others are its peers.
+
+    With one rank a healthy peer is added. `steps` and `by` are the collector's and the token's
+    where they are left out.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: Annotated[str, Field(min_length=1, max_length=400)]
+    ranks: Annotated[list[Rank], Field(min_length=1, max_length=MOST_RANKS)]
+    steps: Annotated[int, Field(ge=1, le=MOST_STEPS)] | None = None
+    incident: Annotated[str, Field(max_length=64)] | None = None
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
+class Failing(BaseModel):
+    """Why an agent sends no trace."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class ProfilesQuery(Page):
+    """Which profiles."""
+
+    job: str | None = None
+    incident: str | None = None
+
+
+class TraceQuery(Parameters):
+    """What a trace holds: so many steps, in so many seconds."""
+
+    steps: Annotated[int, Field(ge=0, le=MOST_STEPS)] = 0
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0.0
+
+
+def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
+    """Return the routes. Agents use theirs with the token that they push with."""
+    routes = APIRouter(tags=["profiles"])
+    reader = Annotated[Principal, Depends(guard.require("read"))]
+    admin = Annotated[Principal, Depends(guard.require("admin"))]
+    agent = Annotated[Principal, Depends(guard.require("ingest"))]
+    find_incident = finding(services.store)
+    largest = services.settings.profiles.max_trace_bytes
+
+    def now() -> float:
+        return services.clock.now()
+
+    def found(identity: str, principal: Principal) -> Profile:
+        try:
+            profile = shelf.find(identity, now())
+        except UnknownProfileError as error:
+            raise ProblemError(404, str(error)) from error
+        if not principal.permits([profile.job]):
+            raise ProblemError(404, f"there is no profile {identity!r}")
+        return profile
+
+    @routes.post("/profiles", summary="Profile ranks of a job", status_code=202)
+    def ask(principal: admin, body: Asking) -> shapes.Profile:
+        principal.check_job(body.job)
+        if body.incident is not None:
+            find_incident(body.incident, principal)
+        rows = services.stages.read(lambda line: queries.ranks(line.windows, body.job))
+        hosts = {row.rank: row.host for row in rows}
+        if not hosts:
+            raise ProblemError(404, f"no job {body.job!r} has reported")
+        ranks = list(dict.fromkeys(body.ranks))
+        unknown = [rank for rank in ranks if rank not in hosts]
+        if unknown:
+            raise ProblemError(422, f"job {body.job!r} has no rank {unknown[0]}")
+        at = now()
+        if len(ranks) == 1:
+            other = choosing.peer(rows, ranks[0], ranks, lambda host: shelf.asks(host, at))
+            ranks += [] if other is None else [other]
+        profile = shelf.request(
+            body.job,
+            [
+                Wanted(rank, "peer" if place else "suspect", hosts[rank])
+                for place, rank in enumerate(ranks)
+            ],
+            steps=body.steps or services.settings.profiles.steps,
+            by=body.by or principal.name or "somebody",
+            incident=body.incident,
+            now=at,
+        )
+        return _shown(profile)
+
+    @routes.get("/profiles", summary="List profiles")
+    def profiles(principal: reader, query: Annotated[ProfilesQuery, Query()]) -> shapes.Profiles:
+        rows = [
+            profile
+            for profile in shelf.every(now=now(), job=query.job, incident=query.incident)
+            if principal.permits([profile.job])
+        ]
+        items, after = cut(rows, limit=query.limit, cursor=query.cursor)
+        return shapes.Profiles(items=[_shown(row) for row in items], next_cursor=after)
+
+    @routes.get("/profiles/{profile:encoded}", summary="Get a profile and what differs in it")
+    def profile(profile: str, principal: reader) -> shapes.Profile:
+        return _shown(found(profile, principal))
+
+    @routes.get(
+        "/profiles/{profile:encoded}/ranks/{rank:int}/trace",
+        summary="Get a rank's trace, for Perfetto or chrome://tracing",
+        response_class=Response,
+        responses={
+            200: {"content": {"application/gzip": {}}, "description": "Chrome trace JSON, gzip"}
+        },
+    )
+    def trace(profile: str, rank: int, principal: reader) -> FileResponse:
+        one = found(profile, principal)
+        try:
+            path = shelf.trace(one.id, rank, now())
+        except UnknownProfileError as error:
+            raise ProblemError(404, str(error)) from error
+        return FileResponse(
+            path, media_type="application/gzip", filename=f"profile-{one.id}-rank-{rank}.json.gz"
+        )
+
+    @routes.get("/agents/{host:encoded}/requests", summary="Get what is asked of an agent")
+    def requests(host: str, principal: agent) -> shapes.Requests:
+        return shapes.Requests(
+            items=[
+                shapes.Request(**request.document())
+                for job, request in shelf.wanted(host, now())
+                if principal.permits([job])
+            ]
+        )
+
+    @routes.put(
+        "/profiles/{profile:encoded}/ranks/{rank:int}/trace",
+        summary="Send the trace of a rank",
+        status_code=204,
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
+            }
+        },
+    )
+    async def upload(
+        profile: str,
+        rank: int,
+        principal: agent,
+        request: Request,
+        query: Annotated[TraceQuery, Query()],
+    ) -> Response:
+        one = await run_in_threadpool(found, profile, principal)
+        size = 0
+        with tempfile.TemporaryDirectory(prefix="rankscope-") as folder:
+            path = Path(folder) / "trace"
+            with path.open("wb") as file:
+                async for piece in request.stream():
+                    size += len(piece)
+                    if size > largest:
+                        raise ProblemError(
+                            413,
+                            f"the trace has more than {largest} bytes (profiles.max_trace_bytes)",
+                            headers={"connection": "close"},
+                        )
+                    file.write(piece)
+
+            def take() -> None:
+                shelf.take(one.id, rank, path, steps=query.steps, seconds=query.seconds, now=now())
+
+            try:
+                await run_in_threadpool(take)
+            except UnknownProfileError as error:
+                raise ProblemError(404, str(error)) from error
+        return Response(status_code=204)
+
+    @routes.post(
+        "/profiles/{profile:encoded}/ranks/{rank:int}/failure",
+        summary="Say why there is no trace of a rank",
+        status_code=204,
+    )
+    def failure(profile: str, rank: int, principal: agent, body: Failing) -> Response:
+        one = found(profile, principal)
+        try:
+            shelf.fail(one.id, rank, body.text, now())
+        except UnknownProfileError as error:
+            raise ProblemError(404, str(error)) from error
+        return Response(status_code=204)
+
+    return routes
+
+
+def _shown(profile: Profile) -> shapes.Profile:
+    result = automatic.result(profile, profile.created_at)
+    traces = {path.rsplit("/", 2)[-2]: path for path in result.traces}
+    return shapes.Profile(
+        id=profile.id,
+        job=profile.job,
+        incident=profile.incident,
+        by=profile.by,
+        created_at=rfc3339(profile.created_at),
+        until=rfc3339(profile.until),
+        steps=profile.steps,
+        status=profile.status,
+        ranks=[
+            shapes.ProfiledRank(
+                rank=row.rank,
+                role=row.role,
+                host=row.host,
+                status=row.status,
+                text=row.text,
+                bytes=row.bytes,
+                steps=row.steps,
+                seconds=row.seconds,
+                trace=traces.get(str(row.rank)),
+            )
+            for row in profile.ranks
+        ],
+        comparison=None
+        if result.suspect is None
+        else shapes_incident.Profiled.model_validate(result.document()),
+    )

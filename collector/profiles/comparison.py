@@ -1,0 +1,120 @@
+"""What a suspect does in a step that its healthy peer does not: a table, and one line of text.
+
+In a synchronous job both take the same time for a step. What differs is what they do in it: who is
+late works, launches or has gaps for longer; who waits for it spends that time in collectives.
+"""
+
+from dataclasses import dataclass
+
+from ...formats.chrome_trace import KINDS, Amount
+from .profile import Profile, RankProfile
+
+MOST_NAMES = 8
+_WORTH_SECONDS = 50e-6
+"""A difference a step that is smaller is left out of the line of text and of the names."""
+_LABELS = {"compute": "operators", "launches": "launches", "copies": "memory copies"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line, per step: how often and how many seconds. `name` is "" for all of a kind."""
+
+    kind: str
+    name: str
+    suspect_count: float
+    suspect_seconds: float
+    peer_count: float
+    peer_seconds: float
+
+    @property
+    def difference(self) -> float:
+        """Return the seconds a step that the suspect spends more."""
+        return self.suspect_seconds - self.peer_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The table, and its most important lines as text."""
+
+    suspect: int
+    peer: int
+    rows: tuple[Row, ...]
+    text: str
+
+
+def compared(profile: Profile) -> Comparison | None:
+    """Return what differs between the suspect and its peer; None without a trace of each."""
+    suspect, peer = _part(profile, "suspect"), _part(profile, "peer")
+    if suspect is None or peer is None or suspect.summary is None or peer.summary is None:
+        return None
+    nothing = Amount()
+    kinds = [
+        _row(suspect, peer, kind, "", one, other)
+        for kind in KINDS
+        if (one := suspect.summary.kinds.get(kind, nothing)).count
+        | (other := peer.summary.kinds.get(kind, nothing)).count
+    ]
+    # A name that only one of the two kept may be below the other's shortest, not absent.
+    keys = suspect.summary.names.keys() | peer.summary.names.keys()
+    names = [
+        _row(
+            suspect,
+            peer,
+            *key,
+            suspect.summary.names.get(key, nothing),
+            peer.summary.names.get(key, nothing),
+        )
+        for key in keys
+    ]
+    names = [row for row in names if abs(row.difference) >= _WORTH_SECONDS]
+    names.sort(key=lambda row: (-abs(row.difference), row.kind, row.name))
+    rows = (*kinds, *names[:MOST_NAMES])
+    return Comparison(suspect.rank, peer.rank, rows, _text(suspect, peer, kinds, names))
+
+
+def _part(profile: Profile, role: str) -> RankProfile | None:
+    """Return the first part of a role that has a trace of at least one step."""
+    return next(
+        (
+            row
+            for row in profile.ranks
+            if row.role == role and row.status == "complete" and row.steps > 0
+        ),
+        None,
+    )
+
+
+def _row(
+    suspect: RankProfile, peer: RankProfile, kind: str, name: str, one: Amount, other: Amount
+) -> Row:
+    return Row(
+        kind=kind,
+        name=name,
+        suspect_count=one.count / suspect.steps,
+        suspect_seconds=one.seconds / suspect.steps,
+        peer_count=other.count / peer.steps,
+        peer_seconds=other.seconds / peer.steps,
+    )
+
+
+def _text(suspect: RankProfile, peer: RankProfile, kinds: list[Row], names: list[Row]) -> str:
+    more = sorted(
+        (row for row in kinds if row.difference >= _WORTH_SECONDS),
+        key=lambda row: -row.difference,
+    )
+    head = f"a step of rank {suspect.rank} against rank {peer.rank}"
+    if not more:
+        return f"{head}: nothing takes longer"
+    parts = [f"{_label(row.kind)} {_milliseconds(row.difference)}" for row in more[:3]]
+    longest = next((row for row in names if row.difference > 0), None)
+    if longest is not None:
+        parts.append(f"most in {longest.name} {_milliseconds(longest.difference)}")
+    return f"{head}: {', '.join(parts)}"
+
+
+def _label(kind: str) -> str:
+    return _LABELS.get(kind, kind)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:+.3g} ms"

@@ -1,0 +1,150 @@
+"""One question to a store: bounded in time and bytes, and every way it can fail has a name."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import httpx
+
+from .settings import PrometheusSettings
+
+Reason = Literal[
+    "connection", "timeout", "rate_limited", "unavailable", "forbidden", "status", "not_json",
+    "refused", "too_large",
+]  # fmt: skip
+REASONS: tuple[Reason, ...] = (
+    "connection", "timeout", "rate_limited", "unavailable", "forbidden", "status", "not_json",
+    "refused", "too_large",
+)  # fmt: skip
+_LONGEST_WAIT_SECONDS = 300.0
+_QUOTED = 200
+
+
+class AskingError(Exception):
+    """A question that was not answered; `wait_seconds`: not to be asked again before."""
+
+    def __init__(self, reason: Reason, text: str, *, wait_seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.wait_seconds = wait_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The series of an answer, as the store wrote them, and what it warned of."""
+
+    result: list[dict[str, Any]]
+    warnings: tuple[str, ...] = ()
+
+
+class Asking:
+    """Asks one store, over one connection that is kept."""
+
+    def __init__(
+        self, settings: PrometheusSettings, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._monotonic = monotonic
+        headers = {"Accept": "application/json", "User-Agent": "rankscope"}
+        if token := settings.token.get_secret_value():
+            headers["Authorization"] = f"Bearer {token}"
+        if settings.tenant:
+            headers |= {"X-Scope-OrgID": settings.tenant, "THANOS-TENANT": settings.tenant}
+        user = (settings.username, settings.password.get_secret_value())
+        self._client = httpx.Client(
+            headers=headers,
+            auth=user if settings.username else None,
+            timeout=settings.timeout_seconds,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def query(self, expression: str, at: float) -> Answer:
+        """Return the answer to an instant query. Raises AskingError."""
+        until = self._monotonic() + self._settings.timeout_seconds
+        form = {"query": expression, "time": f"{at:.3f}"}
+        try:
+            with self._client.stream(
+                "POST", f"{self._settings.url}/api/v1/query", data=form
+            ) as response:
+                body = self._body(response, until)
+        except httpx.TimeoutException:
+            raise self._slow() from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise AskingError("connection", f"cannot be reached: {error}") from None
+        if response.status_code in (429, 503) or response.status_code >= 500:
+            reason: Reason = "rate_limited" if response.status_code == 429 else "unavailable"
+            raise AskingError(
+                reason,
+                f"HTTP {response.status_code}{_error(body)}",
+                wait_seconds=_retry_after(response),
+            )
+        if response.status_code in (401, 403):
+            raise AskingError("forbidden", f"HTTP {response.status_code}: check token and tenant")
+        return self._answer(response, body)
+
+    def _body(self, response: httpx.Response, until: float) -> bytes:
+        """Read an answer within its bounds; one that drips is as slow as one that never comes."""
+        parts: list[bytes] = []
+        size = 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > self._settings.max_bytes:
+                raise AskingError(
+                    "too_large",
+                    f"an answer is larger than {self._settings.max_bytes} bytes: lower "
+                    "page_series, add matchers, or raise max_bytes",
+                )
+            if self._monotonic() > until:
+                raise self._slow()
+            parts.append(part)
+        return b"".join(parts)
+
+    def _slow(self) -> AskingError:
+        return AskingError("timeout", f"no answer within {self._settings.timeout_seconds:g} s")
+
+    def _answer(self, response: httpx.Response, body: bytes) -> Answer:
+        try:
+            found = json.loads(body)
+        except ValueError:
+            kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
+            raise AskingError(
+                "not_json",
+                f"HTTP {response.status_code} with {kind}, not JSON: is this the address of the "
+                "Prometheus API, without a login before it?",
+            ) from None
+        if response.status_code in (400, 422):
+            raise AskingError("refused", f"the query was refused{_error(body)}")
+        if response.status_code != 200:
+            raise AskingError("status", f"HTTP {response.status_code}{_error(body)}")
+        data = found.get("data") if isinstance(found, dict) else None
+        result = data.get("result") if isinstance(data, dict) else None
+        if not isinstance(result, list):
+            raise AskingError("not_json", "the JSON is no answer of the Prometheus API")
+        noted = found.get("warnings")
+        warnings = [str(one)[:_QUOTED] for one in noted] if isinstance(noted, list) else []
+        if found.get("isPartial"):  # VictoriaMetrics
+            warnings.append("the answer is partial")
+        return Answer(result, tuple(warnings))
+
+
+def _error(body: bytes) -> str:
+    """Return what the store wrote of an error, short, "" where it wrote nothing readable."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return ""
+    text = found.get("error") if isinstance(found, dict) else None
+    return f": {str(text)[:_QUOTED]}" if text else ""
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Return the seconds of Retry-After, 0 where there is none or a date stands there."""
+    text = response.headers.get("retry-after", "").strip()
+    return min(float(text), _LONGEST_WAIT_SECONDS) if text.isdecimal() else 0.0

@@ -1,0 +1,151 @@
+"""Reads a store stretch by stretch, each sample once, as remote write."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...formats.remote_write import WriteRequest
+from ...formats.remote_write.encode import encoded_labels
+from . import selection
+from .asking import Asking
+from .settings import PrometheusSettings
+
+DISCOVER_SECONDS = 300.0
+"""How often it is asked anew which metrics there are."""
+
+BODY_SAMPLES = 10_000
+_FORGET_SECONDS = 3600.0
+
+
+@dataclass(slots=True)
+class _Known:
+    """A series that was seen: its labels as remote write has them, and its newest sample (ms)."""
+
+    labels: bytes
+    newest_ms: int = -1
+
+
+@dataclass(slots=True)
+class Stretch:
+    """What was read of a stretch: samples by series, and what is to be said of it."""
+
+    found: list[tuple["_Known", list[tuple[int, float]]]] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    malformed: int = 0
+
+    @property
+    def samples(self) -> int:
+        """Return how many samples there are."""
+        return sum(len(values) for _, values in self.found)
+
+    def bodies(self) -> Iterator[bytes]:
+        """Yield WriteRequests of a bounded size."""
+        request = WriteRequest()
+        for known, values in self.found:
+            request.add(known.labels, values)
+            if request.samples >= BODY_SAMPLES:
+                yield request.body()
+                request = WriteRequest()
+        if request:
+            yield request.body()
+
+    def ticks(self, seconds: float) -> Iterator[tuple[float, bytes]]:
+        """Yield (time, WriteRequest) of all that was scraped up to each of some times."""
+        by_tick: dict[int, list[tuple[_Known, tuple[int, float]]]] = {}
+        for known, values in self.found:
+            for value in values:
+                tick = math.ceil(value[0] / 1000 / seconds)
+                by_tick.setdefault(tick, []).append((known, value))
+        for tick in sorted(by_tick):
+            request = WriteRequest()
+            for known, value in by_tick[tick]:
+                request.add(known.labels, [value])
+            yield tick * seconds, request.body()
+
+
+class Reading:
+    """Reads one store. What was read counts as read once `taken` was called."""
+
+    def __init__(self, settings: PrometheusSettings, asking: Asking) -> None:
+        self._settings = settings
+        self._asking = asking
+        self._known: dict[tuple[tuple[str, str], ...], _Known] = {}
+        self._pages: list[selection.Page] = []
+        self._left_out: tuple[str, ...] = ()
+        self._warnings: tuple[str, ...] = ()
+        self._discovered_at = -math.inf
+
+    @property
+    def series(self) -> int:
+        """Return how many series are known."""
+        return len(self._known)
+
+    def discover(self, at: float) -> None:
+        """Ask which metrics there are. Raises AskingError."""
+        settings = self._settings
+        found: dict[str, int] = {}
+        warnings: tuple[str, ...] = ()
+        for query in selection.discovery(settings.matchers):
+            answer = self._asking.query(query, at)
+            warnings = tuple(dict.fromkeys((*warnings, *answer.warnings)))
+            for row in answer.result:
+                name, count = _counted(row)
+                if name:
+                    found[name] = found.get(name, 0) + count
+        self._pages, self._left_out = selection.pages(
+            found, page_series=settings.page_series, max_series=settings.max_series
+        )
+        self._warnings = warnings
+        self._discovered_at = at
+
+    def read(self, start: float, end: float) -> Stretch:
+        """Return the samples in (start, end] that were not taken yet. Raises AskingError."""
+        if not self._pages or end - self._discovered_at >= DISCOVER_SECONDS:
+            self.discover(end)
+        stretch = Stretch(warnings=self._warnings, left_out=self._left_out)
+        for page in self._pages:
+            query = selection.samples(page.names, self._settings.matchers, end - start)
+            answer = self._asking.query(query, end)
+            stretch.warnings = tuple(dict.fromkeys((*stretch.warnings, *answer.warnings)))
+            for row in answer.result:
+                self._take(row, stretch, start)
+        return stretch
+
+    def taken(self, stretch: Stretch) -> None:
+        """Note that the samples of a stretch are safe: they are not to come again."""
+        newest = 0
+        for known, values in stretch.found:
+            known.newest_ms = max(known.newest_ms, values[-1][0])
+            newest = max(newest, known.newest_ms)
+        if len(self._known) > 2 * self._settings.max_series:
+            limit = newest - _FORGET_SECONDS * 1000
+            self._known = {key: one for key, one in self._known.items() if one.newest_ms >= limit}
+
+    def _take(self, row: Any, stretch: Stretch, start: float) -> None:
+        try:
+            metric: Mapping[str, str] = row["metric"]
+            key = tuple(metric.items())
+            known = self._known.get(key)
+            if known is None:
+                known = self._known[key] = _Known(encoded_labels(metric))
+            after = max(known.newest_ms, int(start * 1000))
+            values = [
+                (at_ms, float(value))
+                for at, value in row["values"]
+                if (at_ms := round(at * 1000)) > after
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            stretch.malformed += 1
+            return
+        if values:
+            stretch.found.append((known, values))
+
+
+def _counted(row: Any) -> tuple[str, int]:
+    """Return name and count of a row of the discovery, "" for anything else."""
+    try:
+        return str(row["metric"]["__name__"]), int(float(row["value"][1]))
+    except (KeyError, TypeError, ValueError, IndexError):
+        return "", 0

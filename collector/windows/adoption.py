@@ -1,0 +1,133 @@
+"""Devices that stand in for the ranks of jobs which nobody reports ranks of.
+
+Where a Prometheus scraped the exporters and no agent runs, labels say which job a device is given
+to, and no more. Each device of such a job is then taken for one rank, numbered in the order in
+which devices were first seen; the devices of no job are watched together, as a job `unassigned`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detectors.window import Ints
+from ...vocabulary.samples import JOB_SOURCE, Resource
+from .attempt import Attempt
+from .attempts import Attempts
+
+UNASSIGNED = "unassigned"
+
+Device = tuple[int, str]
+"""Number of the host, and `hw.id`."""
+
+
+def by_labels(resource: Resource) -> bool:
+    """Tell whether a resource's job comes from labels of scraped series."""
+    return any(name == JOB_SOURCE for name, _ in resource.extra)
+
+
+def unassigned(attempt: Attempt) -> bool:
+    """Tell whether an attempt is that of devices which no label gives to a job."""
+    return attempt.job.partition("/")[0] == UNASSIGNED
+
+
+class Adoption:
+    """Which attempts hold which devices, by labels."""
+
+    def __init__(self, attempts: Attempts) -> None:
+        self._attempts = attempts
+        self._holders: dict[Device, list[int]] = {}
+        """Numbers of the attempts that a device was given to, the newest last."""
+        self._shared: set[Device] = set()
+
+    def ranks(
+        self, attempt: Attempt, hosts: Sequence[int], devices: Sequence[str]
+    ) -> tuple[Ints, list[tuple[int, Device]]]:
+        """Return the ranks that devices stand in for, and what was taken from other attempts.
+
+        A device that an agent reports a rank of has none here: -1. What was taken is (number of the
+        attempt, device): its series are to be placed anew when they next report.
+        """
+        ranks = np.full(len(hosts), -1, np.int64)
+        taken: list[tuple[int, Device]] = []
+        if attempt.informed:
+            return ranks, taken
+        reported = self._reported() if unassigned(attempt) else frozenset()
+        for place, device in enumerate(zip(hosts, devices, strict=True)):
+            if device[1] in reported:
+                continue
+            rank = attempt.adopted.get(device)
+            if rank is None:
+                rank = attempt.adopted[device] = len(attempt.adopted)
+            row = attempt.row(rank)
+            if attempt.placements.hw_ids[row] != device[1]:
+                attempt.placements.hw_ids[row] = device[1]
+                attempt.placements.version += 1
+                attempt.version += 1
+            ranks[place] = rank
+            taken += self._take(attempt, device)
+        return ranks, taken
+
+    def release(self, attempt: Attempt) -> bool:
+        """Let an agent's `training.rank.info` speak; return whether devices stood in so far."""
+        attempt.informed = True
+        stood_in = bool(attempt.adopted)
+        attempt.adopted.clear()
+        return stood_in
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Forget attempts: their numbers will be those of others."""
+        gone = set(numbers)
+        for device, holders in list(self._holders.items()):
+            holders[:] = [number for number in holders if number not in gone]
+            if not holders:
+                del self._holders[device]
+                self._shared.discard(device)
+
+    def _take(self, attempt: Attempt, device: Device) -> list[tuple[int, Device]]:
+        """Take a device from the job that had it before; several jobs may share one."""
+        mine = attempt.number_in_windows
+        holders = self._holders.setdefault(device, [])
+        if holders and holders[-1] == mine:
+            return []
+        before = [number for number in holders if number != mine]
+        if mine in holders and not unassigned(attempt):
+            others = [self._attempts.numbered[number] for number in before]
+            if any(one is not None and not unassigned(one) for one in others):
+                self._shared.add(device)  # it came back while another had it
+        holders[:] = [*before, mine]
+        taken = []
+        for number in before:
+            held = self._attempts.numbered[number]
+            if held is None:
+                continue
+            if device in self._shared and not unassigned(held) and not unassigned(attempt):
+                continue
+            rank = held.adopted.get(device)
+            row = None if rank is None else held.placements.row(rank)
+            if row is None or held.placements.hw_ids[row] is None:
+                continue
+            held.placements.hw_ids[row] = None
+            held.placements.hosts[row] = -1
+            held.placements.version += 1
+            held.version += 1
+            taken.append((number, device))
+        return taken
+
+    def _reported(self) -> frozenset[str]:
+        """Return the devices that agents report a rank of."""
+        return frozenset(
+            hw_id
+            for attempt in self._attempts.by_key.values()
+            if attempt.informed
+            for hw_id in attempt.placements.hw_ids
+            if hw_id
+        )
+
+
+def of_devices(
+    ranks: Ints, pids: NDArray[np.int64], devices: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return which series are of a device as such, and name no rank."""
+    which: NDArray[np.bool_] = (ranks < 0) & (pids < 0) & (devices >= 0)
+    return which

@@ -1,0 +1,114 @@
+"""The communication groups of an attempt, whoever reports them: one module for every source.
+
+Counters of one group under one name come from one source a member (the contract's order). Sources
+that number collectives differently name the group differently: torch by its members and their
+description, NCCL (RAS, Inspector, its log) by its own hash. Both are joined here by their members.
+"""
+
+import numpy as np
+
+from ...detectors.window import Group, Ints
+from ...vocabulary.ranks import Ranks
+from .attempt import Attempt
+
+LAUNCHES = "collective.launches|"
+SAME_TIME_SECONDS = 15.0
+"""A source that reported so lately still reports."""
+
+
+def groups(attempt: Attempt) -> list[Group]:
+    """Return the groups of an attempt as their members last reported, each communicator once."""
+    return _without_doubles(attempt, reported(attempt))
+
+
+def reported(attempt: Attempt) -> list[Group]:
+    """Return every group that is reported, also where several sources report the same one."""
+    members, planes = attempt.members, attempt.members.planes
+    counters = [
+        planes.planes[number] if number is not None else None
+        for name in ("enqueued", "completed")
+        for number in (planes.numbers.get(f"collective.{name}"),)
+    ]
+    # A kind of collective that few have launched ends at the newest of their rows.
+    kinds = {
+        name.partition("|")[2]: planes.planes[number]
+        for name, number in planes.numbers.items()
+        if name.startswith(LAUNCHES)
+    }
+    if not any(counters) and not kinds:
+        return []
+    for counted in (*counters, *kinds.values()):
+        if counted is not None:
+            counted.fit(planes.rows)
+    found = []
+    for name, pairs in sorted(members.of_group.items()):
+        held = np.array(sorted(pairs), np.int64)
+        rows = held[:, 1]
+        claimed = np.zeros(len(rows), np.bool_)
+        for plane in (*counters, *kinds.values()):
+            if plane is not None:
+                claimed |= plane.last_at[rows] > -np.inf
+        rows, ranks = rows[claimed], held[claimed, 0]
+        if not len(rows):
+            continue
+        values, newest, changed = [], np.full(len(rows), -np.inf), np.full(len(rows), -np.inf)
+        for plane in counters:
+            if plane is None or plane.changed_at is None:
+                values.append(np.full(len(rows), np.nan))
+                continue
+            values.append(plane.last_value[rows])
+            newest = np.maximum(newest, plane.last_at[rows])
+            changed = np.maximum(changed, plane.changed_at[rows])
+        for plane in () if any(counters) else kinds.values():
+            newest = np.maximum(newest, plane.last_at[rows])
+            if plane.changed_at is not None:
+                changed = np.maximum(changed, plane.changed_at[rows])
+        found.append(
+            Group(
+                name=name,
+                kind=attempt.groups[name].kind,
+                rows=attempt.placements.rows(ranks),
+                enqueued=values[0],
+                completed=values[1],
+                at=newest,
+                changed_at=changed,
+                launches={kind: counts.last_value[rows] for kind, counts in kinds.items()},
+                absent=_absent(attempt, name, ranks),
+            )
+        )
+    return found
+
+
+def members_of(attempt: Attempt, group: str) -> Ranks:
+    """Return the ranks of a group: as it was described, else those that report it."""
+    return attempt.groups[group].ranks or attempt.members.ranks(group)
+
+
+def _without_doubles(attempt: Attempt, every: list[Group]) -> list[Group]:
+    """Leave out communicators whose launches are counted where torch reports the same group.
+
+    NCCL numbers a group's collectives by another count than torch, and says nothing of their ends:
+    ranks that wait for one device launched unequally many, and none of them is behind.
+    """
+    better: dict[Ranks, float] = {}
+    for group in every:
+        if np.isfinite(group.completed).any():
+            ranks = members_of(attempt, group.name)
+            better[ranks] = max(better.get(ranks, -np.inf), float(group.at.max()))
+    return [
+        group
+        for group in every
+        if np.isfinite(group.completed).any()
+        or better.get(members_of(attempt, group.name), -np.inf)
+        < float(group.at.max()) - SAME_TIME_SECONDS
+    ]
+
+
+def _absent(attempt: Attempt, group: str, reported: Ints) -> Ints:
+    """Return the rows of the group's members that are placed and never reported a number."""
+    members = attempt.groups[group].ranks
+    if len(reported) >= len(members):
+        return np.zeros(0, np.int64)
+    lacking = np.setdiff1d(np.fromiter(members, np.int64, len(members)), reported)
+    rows = attempt.placements.known_rows(lacking)
+    return rows[rows >= 0]

@@ -1,0 +1,28 @@
+"""Cluster overview: is training going on, what is lost to which cause, which nodes are bad."""
+
+from grafana_foundation_sdk.models import dashboard as models
+
+from .. import links
+from ..frame import Given, Section, assemble, jobs
+from ..queries import JOBS_OR_NONE
+from .jobs import jobs_row, numbers_row
+from .losses import lost_row, nodes_row
+
+
+def build(given: Given) -> models.Dashboard:
+    """Return the dashboard."""
+    return assemble(
+        links.CLUSTER,
+        "Rankscope / Cluster overview",
+        "Jobs, goodput, GPU-hours lost by cause, and the nodes that cost most.",
+        given=given,
+        variables=[jobs(many=True)],
+        incidents=JOBS_OR_NONE,
+        since="now-6h",
+        sections=[
+            Section("Now", numbers_row()),
+            Section("Incidents and jobs", jobs_row()),
+            Section("What is lost, and to what", lost_row()),
+            Section("Nodes", nodes_row()),
+        ],
+    )

@@ -1,0 +1,167 @@
+"""What is wrong now, and which jobs run."""
+
+from .. import links
+from ..frame import Put
+from ..panels import PLAIN, above, below, lines, number
+from ..queries import JOBS, JOBS_OR_NONE, Query, gained, now, rows
+from ..tables import Column, listing
+from .selection import CLUSTER, LOST
+
+_GOODPUT = f"rankscope_job_goodput_ratio{{{JOBS}}}"
+
+
+def _open(severity: str) -> str:
+    """Return how many incidents of a severity are not resolved."""
+    return f'sum(rankscope_incident_active{{{JOBS_OR_NONE}, severity="{severity}"}}) or vector(0)'
+
+
+def numbers_row() -> list[Put]:
+    """Return the panels of the row "Now"."""
+    return [
+        Put(
+            number(
+                "Critical incidents",
+                "Incidents that are not resolved and stop or corrupt training.",
+                "none",
+                now(_open("critical")),
+                steps=above(0.5, 0.5)[::2],
+            ),
+            4,
+            4,
+        ),
+        Put(
+            number(
+                "Warnings",
+                "Incidents that are not resolved and cost time or will fail.",
+                "none",
+                now(_open("warning")),
+                steps=above(0.5),
+            ),
+            4,
+            4,
+        ),
+        Put(
+            number(
+                "Jobs reporting",
+                "Jobs whose ranks reported in the last minute.",
+                "none",
+                now(f"count(rankscope_job_last_received_age_seconds{{{JOBS}}} < 60) or vector(0)"),
+                steps=PLAIN,
+            ),
+            4,
+            4,
+        ),
+        Put(
+            number(
+                "Goodput",
+                "Share of GPU time that incidents left, over all jobs, weighted by their ranks.",
+                "percentunit",
+                Query(
+                    f"sum({_GOODPUT} * on (job_id) rankscope_job_ranks)"
+                    f" / sum(rankscope_job_ranks and on (job_id) {_GOODPUT})"
+                ),
+                steps=below(0.97, 0.9),
+                decimals=1,
+                trend=True,
+            ),
+            4,
+            4,
+        ),
+        Put(
+            number(
+                "GPU-hours lost",
+                "GPU time that incidents took in the time range.",
+                "suffix: GPU h",
+                now(f"sum({gained(LOST)}) / 3600 or vector(0)"),
+                steps=above(1, 24),
+                decimals=2,
+            ),
+            4,
+            4,
+        ),
+        Put(
+            number(
+                "GPUs that do not answer",
+                "Accelerators on the bus that failed or no longer answer.",
+                "none",
+                now(f'sum(hw_gpu_count{{{CLUSTER}, state="failed"}})'),
+                steps=above(0.5, 0.5)[::2],
+            ),
+            4,
+            4,
+        ),
+    ]
+
+
+def jobs_row() -> list[Put]:
+    """Return the panels of the row "Incidents and jobs"."""
+    incident = Column("incident", "Incident", width=190, link=links.TO_INCIDENT)
+    return [
+        Put(
+            listing(
+                "Incidents that are not resolved",
+                "One row an incident: its first cause, where it lies, and what it took so far.",
+                rows(f"rankscope_incident_active{{{JOBS_OR_NONE}}}"),
+                rows(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600"),
+                rows(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}"),
+                columns=[
+                    Column("severity", "Severity", width=80),
+                    Column("fault", "Fault", width=180),
+                    Column("host_name", "Node", width=120, link=links.TO_NODE),
+                    Column("entity", "Entity"),
+                    Column("job_id", "Job", link=links.TO_JOB),
+                    Column("Value #C", "Open for", "s", 90),
+                    Column("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
+                    incident,
+                ],
+                steps=PLAIN,
+                sort="GPU h lost",
+                none="no incident",
+            ),
+            24,
+            6,
+        ),
+        Put(
+            listing(
+                "Jobs",
+                "Jobs that reported in the last 5 minutes. Silent: since their last report.",
+                rows(f"rankscope_job_info{{{JOBS}, {CLUSTER}}}"),
+                rows(f"rankscope_job_ranks{{{JOBS}}}"),
+                rows(f"rankscope_job_step{{{JOBS}}}"),
+                rows(f"rankscope_job_step_duration_seconds{{{JOBS}}}"),
+                rows(f"rankscope_job_goodput_ratio{{{JOBS}}}"),
+                rows(f"rankscope_job_last_received_age_seconds{{{JOBS}}}"),
+                columns=[
+                    Column("job_id", "Job", link=links.TO_JOB),
+                    Column("cluster", "Cluster", width=90),
+                    Column("attempt", "Attempt", width=75),
+                    Column("Value #B", "Ranks", "none", 70),
+                    Column("Value #C", "Step", "none", 85),
+                    Column("Value #D", "Step time", "s", 90),
+                    Column("Value #E", "Goodput", "percentunit", 85, steps=below(0.97, 0.9)),
+                    Column("Value #F", "Silent", "s", 80, steps=above(30, 120)),
+                ],
+                steps=PLAIN,
+                sort="Ranks",
+                none="no job reports",
+            ),
+            14,
+            8,
+        ),
+        Put(
+            lines(
+                "Goodput by job",
+                "Share of each job's GPU time that incidents left; the 20 lowest.",
+                "percentunit",
+                Query(
+                    f"bottomk(20, rankscope_job_goodput_ratio{{{JOBS}}})",
+                    "{{job_id}}",
+                ),
+                steps=below(0.97, 0.9),
+                least=None,
+                beside=False,
+            ),
+            10,
+            8,
+        ),
+    ]

@@ -1,0 +1,142 @@
+"""What is lost to which cause, and on which nodes."""
+
+from .. import links
+from ..frame import Put
+from ..panels import PLAIN, SEVERITY_HUES, above, bars, below, lines
+from ..queries import JOBS_OR_NONE, Query, gained, highest, now, rows
+from ..tables import Column, listing
+from .selection import CLUSTER, LOST
+
+
+def lost_row() -> list[Put]:
+    """Return the panels of the row "What is lost, and to what"."""
+    return [
+        Put(
+            bars(
+                "GPU-hours lost by cause",
+                "What incidents took in the time range, by the fault that is their first cause.",
+                "suffix: GPU h",
+                now(f"topk(15, sum by (fault) ({gained(LOST)})) / 3600", "{{fault}}"),
+                steps=above(1, 24),
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "GPUs lost, by cause",
+                "GPU seconds that incidents take in a second: so many GPUs might as well be off.",
+                "suffix: GPUs",
+                Query(
+                    f"sum by (fault) (rate({LOST}[$__rate_interval])) > 0",
+                    "{{fault}}",
+                ),
+                steps=above(1, 8),
+                stacked=True,
+                none="nothing lost in this time range",
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Open incidents by severity",
+                "Incidents that are not resolved.",
+                "none",
+                Query(
+                    f"sum by (severity) (rankscope_incident_active{{{JOBS_OR_NONE}}})",
+                    "{{severity}}",
+                ),
+                steps=above(1, 5),
+                stacked=True,
+                hues=SEVERITY_HUES,
+                none="no incident in this time range",
+            ),
+            8,
+            8,
+        ),
+    ]
+
+
+def nodes_row() -> list[Put]:
+    """Return the panels of the row "Nodes"."""
+    lost = f"sum by (host_name) ({gained('rankscope_host_gpu_seconds_lost_total')}) / 3600"
+    throttled = (
+        f"max by (host_name, gpu) (hw_gpu_throttle{{{CLUSTER},"
+        ' reason=~"thermal_hw|thermal_sw|slowdown_hw|power_brake"})'
+    )
+    uncorrected = f'hw_errors_total{{{CLUSTER}, error_type="uncorrected"}}'
+    return [
+        Put(
+            listing(
+                "Worst nodes",
+                "Nodes with GPU time lost to them, GPUs failed or held down, uncorrectable errors "
+                "or network ports down: 20 of each.",
+                rows(f"topk(20, {lost} > 0)"),
+                rows(f"topk(20, sum by (host_name) ({throttled}) > 0)"),
+                rows(
+                    f'topk(20, sum by (host_name) (hw_gpu_count{{{CLUSTER}, state="failed"}}) > 0)'
+                ),
+                rows(
+                    f"topk(20, round(sum by (host_name) (increase({uncorrected}[$__range]))) > 0)"
+                ),
+                rows(f"topk(20, count by (host_name) (hw_network_up{{{CLUSTER}}} == 0))"),
+                columns=[
+                    Column("host_name", "Node", link=links.TO_NODE),
+                    Column("Value #A", "GPU h lost", "short", 110, steps=above(1, 24)),
+                    Column("Value #B", "GPUs throttled", "none", 120, steps=above(1)),
+                    Column("Value #C", "GPUs failed", "none", 110, steps=above(1, 1)[::2]),
+                    Column("Value #D", "Memory errors", "none", 120, steps=above(1, 1)[::2]),
+                    Column("Value #E", "Ports down", "none", 100, steps=above(1, 1)[::2]),
+                ],
+                steps=PLAIN,
+                sort="GPU h lost",
+                none="no node stands out",
+            ),
+            14,
+            8,
+        ),
+        Put(
+            lines(
+                "Hottest GPUs",
+                "Temperature of the 20 GPUs that grew hottest in the time range.",
+                "celsius",
+                Query(
+                    highest(
+                        f'hw_temperature_celsius{{{CLUSTER}, hw_sensor="gpu"}}', "host_name, gpu"
+                    ),
+                    "{{host_name}} GPU {{gpu}}",
+                ),
+                steps=above(80, 88),
+                least=None,
+                marked=True,
+                beside=True,
+            ),
+            10,
+            8,
+        ),
+        Put(
+            lines(
+                "GPU utilization",
+                "Share of time in which a kernel ran: mean, and the lowest tenth of all GPUs.",
+                "percentunit",
+                Query(f"avg(hw_gpu_utilization{{{CLUSTER}}})", "mean"),
+                Query(f"quantile(0.1, hw_gpu_utilization{{{CLUSTER}}})", "lowest tenth"),
+                steps=below(0.7, 0.3),
+            ),
+            12,
+            7,
+        ),
+        Put(
+            lines(
+                "Power",
+                "Power that all GPUs draw.",
+                "watt",
+                Query(f"sum by (hw_vendor) (hw_power_watts{{{CLUSTER}}})", "{{hw_vendor}}"),
+                steps=PLAIN,
+                stacked=True,
+            ),
+            12,
+            7,
+        ),
+    ]

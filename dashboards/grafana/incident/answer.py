@@ -1,0 +1,101 @@
+"""What it is, and what it costs."""
+
+from .. import links
+from ..frame import Put
+from ..panels import PLAIN, above, number
+from ..queries import Query, now, rows
+from ..tables import Column, listing
+from .selection import THIS
+
+
+def what_row() -> list[Put]:
+    """Return the panels of the row "What it is"."""
+    return [
+        Put(
+            listing(
+                "First cause",
+                "Fault and entity as the collector ranks them now; once it is resolved every first "
+                "cause of the time range. Evidence, other causes and what to do: in the console.",
+                rows(
+                    f"rankscope_incident_active{{{THIS}}} or on (incident)"
+                    f" max_over_time(rankscope_incident_active{{{THIS}}}[$__range])"
+                ),
+                columns=[
+                    Column("severity", "Severity", width=90),
+                    Column("status", "Status", width=120),
+                    Column("fault", "Fault", width=220),
+                    Column("entity_type", "Type", width=80),
+                    Column("entity", "Entity"),
+                    Column("host_name", "Node", width=150, link=links.TO_NODE),
+                    Column("job_id", "Job", width=180, link=links.TO_JOB),
+                    Column(
+                        "incident",
+                        "Incident",
+                        width=210,
+                        link=links.console_incident("${__data.fields.Incident}"),
+                    ),
+                ],
+                steps=PLAIN,
+                none="choose an incident above",
+            ),
+            24,
+            4,
+        ),
+        Put(
+            number(
+                "Began",
+                "Onset, as it is judged.",
+                "dateTimeAsIso",
+                now(
+                    "max(max_over_time(rankscope_incident_opened_timestamp_seconds"
+                    f"{{{THIS}}}[$__range])) * 1000"
+                ),
+                steps=PLAIN,
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "Open for",
+                "Time from the onset to now; no data once it is resolved.",
+                "s",
+                now(f"time() - max(rankscope_incident_opened_timestamp_seconds{{{THIS}}})"),
+                steps=above(600, 3600),
+                none="resolved",
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "GPU-hours lost",
+                "GPU time that it has taken.",
+                "suffix: GPU h",
+                now(
+                    f"max(max_over_time(rankscope_incident_gpu_seconds_lost{{{THIS}}}[$__range]))"
+                    " / 3600"
+                ),
+                steps=above(1, 24),
+                decimals=2,
+            ),
+            6,
+            4,
+        ),
+        Put(
+            number(
+                "GPUs lost now",
+                "GPU seconds that it takes in each second.",
+                "suffix: GPUs",
+                Query(
+                    f"sum(deriv(rankscope_incident_gpu_seconds_lost{{{THIS}}}[$__rate_interval]))"
+                ),
+                steps=above(1, 8),
+                decimals=1,
+                none="resolved",
+                trend=True,
+            ),
+            6,
+            4,
+        ),
+    ]

@@ -1,0 +1,107 @@
+"""Whether agents read and push."""
+
+from ..frame import Put
+from ..panels import PLAIN, above, below, lines
+from ..queries import MOST_SMALL, Query, highest, rated, rows
+from ..tables import Column, listing
+
+
+def agents_row() -> list[Put]:
+    """Return the panels of the row "Agents"."""
+    return [
+        Put(
+            listing(
+                "Readers that do not answer",
+                "Supported on the node, and failing or hanging; 50 at most.",
+                rows("topk(50, rankscope_agent_reader_up == 0)"),
+                rows("topk(50, rankscope_agent_reader_last_success_age_seconds > 60)"),
+                columns=[
+                    Column("instance", "Agent"),
+                    Column("reader", "Reader"),
+                    Column("Value #A", "Up", "none", 60, steps=below(1, 1)[::2]),
+                    Column("Value #B", "Last answer", "s", 110, steps=above(60, 300)),
+                ],
+                steps=PLAIN,
+                sort="Last answer",
+                none="every reader answers",
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Slowest readers",
+                "Duration of the last reading; the 12 slowest.",
+                "s",
+                Query(
+                    highest(
+                        "rankscope_agent_reader_duration_seconds", "instance, reader", MOST_SMALL
+                    ),
+                    "{{instance}} {{reader}}",
+                ),
+                steps=above(1, 5),
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Waiting to be pushed",
+                "Batches on agents' disks that wait for the collector; the 20 most.",
+                "none",
+                Query(highest("rankscope_agent_spool_records", "instance"), "{{instance}}"),
+                steps=PLAIN,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Lost before the agent",
+                "Datagrams of probes that never arrived or were given up, in a second; the 20 "
+                "highest.",
+                "cps",
+                Query(
+                    rated("rankscope_agent_datagrams_lost_total", "instance", positive=False),
+                    "{{instance}} lost",
+                ),
+                Query(
+                    rated("rankscope_agent_probe_dropped_total", "instance", positive=False),
+                    "{{instance}} given up",
+                ),
+                steps=above(1, 100),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Failed pushes",
+                "Pushes that failed, in a minute; the 20 highest.",
+                "none",
+                Query(
+                    rated(
+                        "rankscope_agent_push_failures_total",
+                        "instance",
+                        minute=True,
+                        positive=False,
+                    ),
+                    "{{instance}}",
+                ),
+                steps=above(1, 10),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Series left off the page",
+                "Series that did not fit on an agent's page (export.max_series); the 20 highest.",
+                "none",
+                Query(highest("rankscope_agent_series_dropped", "instance"), "{{instance}}"),
+                steps=above(1, 100),
+            ),
+            8,
+            7,
+        ),
+    ]

@@ -1,0 +1,215 @@
+"""Whether the collector keeps up, and its notices leave."""
+
+from ..frame import Put
+from ..panels import PLAIN, above, lines, number
+from ..queries import Query, now
+
+_BUCKETS = "collector_evaluation_duration_seconds_bucket"
+
+_BAD = above(1, 1)[::2]
+
+
+def _rate(metric: str, by: str = "instance", *, minute: bool = False) -> str:
+    """Return how often something is counted in a second, or in a minute."""
+    rate = f"sum by ({by}) (rate(rankscope_{metric}[$__rate_interval]))"
+    return f"{rate} * 60" if minute else rate
+
+
+def numbers_row() -> list[Put]:
+    """Return the panels of the row "Now"."""
+    panels = [
+        number(
+            "Agents up",
+            "Agents that Prometheus can scrape.",
+            "none",
+            now("count(rankscope_agent_info)"),
+            steps=PLAIN,
+        ),
+        number(
+            "Agents that cannot push",
+            "Agents whose last successful push is older than a minute.",
+            "none",
+            now("count(rankscope_agent_push_last_success_age_seconds > 60) or vector(0)"),
+            steps=_BAD,
+        ),
+        number(
+            "Readers failing",
+            "Readers of agents that are supported and do not answer.",
+            "none",
+            now("count(rankscope_agent_reader_up == 0) or vector(0)"),
+            steps=above(1),
+        ),
+        number(
+            "Evaluation lag",
+            "How far the collector's evaluation is behind the clock.",
+            "s",
+            Query("max(rankscope_collector_evaluation_lag_seconds)"),
+            steps=above(5, 30),
+            decimals=1,
+            trend=True,
+        ),
+        number(
+            "Table of series",
+            "Series that are held, as a share of evaluation.max_series. Full, it refuses new ones.",
+            "percentunit",
+            Query("max(rankscope_collector_series / rankscope_collector_series_limit)"),
+            steps=above(0.8, 0.95),
+            decimals=1,
+        ),
+        number(
+            "Oldest notice waiting",
+            "How long the oldest message that is not delivered waits.",
+            "s",
+            now("max(rankscope_webhook_oldest_pending_seconds)"),
+            steps=above(60, 600),
+        ),
+    ]
+    return [Put(panel, 4, 4) for panel in panels]
+
+
+def collector_row() -> list[Put]:
+    """Return the panels of the row "Collector"."""
+    return [
+        Put(
+            lines(
+                "Samples and events",
+                "Accepted in a second.",
+                "cps",
+                Query(_rate("collector_samples_total", "instance"), "{{instance}} samples"),
+                Query(_rate("collector_events_total", "instance"), "{{instance}} events"),
+                steps=PLAIN,
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Refused and left out",
+                "Requests answered with an error, payloads that cannot be read, samples left out, "
+                "points refused for a full table: in a second.",
+                "cps",
+                Query(
+                    _rate("collector_refused_requests_total", "instance, status"),
+                    "{{instance}} answered {{status}}",
+                ),
+                Query(
+                    _rate("collector_undecodable_payloads_total", "instance"),
+                    "{{instance}} undecodable",
+                ),
+                Query(
+                    _rate("collector_rejected_items_total", "instance, reason"),
+                    "{{instance}} {{reason}}",
+                ),
+                Query(
+                    _rate("collector_refused_points_total", "instance"), "{{instance}} table full"
+                ),
+                steps=above(1, 100),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Evaluation",
+                "Duration of one evaluation, of which each second has one: mean, and 99 of 100.",
+                "s",
+                Query(
+                    _rate("collector_evaluation_duration_seconds_sum")
+                    + " / "
+                    + _rate("collector_evaluation_duration_seconds_count"),
+                    "{{instance}} mean",
+                ),
+                Query(
+                    f"histogram_quantile(0.99, {_rate(_BUCKETS, 'instance, le')})",
+                    "{{instance}} 99 %",
+                ),
+                steps=above(0.5, 1),
+                marked=True,
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Lag and skipped seconds",
+                "How far evaluation is behind, and seconds it skipped, in a minute.",
+                "s",
+                Query("rankscope_collector_evaluation_lag_seconds", "{{instance}} behind"),
+                Query(
+                    _rate("collector_evaluation_skipped_seconds_total", minute=True),
+                    "{{instance}} skipped",
+                ),
+                steps=above(5, 30),
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Bytes that wait",
+                "Accepted and not yet in the journal; in the journal and not yet evaluated.",
+                "bytes",
+                Query("rankscope_collector_queue_bytes", "{{instance}} before the journal"),
+                Query("rankscope_collector_tail_bytes", "{{instance}} before evaluation"),
+                steps=PLAIN,
+            ),
+            8,
+            7,
+        ),
+        Put(
+            lines(
+                "Journal",
+                "Bytes held, and written in a second.",
+                "bytes",
+                Query("rankscope_collector_journal_size_bytes", "{{instance}} held"),
+                Query(
+                    _rate("collector_journal_written_bytes_total"), "{{instance}} written a second"
+                ),
+                steps=PLAIN,
+            ),
+            8,
+            7,
+        ),
+    ]
+
+
+def notices_row() -> list[Put]:
+    """Return the panels of the row "Notices"."""
+    return [
+        Put(
+            lines(
+                "Messages of the outbox",
+                "By state. Dead ones are given up: look at the endpoint's deliveries.",
+                "none",
+                Query(
+                    "sum by (instance, state) (rankscope_webhook_messages)",
+                    "{{instance}} {{state}}",
+                ),
+                steps=PLAIN,
+            ),
+            12,
+            6,
+        ),
+        Put(
+            lines(
+                "Failures inside",
+                "Commits to the store, journal writes and evaluations that failed, in a minute.",
+                "none",
+                Query(
+                    _rate("collector_store_failures_total", "instance", minute=True),
+                    "{{instance}} store",
+                ),
+                Query(
+                    _rate("collector_journal_failures_total", "instance", minute=True),
+                    "{{instance}} journal",
+                ),
+                Query(
+                    _rate("collector_pipeline_failures_total", "instance, stage", minute=True),
+                    "{{instance}} {{stage}}",
+                ),
+                steps=above(1, 10),
+            ),
+            12,
+            6,
+        ),
+    ]

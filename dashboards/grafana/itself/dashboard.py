@@ -1,0 +1,26 @@
+"""Rankscope itself: does the collector keep up, do agents report, do notices leave."""
+
+from grafana_foundation_sdk.models import dashboard as models
+
+from .. import links
+from ..frame import Given, Section, assemble
+from .agents import agents_row
+from .collector import collector_row, notices_row, numbers_row
+
+
+def build(given: Given) -> models.Dashboard:
+    """Return the dashboard."""
+    return assemble(
+        links.SELF,
+        "Rankscope / Rankscope itself",
+        "Health of the collector and of the agents: load, lag, losses, deliveries.",
+        given=given,
+        variables=[],
+        incidents='severity="critical"',
+        sections=[
+            Section("Now", numbers_row()),
+            Section("Collector", collector_row()),
+            Section("Notices", notices_row()),
+            Section("Agents", agents_row()),
+        ],
+    )

@@ -1,0 +1,51 @@
+"""Job: how training goes, which rank is slow, where the time goes, who waits for whom."""
+
+from grafana_foundation_sdk.models import dashboard as models
+
+from .. import links
+from ..frame import Given, Section, assemble, jobs, query
+from .devices import devices_row, memory_row
+from .numbers import incidents_row, numbers_row, scores_row
+from .selection import INCIDENTS
+from .time import time_row
+from .training import loss_row, ranks_row
+
+
+def build(given: Given) -> models.Dashboard:
+    """Return the dashboard."""
+    return assemble(
+        links.JOB,
+        "Rankscope / Job",
+        "One training job: loss, step time by rank, phases, waits, memory, incidents.",
+        given=given,
+        variables=[
+            jobs(),
+            query(
+                "host",
+                "Node",
+                'label_values(training_rank_info{cluster=~"$cluster", job_id="$job"}, host_name)',
+                description="nodes that the job runs on; plots by rank show theirs",
+                many=True,
+                everything=".*",
+            ),
+            query(
+                "rank",
+                "Rank",
+                'label_values(training_rank_info{cluster=~"$cluster", job_id="$job",'
+                ' host_name=~"$host"}, rank)',
+                description="global ranks; plots by rank show these",
+                many=True,
+                everything=".*",
+            ),
+        ],
+        incidents=INCIDENTS,
+        sections=[
+            Section("Now", numbers_row()),
+            Section("Incidents", [incidents_row(), scores_row()]),
+            Section("Loss", loss_row()),
+            Section("Which rank is slow", ranks_row()),
+            Section("Where the time goes, and who waits for whom", time_row()),
+            Section("Memory", memory_row()),
+            Section("Devices of the job", devices_row()),
+        ],
+    )

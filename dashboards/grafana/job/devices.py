@@ -1,0 +1,156 @@
+"""Memory by rank, and the devices that ranks run on."""
+
+from collections.abc import Mapping
+
+from ..frame import Put
+from ..panels import PLAIN, above, below, lines
+from ..queries import (
+    HOSTS,
+    MOST_SMALL,
+    RANKS,
+    Query,
+    by_gpu,
+    few,
+    highest,
+)
+from .selection import OF_RANK, RANK
+
+
+def placed(metric: str, top: str, **labels: str) -> str:
+    """Return a device's metric by the rank that is on it, of the devices that `top` chooses.
+
+    Only the few that are chosen are looked at in each point of time.
+    """
+    chosen_ = f"{_of_devices(metric, labels)} and on (host_name, hw_id) {top}"
+    return by_gpu(chosen_, "rank")
+
+
+def extreme(metric: str, function: str, sign: str = "", **labels: str) -> str:
+    """Return the devices with a rank of the job on which a metric is most in the time range."""
+    over = f"{function}({_of_devices(metric, labels)}[$__range] @ end())"
+    return (
+        f"topk({MOST_SMALL}, {sign}max by (host_name, hw_id) ({over}) and on (host_name, hw_id)"
+        f" last_over_time(training_rank_info{{{RANKS}}}[$__range] @ end()))"
+    )
+
+
+def _of_devices(metric: str, labels: Mapping[str, str]) -> str:
+    more = "".join(f', {name}="{value}"' for name, value in labels.items())
+    return f'{metric}{{{HOSTS}, rank=~"$rank", rank!=""{more}}}'
+
+
+def memory_row() -> list[Put]:
+    """Return the panels of the row "Memory"."""
+    fullest = extreme("hw_gpu_memory_usage_bytes", "max_over_time")
+    used = placed("hw_gpu_memory_usage_bytes", fullest)
+    there = placed("hw_gpu_memory_limit_bytes", fullest)
+    resident = f"process_memory_usage_bytes{{{RANKS}}}"
+    by_role = "host_name, rank, role"
+    return [
+        Put(
+            lines(
+                "Memory of the framework by rank",
+                "Bytes that the framework's allocator holds from the device; the 12 highest.",
+                "bytes",
+                Query(
+                    highest(f"training_memory_reserved_bytes{{{RANKS}}}", OF_RANK, MOST_SMALL),
+                    RANK,
+                ),
+                steps=PLAIN,
+                least=None,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Fullest devices",
+                "Device memory in use, as a share of what the device has; the 12 fullest.",
+                "percentunit",
+                Query(
+                    f"{used} / {there}",
+                    "{{host_name}} rank {{rank}} GPU {{gpu}}",
+                ),
+                steps=above(0.92, 0.98),
+                least=None,
+                marked=True,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Host memory by rank",
+                "Resident memory of trainers and their data loaders; the 12 highest.",
+                "bytes",
+                Query(
+                    few(
+                        resident,
+                        by_role,
+                        f"max_over_time({resident}[$__range] @ end())",
+                        MOST_SMALL,
+                        operation="sum",
+                    ),
+                    "{{host_name}} rank {{rank}} {{role}}",
+                ),
+                steps=PLAIN,
+            ),
+            8,
+            8,
+        ),
+    ]
+
+
+def devices_row() -> list[Put]:
+    """Return the panels of the row "Devices of the job"."""
+    device = "{{host_name}} GPU {{gpu}} rank {{rank}}"
+    slowest = extreme("hw_frequency_hertz", "min_over_time", "-", domain="sm")
+    hottest = extreme("hw_temperature_celsius", "max_over_time", hw_sensor="gpu")
+    work = f'{{{HOSTS}, rank!=""}} and on (host_name, hw_id) training_rank_info{{{RANKS}}}'
+    return [
+        Put(
+            lines(
+                "Lowest SM clocks",
+                "Clock of the 12 devices that ran slowest in the time range; power capping lowers "
+                "all, a fault lowers one.",
+                "hertz",
+                Query(
+                    placed("hw_frequency_hertz", slowest, domain="sm"),
+                    device,
+                ),
+                steps=PLAIN,
+                least=None,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Hottest devices",
+                "Temperature of the 12 devices that grew hottest.",
+                "celsius",
+                Query(
+                    placed("hw_temperature_celsius", hottest, hw_sensor="gpu"),
+                    device,
+                ),
+                steps=above(80, 88),
+                least=None,
+                marked=True,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Utilization and matrix units",
+                "Mean over the job's devices. Kernels that run but leave the matrix units idle do "
+                "not train.",
+                "percentunit",
+                Query(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
+                Query(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
+                steps=below(0.7, 0.3),
+            ),
+            8,
+            8,
+        ),
+    ]

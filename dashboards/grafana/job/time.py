@@ -1,0 +1,82 @@
+"""Where the time of a step goes, and who waits for whom."""
+
+from .. import links
+from ..frame import Put
+from ..panels import PLAIN, above, lines
+from ..queries import (
+    JOB,
+    Query,
+    chosen,
+    rows,
+)
+from ..tables import Column, listing
+from .selection import INCIDENTS, OF_RANK, RANK
+
+_WAITS = f"rankscope_group_wait_seconds{{{INCIDENTS}}}"
+
+
+def time_row() -> list[Put]:
+    """Return the panels of the row "Where the time goes, and who waits for whom"."""
+
+    def phase(name: str, absent: str = "") -> str:
+        return f"avg(training_{name}_duration_seconds{{{JOB}}}){absent}"
+
+    return [
+        Put(
+            lines(
+                "Where the time goes",
+                "Phases of a step, mean over ranks. Checkpoint and collector show in the steps "
+                "that had any.",
+                "s",
+                Query(phase("compute"), "forward and backward"),
+                Query(phase("comm"), "waiting in collectives"),
+                Query(phase("data"), "waiting for data"),
+                Query(phase("optimizer"), "optimizer"),
+                Query(phase("checkpoint", " or vector(0)"), "checkpoint"),
+                Query(phase("gc", " or vector(0)"), "garbage collector"),
+                steps=PLAIN,
+                stacked=True,
+            ),
+            9,
+            9,
+        ),
+        Put(
+            listing(
+                "Who waits for whom",
+                "Groups of ranks, the member that comes last to its collectives, and how long all "
+                "others of the group wait for it a step, summed. The worst 20.",
+                rows(f"topk(20, rankscope_group_wait_seconds{{{INCIDENTS}}})"),
+                columns=[
+                    Column("group", "Group that waits"),
+                    Column("kind", "Kind", width=60),
+                    Column("rank", "For rank", width=75),
+                    Column("host_name", "Node", width=130, link=links.TO_NODE),
+                    Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
+                ],
+                steps=PLAIN,
+                sort="Waits a step",
+                none="nobody waits",
+            ),
+            8,
+            9,
+        ),
+        Put(
+            lines(
+                "Waited for, by rank",
+                "The same over time: how long groups wait for their last rank, a step. Top 10.",
+                "s",
+                Query(
+                    chosen(
+                        f"sum by ({OF_RANK}) ({_WAITS})",
+                        OF_RANK,
+                        f"sum by ({OF_RANK}) (avg_over_time({_WAITS}[$__range] @ end()))",
+                        10,
+                    ),
+                    RANK,
+                ),
+                steps=above(0.5, 2),
+            ),
+            7,
+            9,
+        ),
+    ]

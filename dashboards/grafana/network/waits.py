@@ -1,0 +1,188 @@
+"""What ranks wait for, and how long collectives take."""
+
+from .. import links
+from ..frame import Put
+from ..panels import PLAIN, above, lines, number
+from ..queries import HOSTS, Query, chosen, now, rows
+from ..tables import Column, listing
+from .selection import INCIDENTS
+
+_JOB = 'cluster=~"$cluster", job_id=~"$job"'
+
+_GROUPS = "Needs export.groups at the agents: one series a group is off by default."
+
+
+def numbers_row() -> list[Put]:
+    """Return the panels of the row "Now"."""
+    errors = f"increase(hw_network_errors_total{{{HOSTS}}}[$__range])"
+    panels = [
+        number(
+            "Waiting in collectives",
+            "Share of the step that ranks wait in collectives, mean over ranks.",
+            "percentunit",
+            Query(
+                f"avg(training_comm_duration_seconds{{{_JOB}}})"
+                f" / avg(training_step_duration_seconds{{{_JOB}}})"
+            ),
+            steps=above(0.3, 0.5),
+            decimals=0,
+            trend=True,
+        ),
+        number(
+            "Longest wait for one rank",
+            "Time a step that the members of a group wait for its last, summed; the worst group.",
+            "s",
+            now(f"max(rankscope_group_wait_seconds{{{INCIDENTS}}}) or vector(0)"),
+            steps=above(0.5, 2),
+            decimals=2,
+        ),
+        number(
+            "Ports down",
+            "Ports of the fabric that are down.",
+            "none",
+            now(f"count(hw_network_up{{{HOSTS}}} == 0) or vector(0)"),
+            steps=above(1, 1)[::2],
+        ),
+        number(
+            "Errors of ports",
+            "Errors of all ports in the time range.",
+            "short",
+            now(f"sum({errors})"),
+            steps=above(1, 1000),
+            decimals=0,
+        ),
+        number(
+            "Device links down",
+            "NVLinks and their like that are down.",
+            "none",
+            now(f"count(hw_gpu_nvlink_up{{{HOSTS}}} == 0) or vector(0)"),
+            steps=above(1, 1)[::2],
+        ),
+        number(
+            "Traffic",
+            "Bytes that all ports send in a second.",
+            "Bps",
+            Query(
+                f'sum(rate(hw_network_io_bytes_total{{{HOSTS}, direction="transmit"}}'
+                "[$__rate_interval]))"
+            ),
+            steps=PLAIN,
+            decimals=1,
+            trend=True,
+        ),
+    ]
+    return [Put(panel, 4, 4) for panel in panels]
+
+
+def waits_row() -> list[Put]:
+    """Return the panels of the row "Waits in collectives"."""
+    ranks = f'{_JOB}, host_name=~"$host", rank=~"$rank"'
+    by = "job_id, host_name, rank"
+    waits = f"training_comm_duration_seconds{{{ranks}}}"
+    least = f"topk(20, -max by ({by}) (avg_over_time({waits}[$__range] @ end())))"
+    late = (
+        f"max by (job_id) ({waits}) - on (job_id) group_right ()"
+        f" max by ({by}) ({waits} and on ({by}) {least})"
+    )
+    return [
+        Put(
+            listing(
+                "Who waits for whom",
+                "Groups, the member that comes last to their collectives, and how long the others "
+                "wait for it a step, summed. The worst 20.",
+                rows(f"topk(20, rankscope_group_wait_seconds{{{INCIDENTS}}})"),
+                columns=[
+                    Column("job_id", "Job", width=140),
+                    Column("group", "Group that waits"),
+                    Column("kind", "Kind", width=60),
+                    Column("rank", "For rank", width=75),
+                    Column("host_name", "Node", width=130, link=links.TO_NODE),
+                    Column("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
+                ],
+                steps=PLAIN,
+                sort="Waits a step",
+                none="nobody waits",
+            ),
+            10,
+            9,
+        ),
+        Put(
+            lines(
+                "Latest ranks",
+                "How much less a rank waits than the one that waits longest: in a synchronous job "
+                "that is how late it comes. The 20 that are latest on average.",
+                "s",
+                Query(
+                    late,
+                    "{{job_id}} {{host_name}} rank {{rank}}",
+                ),
+                steps=above(0.2, 1),
+                beside=True,
+            ),
+            14,
+            9,
+        ),
+    ]
+
+
+def collectives_row() -> list[Put]:
+    """Return the panels of the row "Collectives"."""
+    by_group = "job_id, group"
+    flight = (
+        f"max by ({by_group}) (collective_enqueued{{{{{_JOB}}}}}{{at}})"
+        f" - min by ({by_group}) (collective_completed{{{{{_JOB}}}}}{{at}})"
+    )
+    return [
+        Put(
+            lines(
+                "Bus bandwidth",
+                f"Median over ranks, and the lowest, by kind of collective. {_GROUPS}",
+                "Bps",
+                Query(
+                    "quantile by (job_id, op) (0.5,"
+                    f" collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
+                    "{{job_id}} {{op}} median",
+                ),
+                Query(
+                    f"min by (job_id, op) (collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
+                    "{{job_id}} {{op}} lowest",
+                ),
+                steps=PLAIN,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Duration",
+                f"Median over ranks, and the longest, by kind of collective. {_GROUPS}",
+                "s",
+                Query(
+                    f"quantile by (job_id, op) (0.5, collective_duration_seconds{{{_JOB}}})",
+                    "{{job_id}} {{op}} median",
+                ),
+                Query(
+                    f"max by (job_id, op) (collective_duration_max_seconds{{{_JOB}}})",
+                    "{{job_id}} {{op}} longest",
+                ),
+                steps=PLAIN,
+            ),
+            8,
+            8,
+        ),
+        Put(
+            lines(
+                "Operations in flight",
+                "Enqueued by the first member of a group and not completed by the last: grows "
+                f"while a group hangs. The 20 that are largest now. {_GROUPS}",
+                "none",
+                Query(
+                    chosen(flight.format(at=""), by_group, flight.format(at=" @ end()")),
+                    "{{job_id}} {{group}}",
+                ),
+                steps=above(100, 1000),
+            ),
+            8,
+            8,
+        ),
+    ]

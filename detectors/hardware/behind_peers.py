@@ -1,0 +1,189 @@
+"""Devices that hold their peers back, where nothing but devices is reported of a job."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from ..contract import Detector
+from ..findings import report
+from ..window import Flags, Floats, JobWindow
+from . import devices
+from .clocks import LowClock
+from .throttling import CLOCK, Throttling
+
+ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.power")
+"""What a device does more of that works while its peers wait for it, the most telling first."""
+
+WARM_UP_SECONDS = 120.0
+PAST_SECONDS = 7200.0
+SETTLED_SECONDS = 30.0
+"""A low clock counts from so much later on, if it is still without a reason."""
+
+OLDER = 0.5
+"""A device's own past is the older half of so many seconds."""
+
+
+class BehindPeers(Detector):
+    """Name the devices of a job of which neither steps nor collectives are reported.
+
+    What scraped exporters show cannot tell that a job is slow, only which of its devices must hold
+    it back. Two things do: a clock that is held down (`throttling`, `low_clock`), and work that
+    lasts longer. In a synchronous job all devices do the same work and wait for the slowest, so the
+    slowest is busy while the others wait: over the newest `seconds` it is more active than the
+    median of its peers by `least`, by six times their robust spread, and by `least` more than it
+    was in the older part of its own past: a device that always has more to do is no slow one.
+
+    Parameters
+    ----------
+    seconds : the newest time range evaluated; at least three readings lie in it.
+    least : how much more active than its peers, and than before, a device must be (0.06 = 6 %).
+
+    Examples
+    --------
+    From minute 10 on the peers of rank 3's device wait for it.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> at = START + np.arange(0.0, 1200, 15)
+    >>> busy = np.full((4, len(at)), 0.6)
+    >>> busy[:3, 40:] = 0.45
+    >>> window = sketch(np.zeros((4, 0)), now=START + 1200, rank_readings={
+    ...     "hw.gpu.tensor.activity": readings(at, busy)})
+    >>> (behind,) = BehindPeers().evaluate(window)
+    >>> str(behind.entity), round(behind.magnitude, 2)
+    ('gpu GPU-3 on host-1', 1.33)
+
+    Fails where a device was slow before anybody looked, and cannot tell a slow device from one that
+    was given more work: that needs steps.
+
+    Reference: stragglers are those that wait least, Greyhound (ATC'25), Mycroft (SOSP'25).
+    """
+
+    name = "behind_peers"
+    kinds = ("gpu.behind_peers",)
+    cadence_seconds = 5.0
+
+    def __init__(self, *, seconds: float = 90.0, least: float = 0.06) -> None:
+        self.seconds = seconds
+        self.least = least
+        self._clocks: tuple[Detector, ...] = (Throttling(), LowClock())
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return one finding a device that holds the others back."""
+        if not blind(window):
+            return []
+        held = [found for one in self._clocks for found in one.evaluate(window)]
+        findings: dict[str, Finding] = {}
+        clock = devices.level(window, CLOCK, self.seconds)
+        for found in held:
+            row = window.row_of(next(iter(found.ranks), -1))
+            if row is None or found.entity.id in findings:
+                continue
+            if found.detector == LowClock.name and window.now - found.onset[1] < SETTLED_SECONDS:
+                continue  # the reason that the device reports may be a reading behind its clock
+            peers = float(np.nanmedian(clock)) if np.isfinite(clock).any() else np.nan
+            ratio = peers / float(clock[row]) if clock[row] > 0 else np.nan
+            findings[found.entity.id] = report(
+                window,
+                self.name,
+                "gpu.behind_peers",
+                found.entity,
+                onset=found.onset,
+                magnitude=max(float(np.nan_to_num(ratio, nan=1.0)), 1.01),
+                score=2.0,
+                signal=found.signal,
+                observed=found.observed,
+                expected=found.expected,
+                text=f"{found.text}; no steps are reported, the job waits for its slowest device",
+            )
+        return [*findings.values(), *self._longer(window, findings)]
+
+    def _longer(self, window: JobWindow, known: dict[str, Finding]) -> list[Finding]:
+        """Return findings on devices that work while their peers wait."""
+        for metric in ACTIVITY:
+            if metric not in window.rank_readings:
+                continue
+            ratio, newest = self._ratio(window, metric)
+            rows = np.flatnonzero(self._odd(window, metric, ratio, newest))
+            if not 0 < len(rows) <= max(1, len(ratio) // 8):
+                continue
+            found = []
+            for row in rows.tolist():
+                entity = window.gpu_entity(row)
+                if entity is None or entity.id in known:
+                    continue
+                level = float(devices.level(window, metric, self.seconds)[row])
+                first = self._since(window, metric, row)
+                found.append(
+                    report(
+                        window,
+                        self.name,
+                        "gpu.behind_peers",
+                        entity,
+                        onset=(first - window.rank_readings[metric].period(), first),
+                        magnitude=float(ratio[row]),
+                        score=2.0,
+                        signal=metric,
+                        observed=level,
+                        expected=level / float(ratio[row]),
+                        text=f"{entity} works while its peers wait: {metric} "
+                        f"{ratio[row] - 1:.0%} above theirs, and before it was not; no steps are "
+                        "reported",
+                    )
+                )
+            return found
+        return []
+
+    def _ratio(self, window: JobWindow, metric: str) -> tuple[Floats, float]:
+        """Return [ranks], the newest activity over that of peers, and the newest reading's time."""
+        value, newest = devices.recent(window.rank_readings[metric], self.seconds)
+        return self._over_peers(window, value), newest
+
+    def _over_peers(self, window: JobWindow, value: Floats) -> Floats:
+        kinds, _ = devices.models(window)
+        works = np.isfinite(value) & (value > 0)
+        usual = devices.peers_median(value, kinds, works)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio: Floats = np.where(usual > 0, value / usual, np.nan)
+        return ratio
+
+    def _odd(self, window: JobWindow, metric: str, ratio: Floats, newest: float) -> Flags:
+        """Return [ranks], who does more than its peers, and did not use to."""
+        least = self.least if metric != "hw.power" else self.least / 2
+        odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
+        if not odd.any():
+            return odd
+        held = window.rank_readings[metric]
+        seen = held.at[np.isfinite(held.at)]
+        first = max(float(seen.min()), window.attempt_started_at)
+        start = max(newest - PAST_SECONDS, first + WARM_UP_SECONDS)
+        end = min(start + OLDER * (newest - start), newest - 2 * self.seconds)
+        if end <= start:
+            return np.zeros(len(ratio), np.bool_)
+        before = self._over_peers(window, held.mean(start, end))
+        clock = devices.level(window, CLOCK, self.seconds)
+        kinds, _ = devices.models(window)
+        slow = clock < 0.97 * devices.peers_median(clock, kinds, np.isfinite(clock))
+        with np.errstate(invalid="ignore"):
+            odd &= (ratio - before >= least) & ~slow
+        return odd
+
+    def _since(self, window: JobWindow, metric: str, row: int) -> float:
+        """Return when a device began to do more than its peers did later."""
+        one = window.rank_readings[metric]
+        middle = np.nanmedian(one.value, axis=0)
+        at, value = one.at[row], one.value[row]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            more = value / middle >= 1 + self.least / 2
+        usual = at[np.isfinite(at) & ~more]
+        after = at[np.isfinite(at) & more & (at > usual.max(initial=-np.inf))]
+        return float(after.min()) if len(after) else float(np.nanmax(at))
+
+
+def blind(window: JobWindow) -> bool:
+    """Tell whether nothing but devices is reported of a job: no step, no collective, no process."""
+    if len(window.ranks) < devices.FEWEST_PEERS or window.groups:
+        return False
+    if any(not name.startswith("hw.") for name in window.rank_readings):
+        return False
+    return not np.isfinite(window.steps.at).any()

@@ -1,0 +1,33 @@
+"""Operations that ended, summed up: what one rank reports of a reporting interval."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import TypeVar
+
+from .inspector import Operation
+
+K = TypeVar("K")
+
+
+def grouped(placed: Iterable[tuple[K, Operation]]) -> Mapping[tuple[K, str, str], list[Operation]]:
+    """Return operations by (what they were placed by, communicator, kind), in their order."""
+    parts: dict[tuple[K, str, str], list[Operation]] = defaultdict(list)
+    for key, one in placed:
+        parts[key, one.communicator, one.op].append(one)
+    return parts
+
+
+def figures(ended: list[Operation]) -> dict[str, float]:
+    """Return the metrics of `collective.*` for operations of one kind on one rank; not for none."""
+    seconds = [one.seconds for one in ended]
+    found = {
+        "collective.count": float(len(ended)),
+        "collective.duration": median(seconds),
+        "collective.duration.max": max(seconds),
+        "collective.size": float(sum(one.size for one in ended)),
+    }
+    bandwidths = [one.bus_bandwidth for one in ended if one.bus_bandwidth is not None]
+    if bandwidths:
+        found["collective.bus_bandwidth"] = median(bandwidths)
+    return found

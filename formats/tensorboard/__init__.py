@@ -1,0 +1,11 @@
+"""TensorBoard event files: their records, their scalars, and which metrics these are.
+
+Read with `formats.wire`, not with the package tensorboard: that unpacks to 32 MB, brings grpcio,
+a web server and protobuf into the agent, and reads whole files, while an event of a scalar is a
+message of three fields.
+"""
+
+from .parser import EventParser
+from .records import MARK
+
+__all__ = ["MARK", "EventParser"]

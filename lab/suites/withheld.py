@@ -1,0 +1,38 @@
+"""The same cases once more with a source withheld: what that source is worth."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from .cases import Case
+from .observable import observable
+from .tables import SuiteError, tables
+
+COMPLETE = "none"
+
+
+def sources() -> tuple[str, ...]:
+    """Return the names of the sources that can be withheld."""
+    return tuple(row.name for row in tables().missing)
+
+
+def complete(cases: Sequence[Case]) -> list[Case]:
+    """Return the faulty cases that report every source and whose telemetry shows the fault."""
+    return [case for case in cases if case.fault and case.observable and case.missing == COMPLETE]
+
+
+def without(cases: Sequence[Case], source: str) -> list[Case]:
+    """Return these cases with a source withheld; raises SuiteError for one that does not exist.
+
+    Left out are those whose fault only this source shows: nobody could find them.
+    """
+    row = next((row for row in tables().missing if row.name == source), None)
+    if row is None:
+        raise SuiteError(f"there is no source {source!r}; one of {', '.join(sources())}")
+    found: list[Case] = []
+    for case in cases:
+        reporting = case.scenario.reporting
+        less = dataclasses.replace(reporting, hidden=(*reporting.hidden, *row.hidden))
+        scenario = dataclasses.replace(case.scenario, reporting=less)
+        if case.fault and observable(case.fault, less, gpus=scenario.cluster.gpus):
+            found.append(dataclasses.replace(case, missing=source, scenario=scenario))
+    return found

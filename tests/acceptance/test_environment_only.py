@@ -1,0 +1,135 @@
+"""torchrun with a script that imports nothing of ours: environment variables are all there is."""
+
+import ast
+import shutil
+import sys
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.hosts import divide, usable_cpus
+from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.stage import Stage, clean_environment, free_port
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(240)]
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """
+import time, torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(64, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+for step in range(1, 100_000):
+    began = time.monotonic()
+    optimizer.zero_grad()
+    loss = model(torch.randn(32, 64)).square().mean()
+    loss.backward()
+    optimizer.step()
+    time.sleep(0.1)
+    if dist.get_rank() == 0:
+        took = 1000 * (time.monotonic() - began)
+        print(f"iter {step}: loss {loss.item():.4f}, time {took:.2f}ms", flush=True)
+"""
+
+PROBED, PLAIN = "env/probe", "env/nothing"
+
+
+def wait(what, question, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not (answer := question()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
+        time.sleep(0.3)
+    return answer
+
+
+def start_line(folder):
+    """Put into a folder what the wheel puts beside the packages: this checkout has no wheel."""
+    folder.mkdir()
+    tree = ast.parse((ROOT / "setup.py").read_text())
+    (line,) = [
+        ast.literal_eval(row.value)
+        for row in tree.body
+        if isinstance(row, ast.Assign) and ast.unparse(row.targets[0]) == "LINE"
+    ]
+    (folder / "rankscope_probe.pth").write_text(line)
+    shutil.copy(ROOT / "deploy/probe/sitecustomize.py", folder)
+    return str(folder)
+
+
+def torchrun(processes, folder, job, environ, host):
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    command += ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+    environ = {**clean_environment(), "OMP_NUM_THREADS": "1", "RANKSCOPE_JOB_ID": job, **environ}
+    name = job.rpartition("/")[2]
+    processes.start(name, [*command, str(folder / "train.py")], environ=environ, host=host)
+
+
+def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_path):
+    (short_path / "logs").mkdir()
+    (short_path / "train.py").write_text(SCRIPT)
+    host = divide(usable_cpus())[0][0]
+    page = f"127.0.0.1:{free_port()}"
+    with Processes(short_path / "logs") as processes:
+        stage = Stage(short_path, processes, [host])
+        stage.collector()
+        attach = {
+            "RANKSCOPE_PROBE": "1",
+            "RANKSCOPE_AGENT": f"unix://{short_path / host.name}.sock",
+            "PYTHONPATH": start_line(short_path / "probe"),
+        }
+        torchrun(processes, short_path, PROBED, attach, host)
+        torchrun(processes, short_path, PLAIN, {}, host)
+        client = Client(stage.address)
+        wait("the collector", client.ready)
+        follow = {"RANKSCOPE_LOGS__FOLLOW": "true", "RANKSCOPE_EXPORT__LISTEN": page}
+        stage.agent(host, {**follow, "RANKSCOPE_EXPORT__GROUPS": "true"})
+
+        def ranks(job, metric):
+            """Return the ranks that have three values of a metric in the API."""
+            quoted = urllib.parse.quote(job, safe="")
+            found = client.ask(f"/api/v1/jobs/{quoted}/series?metric={metric}") or {"series": []}
+            return sorted(
+                {row["rank"] for row in found["series"] if len(row["points"]) > 2} - {None}
+            )
+
+        for job, metric, expected in (
+            (PLAIN, "training.loss", [0]),
+            (PLAIN, "training.step.duration", [0]),
+            (PLAIN, "training.rank.info", [0, 1]),
+            (PROBED, "training.loss", [0, 1]),
+            (PROBED, "training.step.duration", [0, 1]),
+            (PROBED, "collective.enqueued", [0, 1]),
+            (PROBED, "collective.completed", [0, 1]),
+        ):
+            wait(
+                f"{metric} of {job}",
+                lambda job=job, metric=metric, expected=expected: ranks(job, metric) == expected,
+            )
+        for job in (PLAIN, PROBED):
+            rows = client.ranks(job)
+            assert [(0, 0, host.name), (1, 1, host.name)] == [
+                (row["rank"], row["local_rank"], row["host"]) for row in rows
+            ]
+            assert all(row["pid"] for row in rows)
+            # Of a tenth of a second and more each, however many lines are read at once.
+            assert (client.step_seconds(job) or 0.0) >= 0.1
+            assert [] == client.incidents(job)
+
+        with urllib.request.urlopen(f"http://{page}/metrics", timeout=10) as answer:
+            shown = answer.read().decode().splitlines()
+        for job, name in (
+            (PLAIN, "training_loss"),
+            (PLAIN, "training_step_duration_seconds"),
+            (PROBED, "training_loss"),
+            (PROBED, "training_step_duration_seconds"),
+            (PROBED, "collective_completed"),
+        ):
+            assert any(row.startswith(f"{name}{{") and f'job_id="{job}"' in row for row in shown)

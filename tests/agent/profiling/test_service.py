@@ -1,0 +1,184 @@
+"""What an agent lets be asked of its probes, and what it takes from them."""
+
+import fcntl
+import os
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from rankscope.agent.health import Health
+from rankscope.agent.open_file import OpenFile
+from rankscope.agent.profiling import Profiling
+from rankscope.agent.settings import Profiling as Settings
+from rankscope.agent.trainers import Trainer
+from rankscope.vocabulary import profiling
+from rankscope.vocabulary.profiling import ProfileRequest
+
+NOW = 1000.0
+SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+
+
+def request(**more: Any) -> ProfileRequest:
+    known: dict[str, Any] = {"id": "a1", "job": "job", "rank": 3, "steps": 20, "seconds": 30.0}
+    limits: dict[str, Any] = {"max_bytes": 1 << 20, "until": NOW + 60}
+    return ProfileRequest(**(known | limits | more))
+
+
+class Collector:
+    """Asks for what a test puts in, and notes what comes back."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+        self.rounds = threading.Semaphore(0)
+        self.uploaded: list[tuple[str, int, bytes, int, float]] = []
+        self.refused: list[tuple[str, int, str]] = []
+        self.news = threading.Semaphore(0)
+
+    def requests(self, host: str) -> list[object]:
+        assert host == "host-a"
+        self.rounds.release()
+        return self.asked
+
+    def upload(
+        self, identity: str, rank: int, trace: OpenFile, size: int, *, steps: int, seconds: float
+    ) -> None:
+        self.uploaded.append((identity, rank, trace.read(size), steps, seconds))
+        self.news.release()
+
+    def refuse(self, identity: str, rank: int, text: str) -> None:
+        self.refused.append((identity, rank, text))
+        self.news.release()
+
+
+@pytest.fixture
+def collector() -> Collector:
+    return Collector()
+
+
+@pytest.fixture
+def trainers() -> list[Trainer]:
+    return [Trainer(("", 7), "job", 0, 3, 7, None, NOW)]
+
+
+@pytest.fixture
+def made(tmp_path, collector, trainers):
+    running: list[Profiling] = []
+
+    def make(**settings: Any) -> Profiling:
+        profiler = Profiling(
+            Settings(allowed=True, poll_seconds=0.2, **settings),
+            host="host-a",
+            socket=tmp_path / "probe.sock",
+            collector=collector,
+            trainers=lambda: trainers,
+            health=Health(),
+            now=lambda: NOW,
+        )
+        profiler.start()
+        running.append(profiler)
+        return profiler
+
+    yield make
+    for profiler in running:
+        profiler.stop(timeout=60)
+
+
+def board(tmp_path) -> list[ProfileRequest]:
+    path = profiling.requests_file(tmp_path / "probe.sock")
+    return profiling.unpack(path.read_bytes()) if path.exists() else []
+
+
+def until(question) -> None:
+    deadline = time.monotonic() + 60
+    while not question():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def sealed(data: bytes) -> OpenFile:
+    descriptor = os.memfd_create("t", os.MFD_ALLOW_SEALING)
+    os.write(descriptor, data)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    return OpenFile(descriptor)
+
+
+def answer(**more: Any) -> dict[str, Any]:
+    return {"request": "a1", "status": "complete", "steps": 20, "seconds": 1.5, **more}
+
+
+def test_a_request_reaches_the_file_of_the_probes_within_the_agents_own_limits(
+    made, collector, tmp_path
+):
+    collector.asked = [request(steps=90, max_bytes=1 << 40).document()]
+    made(max_steps=5)
+    until(lambda: board(tmp_path))
+    (found,) = board(tmp_path)
+    assert (5, 16 << 20, 30.0) == (found.steps, found.max_bytes, found.seconds)
+    path = profiling.requests_file(tmp_path / "probe.sock")
+    assert 0o644 == path.stat().st_mode & 0o777
+
+
+def test_a_trace_goes_to_the_collector_and_the_request_away(made, collector, trainers, tmp_path):
+    collector.asked = [request().document()]
+    profiler = made()
+    until(lambda: board(tmp_path))
+    profiler.take(trainers[0], answer(), sealed(b"trace"))
+    assert collector.news.acquire(timeout=60)
+    assert [("a1", 3, b"trace", 20, 1.5)] == collector.uploaded
+    assert [] == board(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "why"),
+    [
+        ({"jobs": ("other-*",)}, {}, "profiling.jobs"),
+        ({}, {"rank": 4}, "no process of that rank"),
+        ({}, {"until": NOW - 1}, "expired"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_with_the_reason(made, collector, settings, more, why):
+    collector.asked = [request(**more).document()]
+    made(**settings)
+    assert collector.news.acquire(timeout=60)
+    assert why in collector.refused[0][2]
+
+
+def test_a_rank_is_not_profiled_again_at_once(made, collector, trainers, tmp_path):
+    collector.asked = [request().document()]
+    profiler = made()
+    until(lambda: board(tmp_path))
+    profiler.take(trainers[0], answer(status="failed", text="no torch"), None)
+    assert collector.news.acquire(timeout=60)
+    collector.asked = [request(id="b2").document()]
+    assert collector.news.acquire(timeout=60)
+    assert ["no torch", "profiled 0 s ago"] == [text[:16] for _, _, text in collector.refused]
+
+
+def test_a_tenants_file_is_taken_only_where_it_is_sealed_memory_of_a_fair_size(
+    made, collector, trainers, tmp_path
+):
+    big = sealed(b"x" * 100)
+    pipe, other_end = os.pipe()
+    unsealed = OpenFile(os.memfd_create("t", os.MFD_ALLOW_SEALING))
+    files = [big, OpenFile(pipe), unsealed]
+    profiler = made(interval_seconds=0)
+    for number, file in enumerate(files):
+        collector.asked = [request(id=f"r{number}", max_bytes=99).document()]
+        until(lambda: board(tmp_path))
+        profiler.take(trainers[0], answer(request=f"r{number}"), file)
+        assert collector.news.acquire(timeout=60)
+        assert "no trace, or too large" in collector.refused[-1][2]
+    os.close(other_end)
+    assert [] == collector.uploaded
+
+
+def test_an_answer_of_another_process_is_nothing(made, collector, trainers, tmp_path):
+    collector.asked = [request().document()]
+    profiler = made()
+    until(lambda: board(tmp_path))
+    profiler.take(Trainer(("", 8), "other", 0, 3, 8, None, NOW), answer(), sealed(b"theirs"))
+    profiler.take(trainers[0], answer(), sealed(b"mine"))
+    assert collector.news.acquire(timeout=60)
+    assert [b"mine"] == [row[2] for row in collector.uploaded]

@@ -1,0 +1,29 @@
+"""A cause that barely beats unknown is named, and pages no sooner than none."""
+
+import pytest
+
+from rankscope.alerts.causes import engine
+from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.alerts.severity import UNNAMED_SECONDS, severity
+from rankscope.vocabulary import findings as kinds
+
+EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
+
+
+@pytest.fixture
+def weak(topology, found):
+    """Return what is found of a rank that is hardly slower than its peers."""
+    return [
+        found("job.slow", topology.job_entity, score=1.5),
+        found("rank.slow_compute", topology.rank_entity(2), score=0.6),
+    ]
+
+
+def test_it_is_named_and_waits_as_an_unknown_one_does(topology, weak):
+    cause = engine.explain(weak, topology, observed=EVERYTHING)
+    first = cause.hypotheses[0]
+    lead = first.score - cause.unknown_score
+    assert "gpu.slow" == first.fault
+    assert 0 < lead < catalogue().weights.certain
+    assert "info" == severity(weak[:1], cause, 0.0)
+    assert "warning" == severity(weak[:1], cause, UNNAMED_SECONDS)

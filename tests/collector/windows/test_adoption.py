@@ -1,0 +1,138 @@
+"""Devices of scraped clusters: in jobs by labels, out of them again, and silent by their times."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from rankscope.collector.windows import Windows
+from rankscope.formats.otlp import encode
+from rankscope.formats.otlp.columns import SeriesTable
+from rankscope.formats.otlp.decode import MetricsDecoder
+from rankscope.formats.remote_write import RemoteWriteDecoder, WriteRequest
+from rankscope.formats.remote_write.encode import encoded_labels
+from rankscope.vocabulary.samples import Resource, Sample, attributes
+
+START = 1_790_000_000.0
+
+
+class Cluster:
+    """What a Prometheus sends of some devices: (host, gpu) -> pod, "" where none has it."""
+
+    def __init__(self):
+        self.table = SeriesTable()
+        self.windows = Windows(self.table)
+        self.decoder = RemoteWriteDecoder(self.table)
+
+    def scrape(self, pods, at, *, late=2.0):
+        request = WriteRequest()
+        for (host, gpu), pod in pods.items():
+            labels = {
+                "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": host, "gpu": str(gpu),
+                "UUID": f"GPU-{host}-{gpu}", "exported_pod": pod,
+            }  # fmt: skip
+            request.add(encoded_labels(labels), [(int((START + at) * 1000), 60.0)])
+        self.windows.metrics(self.decoder.plain(request.body()), START + at + late)
+
+    def devices(self, job):
+        attempt = self.windows.attempt(job)
+        return [hw_id for hw_id in attempt.placements.hw_ids if hw_id] if attempt else []
+
+
+@pytest.fixture
+def cluster():
+    return Cluster()
+
+
+def everywhere(pod, hosts=("a", "b")):
+    return {(host, gpu): pod for host in hosts for gpu in range(2)}
+
+
+def test_devices_stand_in_for_ranks_in_order(cluster):
+    cluster.scrape(everywhere("run-worker-0"), 0)
+    window = cluster.windows.window(cluster.windows.attempt("run"), START + 3)
+    assert window.hosts == ("a", "b")
+    assert window.hw_ids == ("GPU-a-0", "GPU-a-1", "GPU-b-0", "GPU-b-1")
+    assert window.ranks.tolist() == [0, 1, 2, 3]
+    assert window.of_ranks("hw.temperature|gpu").latest()[0].tolist() == [60.0] * 4
+
+
+def test_devices_without_a_job_are_watched_together(cluster):
+    cluster.scrape(everywhere(""), 0)
+    assert cluster.devices("unassigned") == ["GPU-a-0", "GPU-a-1", "GPU-b-0", "GPU-b-1"]
+
+
+def test_a_device_leaves_a_job_when_another_one_has_it(cluster):
+    cluster.scrape(everywhere("one-0"), 0)
+    cluster.scrape({**everywhere("one-0", "a"), **everywhere("two-0", "b")}, 15)
+    assert cluster.devices("one") == ["GPU-a-0", "GPU-a-1"]
+    assert cluster.devices("two") == ["GPU-b-0", "GPU-b-1"]
+
+
+def test_a_device_that_comes_back_is_in_its_job_again(cluster):
+    """A pod of the same name, as of a StatefulSet: its series are known already."""
+    for at, pod in enumerate(("one-0", "", "one-0", "", "one-0")):
+        cluster.scrape(everywhere(pod), 15.0 * at)
+    assert len(cluster.devices("one")) == 4
+    assert cluster.devices("unassigned") == []
+
+
+def test_a_device_that_two_pods_share_stays_in_both_jobs(cluster):
+    for at in range(4):
+        cluster.scrape({("a", 0): "one-0", ("a", 1): "one-0"}, 15.0 * at)
+        cluster.scrape({("a", 0): "two-0"}, 15.0 * at + 1)
+    assert "GPU-a-0" in cluster.devices("one")
+    assert "GPU-a-0" in cluster.devices("two")
+
+
+def test_an_agents_word_stands_above_labels(cluster):
+    """Once `training.rank.info` comes, ranks are what it reports, and readings join them."""
+    cluster.scrape(everywhere("one-0"), 0)
+    decoder = MetricsDecoder(cluster.table)
+    for number, host in enumerate("ab"):
+        info = [
+            Sample("training.rank.info", 1.0, START + 5, attributes({
+                "rank": 2 * number + gpu, "world_size": 4, "pid": 7 + gpu,
+                "hw.id": f"GPU-{host}-{gpu}",
+            }))
+            for gpu in range(2)
+        ]  # fmt: skip
+        body = encode.metrics_request([(Resource(host, "one"), info)])
+        cluster.windows.metrics(decoder.protobuf(body), START + 5.5)
+    cluster.scrape(everywhere("one-0"), 15)
+    attempt = cluster.windows.attempt("one")
+    assert attempt.informed
+    window = cluster.windows.window(attempt, START + 18)
+    assert window.ranks.tolist() == [0, 1, 2, 3]
+    assert window.of_ranks("hw.temperature|gpu").latest()[0].tolist() == [60.0] * 4
+
+
+def test_silence_is_judged_by_times_and_not_by_arrival(cluster):
+    """A backlog of what was scraped before a host was lost does not bring it back."""
+    for at in range(0, 60, 15):
+        cluster.scrape(everywhere("one-0"), at)
+    for at in range(60, 150, 15):
+        cluster.scrape(everywhere("one-0", "a"), at)
+    cluster.scrape(everywhere("one-0", "b"), 46, late=100.0)
+    window = cluster.windows.window(cluster.windows.attempt("one"), START + 150)
+    a, b = (START + 150 - window.host_last_received).tolist()
+    assert a < 20
+    assert b > 80
+    assert window.host_interval.tolist() == pytest.approx([15.0, 15.0], abs=0.5)
+
+
+def test_a_lag_that_all_share_is_nobodys_silence(cluster):
+    for at in range(0, 150, 15):
+        cluster.scrape(everywhere("one-0"), at, late=50.0)
+    window = cluster.windows.window(cluster.windows.attempt("one"), START + 186)
+    assert (START + 186 - window.host_last_received <= 15).all()
+
+
+def test_all_of_it_outlives_a_restart(cluster):
+    cluster.scrape(everywhere("one-0"), 0)
+    cluster.windows = pickle.loads(pickle.dumps(cluster.windows))  # noqa: S301
+    cluster.table = cluster.windows.table
+    cluster.decoder = RemoteWriteDecoder(cluster.table)
+    cluster.scrape({**everywhere("one-0", "a"), **everywhere("two-0", "b")}, 15)
+    assert cluster.devices("one") == ["GPU-a-0", "GPU-a-1"]
+    assert np.isfinite(cluster.windows.attempt("two").last_received)
