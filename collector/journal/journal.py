@@ -1,7 +1,7 @@
 """A partition of the journal as files: one fsync a group of entries, and read back in order."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import structlog
@@ -260,7 +260,7 @@ def _undamaged_stored(
 
 
 @contextlib.contextmanager
-def _damage_logged() -> Iterator[None]:
+def _damage_logged() -> Generator[None, None, None]:
     try:
         yield
     except FileNotFoundError:

@@ -35,9 +35,10 @@ class RankProfile:
     def parse(cls, row: Mapping[str, Any]) -> "RankProfile":
         """Return what `document` wrote. Raises KeyError, TypeError or ValueError."""
         summary = row["summary"]
-        made = cls(**{**row, "summary": None})
-        made.summary = None if summary is None else _read(summary)
-        return made
+        fields: dict[str, Any] = dict(row) | {
+            "summary": None if summary is None else _read(summary)
+        }
+        return cls(**fields)
 
 
 @dataclass(slots=True)
