@@ -18,7 +18,7 @@ from .collectives.settings import FlightRecorder, Inspector, Ras
 
 FOREIGN = (
     "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "past",
-    "profiles", "store", "users", "webhooks",
+    "profiles", "prometheus", "store", "users", "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
 

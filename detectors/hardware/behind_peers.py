@@ -23,6 +23,8 @@ SETTLED_SECONDS = 30.0
 OLDER = 0.5
 """A device's own past is the older half of so many seconds."""
 
+_CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
+
 
 class BehindPeers(Detector):
     """Name the devices of a job of which neither steps nor collectives are reported.
@@ -66,13 +68,12 @@ class BehindPeers(Detector):
     def __init__(self, *, seconds: float = 90.0, least: float = 0.06) -> None:
         self.seconds = seconds
         self.least = least
-        self._clocks: tuple[Detector, ...] = (Throttling(), LowClock())
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that holds the others back."""
         if not blind(window):
             return []
-        held = [found for one in self._clocks for found in one.evaluate(window)]
+        held = [found for one in _CLOCKS for found in one.evaluate(window)]
         findings: dict[str, Finding] = {}
         clock = devices.level(window, CLOCK, self.seconds)
         for found in held:

@@ -31,6 +31,8 @@ READ = {"/api/v1/jobs", "/api/v1/incidents", "/api/v1/incidents/{incident}", "/a
         "/api/v1/report", "/api/v1/report.csv", "/api/v1/offenders", "/api/v1/audit",
         "/api/v1/incidents/{incident}/similar", "/api/v1/silences"}  # fmt: skip
 
+schemathesis.serializer.alias("application/gzip", "application/octet-stream")
+
 
 @pytest.fixture
 def existing(opened, store) -> dict[str, str]:
