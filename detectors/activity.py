@@ -4,7 +4,8 @@ A rank that waits in a collective may look busy (its kernel spins and so may its
 utilization says nothing. Arithmetic does: tensor and SM activity, and power, fall to a fraction
 when everybody waits. A process counts as busy between the idle of a sleeping waiter and the full
 CPU of a spinning one, and where it uses more than one CPU and its peers, who wait, do not: who is
-stuck does not start to use a second one, who writes a checkpoint does.
+stuck does not start to use a second one, who writes a checkpoint does. Where the CPU of processes
+is not reported, the I/O pressure of their hosts tells who writes a checkpoint.
 """
 
 from dataclasses import dataclass
@@ -29,6 +30,13 @@ BUSY = (0.15, 0.85)
 
 IDLE = 0.05
 """CPU, and utilization of a device, below which nothing is done at all."""
+
+IO_PRESSURE = "system.pressure|some|io"
+
+WAITS_FOR_IO, ALWAYS, FACTOR = 0.02, 0.9, 4.0
+"""Shares of time that tasks of a host wait for I/O: from the first on somebody reads or writes,
+from the second on nothing is read or written any more. By what factor it is above the usual one of
+the host and above that of the other hosts."""
 
 SECOND_CPU, BUSIER = 1.15, 0.3
 """CPUs in use that no single thread can spin away; how many more than the median rank's."""
@@ -82,6 +90,28 @@ def since(window: JobWindow, last: float) -> Activity:
     reported = np.isfinite(processes.at).any(axis=1)
     late = window.now - last > 3 * period + 5.0
     return Activity(device, cpu, reported & ~np.isfinite(cpu) & (not late))
+
+
+def storing(window: JobWindow, last: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return [ranks], whose host reads or writes since `last`, and where that is yet unknown.
+
+    Its tasks wait for I/O far more than before, and than those of half of the hosts, but not all
+    of the time: what they ask for comes. It is unknown until a reading lies wholly after `last`.
+    """
+    nobody = np.zeros(len(window.ranks), bool)
+    found = window.host_readings.get(IO_PRESSURE)
+    if found is None or not found.at.size:
+        return nobody, nobody
+    period = _period(found)
+    now = found.mean(last + period, np.inf)
+    known = np.sort(now[np.isfinite(now)])
+    most = known[(len(known) - 1) // 2] if len(known) > 1 else 0.0
+    usual = np.maximum(np.nan_to_num(found.mean(last - _PAST_SECONDS, last)), most)
+    above = (now >= np.maximum(WAITS_FOR_IO, FACTOR * usual)) & (now < ALWAYS)
+    late = window.now - last > 3 * period + 5.0
+    pending = np.isfinite(found.at).any(axis=1) & ~np.isfinite(now) & (not late)
+    placed = window.host_of >= 0
+    return placed & above[window.host_of], placed & pending[window.host_of]
 
 
 def _period(found: Readings) -> float:

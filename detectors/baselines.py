@@ -63,7 +63,8 @@ class Pace:
 
     seconds: the fast side of the medians of blocks of steps. wander: how far these medians stray,
     as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
-    of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of.
+    of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of. drift:
+    how far the medians of all blocks stray, the slow ones too, as a standard deviation (s).
     """
 
     seconds: float
@@ -71,6 +72,7 @@ class Pace:
     spread: float
     tokens: float = math.nan
     ranks: int = 0
+    drift: float = 0.0
 
 
 def pace_of(duration: Floats, size: int) -> Pace:
@@ -82,11 +84,12 @@ def pace_of(duration: Floats, size: int) -> Pace:
     whole = len(duration) // size * size
     blocks = np.sort(np.median(duration[-whole:].reshape(-1, size), axis=1))
     last = len(blocks) - 1
-    fast, healthy, upper = (
-        float(np.interp(share * last, np.arange(last + 1), blocks)) for share in (0.05, 0.15, 0.3)
+    fast, healthy, upper, slow = (
+        float(np.interp(share * last, np.arange(last + 1), blocks))
+        for share in (0.05, 0.15, 0.3, 0.95)
     )
     spread = 1.4826 * own_time.middle(np.abs(duration - own_time.middle(duration)))
-    return Pace(healthy, (upper - fast) / 1.12, spread)
+    return Pace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
 
 
 def pace_of_few(duration: Floats) -> Pace:

@@ -95,13 +95,20 @@ def _by_activity(
         silent = rows(stall, signs, "rank.probe_silent")
         busy = done.busy | (np.nan_to_num(done.cpu) > activity.BUSY[1])
         at_work = done.works | (busy & ~np.isin(np.arange(len(busy)), on_device))
+        storing, unseen = np.zeros(len(busy), bool), np.zeros(len(busy), bool)
+        if not _nobodys_work(window, suspects):
+            # Who writes for all burns no CPU that is known, and its host waits for the storage.
+            storing, unseen = activity.storing(window, stall.last)
+            on_host = ~(done.cpu < activity.IDLE) & ~np.isin(np.arange(len(busy)), on_device)
+            at_work |= storing & on_host
+            unseen &= np.isnan(done.cpu) & on_host
         at_work[shown.saving] = True
         at_work[silent] = False
         if at_work[suspects].any():
             if _nobodys_work(window, suspects) and not shown.saving:
                 long = min(max(parameters.lone, 10 * usual, survived), long)
             return Limits(long, long, timeout)
-        if done.pending[suspects].all():
+        if (done.pending | unseen)[suspects].all():
             return Limits(max(least, survived), long, timeout)
         idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
         if np.isin(suspects, silent).all():

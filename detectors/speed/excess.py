@@ -40,6 +40,9 @@ LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
 
+BEYOND_CHANCE = 1.0
+"""So many more, and no chance in hours of windows puts one rank there: it is sure by itself."""
+
 ISOLATED_SHARE, ISOLATED_PEERS, ISOLATED_SIGMAS = 1 / 8, 4, 5.0
 """Of a role with so many ranks at least, so few, so far beyond the spread of all of them, stand out
 from the first step by `least_alone`; a skew that many ranks have is the job's own."""
@@ -72,7 +75,8 @@ class Standing:
 
     rows: which. effect: [ranks], their excess as a share. usual: [ranks], the ratio to peers that
     it is an excess over. score: [ranks], 1 being just enough. small: [ranks], shown by the long
-    scale only. count: how many of the newest steps were looked at, by the shortest scale that shows
+    scale only. sure: [ranks], it is no chance even if the job's steps take as long as ever.
+    count: how many of the newest steps were looked at, by the shortest scale that shows
     any. since: by row, the first column of the first of several episodes.
     """
 
@@ -81,6 +85,7 @@ class Standing:
     usual: Floats
     score: Floats
     small: Flags
+    sure: Flags
     count: int
     since: Mapping[int, int] = field(default_factory=dict)
 
@@ -121,6 +126,7 @@ def standing_out(
         np.where(by_short, short.usual, long.usual),
         np.where(by_short, short.score, long.score),
         ~by_short,
+        short.sure | long.sure,
         short.count,
     )
 
@@ -157,7 +163,8 @@ def _by_scale(
     of_both = error * math.sqrt(1 + count / max(usual.steps, 1))
     with np.errstate(invalid="ignore"):
         slower = became & usual.known & (grown >= scale.least)
-        slower &= _distance(grown, of_both, scale, half=True) >= sigmas
+        distance = _distance(grown, of_both, scale, half=True)
+        slower &= distance >= sigmas
         skewed = always & (plain >= least_from_start)
         # As large as it is for certain.
         skewed &= (
@@ -178,7 +185,8 @@ def _by_scale(
     effect = np.where(slower, np.nan_to_num(grown), np.nan_to_num(plain))
     needed = np.where(slower, scale.least, np.where(alone, scale.least_alone, least_from_start))
     small = np.full(len(ratio), scale.least < SHORT.least)
-    return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, count)
+    sure = ~slower | (distance >= sigmas + BEYOND_CHANCE)
+    return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, sure, count)
 
 
 def _noise(ratio: Floats, role_of: Ints) -> Floats:

@@ -274,11 +274,6 @@ class SlowSteps(Detector):
             return None
         values = duration[valid]
         recent = float(np.median(values[-count:]))
-        pace = pace_of(values, min(count, 10))
-        noise = math.hypot(before.wander, pace.wander) + CERTAINTY * before.seconds
-        slow = pace.seconds >= FROM_START.least * before.seconds
-        if not slow or pace.seconds - before.seconds < ATTEMPT_SIGMAS * noise:
-            return None
         tokens = window.features.most_tokens
         tokens = tokens[np.isfinite(tokens)]
         usual = float(np.median(tokens)) if len(tokens) else math.nan
@@ -286,5 +281,14 @@ class SlowSteps(Detector):
             abs(usual - before.tokens) > SAME_TOKENS * before.tokens
         ):
             return None
+        # A step takes longer by the share of its tokens at most.
+        more = max(usual / before.tokens, 1.0) if before.tokens > 0 else 1.0
+        healthy = before.seconds * more
+        pace = pace_of(values, min(count, 10))
+        # Devices warm up, hosts get busier: what the attempt before went through is no change.
+        noise = math.hypot(max(before.wander, before.drift), pace.wander) + CERTAINTY * healthy
+        slow = pace.seconds >= FROM_START.least * healthy
+        if not slow or pace.seconds - healthy < ATTEMPT_SIGMAS * noise:
+            return None
         said = f": slower than attempt {window.attempt - 1} was"
-        return Slow(before.seconds, recent, 0, noise, FROM_START.least, count, said)
+        return Slow(healthy, recent, 0, noise, FROM_START.least, count, said)

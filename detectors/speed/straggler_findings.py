@@ -125,6 +125,8 @@ def slow_job(
     again = rows[[int(row) in found.since for row in rows]]
     if share < least / 2 and not len(again):
         return []
+    if not found.sure[rows].any() and not _grown(window, count, lost):
+        return []  # among hours of windows chance puts a rank there, but lengthens no step
     at = own_time.step_ends(steps)
     onset = float(at[first])
     # Cards differ by a few percent from the first step on: worth knowing, and no page.
@@ -147,6 +149,19 @@ def slow_job(
             ranks=window.ranks[rows].tolist(),
         )
     ]
+
+
+def _grown(window: JobWindow, count: int, lost: float) -> bool:
+    """Tell whether the newest steps take longer than usual, by half of what is lost at least.
+
+    True where nobody can tell. It is independent of how far a rank stands above its peers: of few
+    peers these may have been fast by chance.
+    """
+    pace = window.baselines.pace
+    if pace is None or pace.ranks != len(window.ranks):
+        return True
+    longer = middle(window.features.job_duration[-count:]) - pace.seconds
+    return not longer < lost / 2
 
 
 def healthy_seconds(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:

@@ -30,8 +30,9 @@ class Stragglers(Detector):
     is slow from the first step is named where it is alone or nearly so, by 5 % and five times what
     ranks usually differ; a skew that many ranks have needs to be large, and one of devices of
     another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
-    steps alone hold too little of it. A rank that was slow in two episodes or more stays named
-    between them.
+    steps alone hold too little of it. A rank that stands barely beyond chance slows the job only
+    where the job's steps grew with it, by half of the excess. A rank that was slow in two episodes
+    or more stays named between them.
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -192,17 +193,20 @@ def _with_row(
         size = len(usual.ratio)
         found = Standing(
             np.zeros(0, np.int64), np.zeros(size), usual.ratio, np.zeros(size),
-            np.zeros(size, np.bool_), count,
+            np.zeros(size, np.bool_), np.ones(size, np.bool_), count,
         )  # fmt: skip
     effects, scores, bases = found.effect.copy(), found.score.copy(), found.usual.copy()
     effects[row], bases[row] = effect, usual.ratio[row]
     scores[row] = max(scores[row], effect / SHORT.least)
+    sure = found.sure.copy()
+    sure[row] = True
     return replace(
         found,
         rows=np.union1d(found.rows, [row]),
         effect=effects,
         usual=bases,
         score=scores,
+        sure=sure,
         since={**found.since, row: first},
     )
 

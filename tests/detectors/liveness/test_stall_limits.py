@@ -208,3 +208,52 @@ def test_a_rank_that_evaluates_for_the_others_did_not_leave_the_loop(evaluated, 
     evaluates = event("training.phase", 61, rank=1, phase="eval")
     busy = processes(150, 0.02, 0.6, 0.02, 0.02)
     assert [] == evaluated(150, events=(evaluates,), readings=busy)
+
+
+IO = "system.pressure|some|io"
+
+
+def waits_for_io(now, during, *, until=None):
+    """Return the shares of time that tasks of the hosts waited for I/O, `during` the stall."""
+    at = START + np.arange(0.0, (now if until is None else until) + 1, 5)
+    return {IO: readings(at, np.where(at > START + 60, np.array(during)[:, None], 0.003))}
+
+
+@pytest.mark.parametrize(
+    ("row", "during", "now", "found"),
+    [
+        pytest.param(0, (0.08, 0.002), 200, [], id="the first of the job writes"),
+        pytest.param(0, (0.08, 0.002), 240, [2.0], id="and not for ever"),
+        pytest.param(1, (0.08, 0.002), 90, [3.0], id="nobody gives its second work for all"),
+        pytest.param(0, (0.002, 0.08), 90, [3.0], id="it is another host that writes"),
+        pytest.param(0, (0.08, 0.07), 90, [3.0], id="all hosts write alike"),
+        pytest.param(0, (0.97, 0.002), 90, [3.0], id="nothing is written: the storage hangs"),
+        pytest.param(0, (0.002, 0.002), 90, [3.0], id="nobody writes"),
+    ],
+)
+def test_where_no_cpu_is_reported_the_io_of_its_host_tells_that_the_first_rank_saves(
+    evaluated, group, row, during, now, found
+):
+    counters = np.full(4, 100)
+    counters[row] = 99
+    behind = group(counters, [99] * 4, at=now)
+    waits = waits_for_io(now, during)
+    assert found == scores(evaluated(now, groups=(behind,), host_readings=waits))
+
+
+def test_the_first_rank_is_not_called_stuck_before_the_io_of_its_host_is_known(evaluated, group):
+    behind = group([99, 100, 100, 100], [99] * 4, at=80)
+    waits = waits_for_io(80, (0.08, 0.002), until=60)
+    assert [1.0] == scores(evaluated(80, groups=(behind,), host_readings=waits))
+    behind = group([99, 100, 100, 100], [99] * 4, at=90)
+    waits = waits_for_io(90, (0.08, 0.002), until=60)
+    assert [3.0] == scores(evaluated(90, groups=(behind,), host_readings=waits))
+
+
+@pytest.mark.parametrize(("cpu", "found"), [(0.06, []), (0.0, [3.0])])
+def test_a_process_that_uses_no_cpu_at_all_writes_nothing(evaluated, group, cpu, found):
+    behind = group([99, 100, 100, 100], [99] * 4, at=120)
+    known = processes(120, cpu, 0.02, 0.02, 0.02)
+    waits = waits_for_io(120, (0.08, 0.002))
+    fields = {"groups": (behind,), "readings": known, "host_readings": waits}
+    assert found == scores(evaluated(120, **fields))

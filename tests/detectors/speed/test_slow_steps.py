@@ -351,3 +351,22 @@ def test_half_a_minute_of_five_per_cent_is_found_though_the_past_is_short():
     duration[30:] *= 1.065
     assert [] == SlowSteps().evaluate(reported(duration[:31]))
     assert 1 == len(SlowSteps().evaluate(reported(duration)))
+
+
+def test_an_attempt_with_a_few_more_tokens_a_step_is_not_slow_for_them(restarted):
+    (finding,) = SlowSteps().evaluate(attempt(0.9, restarted, tokens=4096.0 * 1.019))
+    assert finding.magnitude == pytest.approx(1.08, abs=0.01)
+    assert [] == SlowSteps().evaluate(attempt(0.85, restarted, tokens=4096.0 * 1.019))
+    assert 1 == len(SlowSteps().evaluate(attempt(0.85, restarted)))
+
+
+def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
+    """Steps of the attempt before took 1 s, and up to 1.05 s as its hosts grew busier."""
+    earlier, later = Baselines(), Baselines()
+    slower = 1 + 0.05 * np.sin(np.linspace(0, np.pi, 200)) ** 2
+    own = np.random.default_rng(7).normal(0.8, 0.008, (4, 200)) * slower
+    planes = {TOKENS: np.full(own.shape, 4096.0)}
+    earlier.learn(replace(sketch(own, planes=planes), held_baselines=earlier).features)
+    later.before = earlier.pace
+    assert [] == SlowSteps().evaluate(attempt(0.845, later))
+    assert 1 == len(SlowSteps().evaluate(attempt(0.95, later)))

@@ -515,3 +515,22 @@ def test_a_rank_that_is_slower_than_in_the_attempt_before_is_named(steady, named
     baselines.learn(window.features)
 
     assert ["4", "5", "6", "7"] == named(Stragglers().evaluate(window), "rank.slow_compute")
+
+
+@pytest.mark.parametrize(
+    ("factors", "kinds"),
+    [
+        pytest.param((1.02, 0.91), {"rank.slow_compute"}, id="its peer was fast for five steps"),
+        pytest.param((1.12, 1.0), {"rank.slow_compute", "job.slow"}, id="the steps grew with it"),
+    ],
+)
+def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_longer(factors, kinds):
+    """Two replicas, which differ by 2.7 % from step to step."""
+    own = 3.5 * np.random.default_rng(4).normal(1.0, 0.027, (2, 200))
+    held = Baselines()
+    for end in range(20, 196, 5):
+        held.learn(sketch(own[:, :end], hosts=1).features)
+    own[:, 195:] = 3.5 * np.array(factors)[:, None]
+    window = sketch(own, hosts=1, held_baselines=held)
+    found = {f.kind for f in Stragglers().evaluate(window)}
+    assert kinds == found - {"rank.waits_least"}
