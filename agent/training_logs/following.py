@@ -58,7 +58,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """The processes of now to which a launcher gave a rank, one a rank."""
+    """The processes of now to which a launcher gave a rank and nobody an agent, one a rank."""
 
     writers: tuple[Writer, ...]
 
@@ -155,7 +155,7 @@ class Follower:
 
     def _find(self, now: float) -> None:
         found = self._sources.find()
-        if launched := self._sources.launched():
+        if launched := tuple(one for one in self._sources.launched() if not one.agent):
             self._deliver(Launched(launched))
         first = self._started_at is None
         self._started_at = now if first else self._started_at

@@ -38,7 +38,10 @@ Inode = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A process that a launcher gave a rank, or the settings' word for one."""
+    """A process that a launcher gave a rank, or the settings' word for one.
+
+    `agent` is what its environment names: its probe reports it there, and that may be another.
+    """
 
     job: str
     attempt: int | None
@@ -46,6 +49,7 @@ class Writer:
     local_rank: int
     world_size: int
     pid: int | None = None
+    agent: str = ""
 
 
 @dataclass(slots=True)
@@ -180,7 +184,10 @@ class Sources:
         who = identity.identify(environ, pid=pid)
         if not who.launched:
             return None
-        return Writer(who.job, who.attempt, who.rank, who.local_rank, who.world_size, pid)
+        return Writer(
+            who.job, who.attempt, who.rank, who.local_rank, who.world_size, pid,
+            agent=environ.get("RANKSCOPE_AGENT", ""),
+        )  # fmt: skip
 
     def _add_descriptors(
         self, pid: int, writer: Writer, found: dict[Inode, Source], *, own: bool

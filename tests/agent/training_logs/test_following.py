@@ -332,6 +332,24 @@ def test_processes_with_a_rank_are_reported_without_what_they_start(node, traine
     assert {(process.pid, 5, 8)} == set(until(seen))
 
 
+def test_processes_that_report_to_an_agent_by_themselves_are_left_to_it(node, trainer, until):
+    """That may be another agent on the same machine, under the name of another host."""
+    follower = node.start(follow=True)
+    told = trainer(
+        node.folder / "a", RANK="4", **{**RANK, "LOCAL_RANK": "0"}, RANKSCOPE_AGENT="unix:///a"
+    )
+    untold = trainer(node.folder / "b", RANK="5", **RANK)
+    for process in (told, untold):
+        say(process)
+
+    def seen():
+        node.turn(follower)
+        return {one.pid for launched in node.launched for one in launched.writers}
+
+    assert untold.pid in until(lambda: untold.pid in (pids := seen()) and pids)
+    assert told.pid not in seen()
+
+
 def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
     environ = "RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=4\0RANKSCOPE_JOB_ID=job\0"
     for pid, parent, name in ((10, 1, "bash"), (11, 10, "python"), (12, 11, "pt_worker")):
