@@ -335,19 +335,19 @@ def test_processes_with_a_rank_are_reported_without_what_they_start(node, traine
 def test_processes_that_report_to_an_agent_by_themselves_are_left_to_it(node, trainer, until):
     """That may be another agent on the same machine, under the name of another host."""
     follower = node.start(follow=True)
-    told = trainer(
+    named = trainer(
         node.folder / "a", RANK="4", **{**RANK, "LOCAL_RANK": "0"}, RANKSCOPE_AGENT="unix:///a"
     )
-    untold = trainer(node.folder / "b", RANK="5", **RANK)
-    for process in (told, untold):
+    unnamed = trainer(node.folder / "b", RANK="5", **RANK)
+    for process in (named, unnamed):
         say(process)
 
     def seen():
         node.turn(follower)
         return {one.pid for launched in node.launched for one in launched.writers}
 
-    assert untold.pid in until(lambda: untold.pid in (pids := seen()) and pids)
-    assert told.pid not in seen()
+    assert unnamed.pid in until(lambda: unnamed.pid in (pids := seen()) and pids)
+    assert named.pid not in seen()
 
 
 def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
