@@ -176,6 +176,8 @@ class Stragglers(Detector):
             ((longer,), (count_of(ends, longer),)),
             ((FIRST,), (count_of(ends, FIRST),)),
         ):
+            if scales == (FIRST,) and not begun:
+                break  # nothing is known yet of what is usual
             found = look(scales, of)
             if found is not None and len(others := unlike(window)):
                 found = look(scales, of, unlike=others)
