@@ -23,6 +23,9 @@ SETTLED_SECONDS = 30.0
 NEWEST_SECONDS = 20.0
 """What a clock is now, where steps are reported."""
 
+LEAST_STALLED, STALLED_STEPS = 7.5, 2.0
+"""Seconds, or usual steps where they are longer, without a step from which on it may be a pause."""
+
 INFO = 0.9
 """Score of what is information until steps show what it costs (alerts/severity.py)."""
 
@@ -115,12 +118,16 @@ class BehindPeers(Detector):
         """Return the busy devices whose clocks are held down while the job's steps go on."""
         if CLOCK not in window.rank_readings or len(window.ranks) < devices.FEWEST_PEERS:
             return []
-        if len(window.features.steps.index) < 2 or window.features.stale:
-            return []
+        ended, usual = window.features.pace
+        going_on = max(LEAST_STALLED, STALLED_STEPS * usual)
+        paused = not window.rank_readings[CLOCK].newest_at() - ended < going_on
+        if paused or window.features.stale:
+            return []  # while no step ends, who has no work runs at a low clock
         held = [found for one in _CLOCKS for found in one.evaluate(window)]
         if not held:
             return []
-        clock = devices.level(window, CLOCK, NEWEST_SECONDS)
+        # Both its mean and its newest reading: a device that has just begun to work is no slow one.
+        clock = np.fmax(devices.level(window, CLOCK, NEWEST_SECONDS), devices.latest(window, CLOCK))
         kinds, _ = devices.models(window, power=False)
         work = ~devices.waiting(window, NEWEST_SECONDS) & (clock > 0)
         with np.errstate(invalid="ignore"):

@@ -15,13 +15,13 @@ AT = START + np.arange(0.0, 61, 5)
 def found(steady):
     """Return a function that returns the findings for SM clocks in MHz and other readings."""
 
-    def evaluate(clocks, *, since=0, **fields):
+    def evaluate(clocks, *, until=None, later=0.0, **fields):
         clock = np.full((len(clocks), len(AT)), 1755e6)
-        clock[:, since:] = np.array(clocks, float)[:, None] * 1e6
+        clock[:, :until] = np.array(clocks, float)[:, None] * 1e6
         more = fields.pop("more", {})
         window = sketch(
             steady(ranks=len(clocks)),
-            rank_readings={CLOCK: readings(AT, clock), **more},
+            rank_readings={CLOCK: readings(AT + later, clock), **more},
             **fields,
         )
         return BehindPeers().evaluate(window)
@@ -64,3 +64,11 @@ def test_where_most_devices_are_held_down_the_job_is_as_it_is(found):
 
 def test_a_job_that_stopped_stepping_waits_for_no_device(found):
     assert [] == found((1755, 1755, 1755, 1095), now=START + 1000)
+
+
+def test_a_device_that_works_after_all_holds_nobody_back(found):
+    assert [] == found((1755, 1755, 1755, 345), until=-1)
+
+
+def test_while_no_step_ends_a_low_clock_is_that_of_a_device_without_work(found):
+    assert [] == found((1755, 1755, 1755, 1095), later=40.0)
