@@ -118,6 +118,9 @@ class BehindPeers(Detector):
         """Return the busy devices whose clocks are held down while the job's steps go on."""
         if CLOCK not in window.rank_readings or len(window.ranks) < devices.FEWEST_PEERS:
             return []
+        ends = window.features.step_ends
+        if not np.isfinite(ends).any():
+            return []
         ended, usual = window.features.pace
         going_on = max(LEAST_STALLED, STALLED_STEPS * usual)
         paused = not window.rank_readings[CLOCK].newest_at() - ended < going_on
@@ -132,6 +135,8 @@ class BehindPeers(Detector):
         work = ~devices.waiting(window, NEWEST_SECONDS) & (clock > 0)
         with np.errstate(invalid="ignore"):
             ratio = devices.peers_median(clock, kinds, work) / np.where(work, clock, np.nan)
+        # Before the first step it had no work, and a low clock.
+        first = float(np.nanmin(ends)) - usual
         findings: dict[int, Finding] = {}
         for found in held:
             row = window.row_of(next(iter(found.ranks), -1))
@@ -142,7 +147,7 @@ class BehindPeers(Detector):
                 self.name,
                 "gpu.behind_peers",
                 found.entity,
-                onset=found.onset,
+                onset=(max(found.onset[0], first), max(found.onset[1], first)),
                 magnitude=float(ratio[row]),
                 score=INFO,
                 signal=found.signal,

@@ -21,7 +21,7 @@ def found(steady):
         more = fields.pop("more", {})
         window = sketch(
             steady(ranks=len(clocks)),
-            rank_readings={CLOCK: readings(AT + later, clock), **more},
+            rank_readings={CLOCK: readings(AT + later - 20, clock), **more},
             **fields,
         )
         return BehindPeers().evaluate(window)
@@ -33,6 +33,7 @@ def test_a_low_clock_is_information_before_steps_show_what_it_costs(found):
     (held,) = found((1755, 1755, 1755, 1095))
     assert ("gpu.behind_peers", "GPU-3") == (held.kind, held.entity.id)
     assert held.score < 1
+    assert held.onset[0] > START - 1
     assert held.magnitude == pytest.approx(1755 / 1095, abs=0.01)
 
 
@@ -71,4 +72,4 @@ def test_a_device_that_works_after_all_holds_nobody_back(found):
 
 
 def test_while_no_step_ends_a_low_clock_is_that_of_a_device_without_work(found):
-    assert [] == found((1755, 1755, 1755, 1095), later=40.0)
+    assert [] == found((1755, 1755, 1755, 1095), later=60.0)
