@@ -26,6 +26,9 @@ NEWEST_SECONDS = 20.0
 LEAST_STALLED, STALLED_STEPS = 7.5, 2.0
 """Seconds, or usual steps where they are longer, without a step from which on it may be a pause."""
 
+PAUSES = 0.05
+"""Share of the time, more than its peers, that a device without work for a while is idle."""
+
 INFO = 0.9
 """Score of what is information until steps show what it costs (alerts/severity.py)."""
 
@@ -123,7 +126,8 @@ class BehindPeers(Detector):
             return []
         ended, usual = window.features.pace
         going_on = max(LEAST_STALLED, STALLED_STEPS * usual)
-        paused = not window.rank_readings[CLOCK].newest_at() - ended < going_on
+        newest = window.rank_readings[CLOCK].newest_at()
+        paused = not newest - ended < going_on
         if paused or window.features.stale:
             return []  # while no step ends, who has no work runs at a low clock
         held = [found for one in _CLOCKS for found in one.evaluate(window)]
@@ -132,7 +136,12 @@ class BehindPeers(Detector):
         # Both its mean and its newest reading: a device that has just begun to work is no slow one.
         clock = np.fmax(devices.level(window, CLOCK, NEWEST_SECONDS), devices.latest(window, CLOCK))
         kinds, _ = devices.models(window, power=False)
+        busy = devices.level(window, "hw.gpu.utilization", NEWEST_SECONDS)
         work = ~devices.waiting(window, NEWEST_SECONDS) & (clock > 0)
+        with np.errstate(invalid="ignore"):
+            # Whom the others wait for is as busy as they are: who pauses runs at a low clock.
+            work &= ~(busy < devices.peers_median(busy, kinds, work) - PAUSES)
+            work &= ~(devices.level(window, "hw.gpu.throttle|idle", NEWEST_SECONDS) > PAUSES)
         with np.errstate(invalid="ignore"):
             ratio = devices.peers_median(clock, kinds, work) / np.where(work, clock, np.nan)
         # Before the first step it had no work, and a low clock.
@@ -142,6 +151,8 @@ class BehindPeers(Detector):
             row = window.row_of(next(iter(found.ranks), -1))
             if row is None or row in findings or not ratio[row] >= 1 + self.lower:
                 continue
+            if newest - found.onset[1] < SETTLED_SECONDS / 2:
+                continue  # a pause of its own, or of its job
             findings[row] = report(
                 window,
                 self.name,

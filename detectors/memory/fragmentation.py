@@ -197,7 +197,8 @@ class Fragmentation(Detector):
 
 def _lowest(values: Floats) -> Floats:
     """Return [rows], the lowest value of each, inf where there is none."""
-    return np.min(np.where(np.isfinite(values), values, np.inf), axis=1, initial=np.inf)
+    lowest: Floats = np.where(np.isfinite(values), values, np.inf).min(axis=1, initial=np.inf)
+    return lowest
 
 
 def _gap(window: JobWindow, rows: Ints) -> Floats:

@@ -73,3 +73,10 @@ def test_a_device_that_works_after_all_holds_nobody_back(found):
 
 def test_while_no_step_ends_a_low_clock_is_that_of_a_device_without_work(found):
     assert [] == found((1755, 1755, 1755, 1095), later=60.0)
+
+
+def test_a_device_that_paused_for_a_while_holds_nobody_back(found):
+    used = np.ones((4, 1))
+    used[3] = 0.8
+    idle = {"hw.gpu.utilization": readings(AT - 20, used)}
+    assert [] == found((1755, 1755, 1755, 1500), more=idle)
