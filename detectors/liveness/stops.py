@@ -146,7 +146,8 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
         least = 2 if kills and wished[0].at <= kills[0].at else 3
         many = least <= len(kills) and len(abnormal) < 4 * len(kills)
         return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
-    most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
+    half = len(window.ranks) / 2 + (0.5 if codes - {None} else 0.0)
+    most = len(window.ranks) if codes == {-SIGKILL} else half
     if (
         len(window.ranks) == 1
         and codes != {None}

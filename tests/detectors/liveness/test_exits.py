@@ -349,3 +349,18 @@ def test_a_rank_that_ended_before_its_peers_timed_out_is_the_suspect(
         exited(1, 106.0, signal=6),
     )
     assert ["3"] == named(findings, "rank.first_exit")
+
+
+def test_one_of_two_ranks_that_vanished_with_its_code_unknown_may_have_been_asked_to_end(
+    steady, exited, logged
+):
+    """The scheduler waits for the other one until it kills it; who crashed leaves a line."""
+    gone = exited(0, 61.0)
+    (ended,) = Exits().evaluate(sketch(steady(ranks=2), events=(gone,), now=START + 80))
+    assert 1.0 == ended.score
+    blamed = logged(0, 60.9, "root", signature="cuda_oom")
+    crashed = Exits().evaluate(sketch(steady(ranks=2), events=(blamed, gone), now=START + 80))
+    assert 3.0 == max(f.score for f in crashed if f.kind == "job.crashed")
+    signalled = exited(0, 61.0, signal=9)
+    killed = Exits().evaluate(sketch(steady(ranks=2), events=(signalled,), now=START + 80))
+    assert 3.0 == max(f.score for f in killed if f.kind == "job.crashed")
