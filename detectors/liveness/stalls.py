@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -202,7 +202,7 @@ class Stalls(Detector):
             signal=AGE,
             observed=stalled,
             expected=usual,
-            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s"
+            text=f"no step has ended for {stalled:.0f} s{durations.usual_step(usual)}"
             if still.steps
             else f"no collective has moved for {stalled:.0f} s",
             ranks=window.ranks[suspects].tolist(),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import durations, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
@@ -136,8 +136,8 @@ class DataWait(Detector):
             signal=DATA,
             observed=seen,
             expected=peers,
-            text=f"rank {int(window.ranks[row])} waits {seen:.3g} s for data in a step, its peers "
-            f"{peers:.3g} s",
+            text=f"rank {int(window.ranks[row])} waits {durations.seconds(seen)} for data in a "
+            f"step, its peers {durations.seconds(peers)}",
         )
 
     def _usual(self, wait: Floats, count: int) -> float:
@@ -210,11 +210,11 @@ class DataWait(Detector):
         found = [
             say("job.slow", step / (step - lost),
                 LITTLE_SCORE if little else max(share / self.starved, 1.0),
-                f"steps take {step:.3g} s; without the wait for data they would take "
-                f"{step - lost:.3g} s"),
+                f"steps take {durations.seconds(step)}; without the wait for data they would take "
+                f"{durations.seconds(step - lost)}"),
             say("job.data_wait", seen, min(seen / step / self.starved, 5.0),
-                f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
-                f"(usual: {usual:.2g} s){rhythm}"),
+                f"ranks wait {durations.seconds(seen)} for data in a step of "
+                f"{durations.seconds(step)} (usual: {durations.seconds(usual)}){rhythm}"),
         ]  # fmt: skip
         before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
         before = before[np.isfinite(before)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time
+from .. import durations, onsets, own_time
 from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
 from ..contract import Detector
 from ..findings import report
@@ -157,7 +157,8 @@ class SlowSteps(Detector):
             signal=own_time.STEP,
             observed=found.recent,
             expected=found.healthy,
-            text=f"steps take {found.recent:.3g} s instead of {found.healthy:.3g} s "
+            text=f"steps take {durations.seconds(found.recent)} instead of "
+            f"{durations.seconds(found.healthy)} "
             f"({100 * (ratio - 1):.0f} % longer) since step {step}{found.said}",
         )
 
