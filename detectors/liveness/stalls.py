@@ -13,6 +13,7 @@ from ..window import Floats, JobWindow
 from . import (
     collective_signs,
     logged_collectives,
+    parted,
     pauses,
     progress,
     stall_limits,
@@ -29,14 +30,12 @@ _STRONG = (
     "rank.outside_collective",
     "rank.probe_silent",
     collective_signs.OTHER_COLLECTIVE,
+    parted.STEPS_ALONE,
 )
 
 
 RARE_SECONDS = 7.5
 """Hosts that report less often than this may hold back steps that have ended."""
-
-_REPORTED_SECONDS = 5.0
-"""How often counters of collectives are reported: those of a job at work have moved each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class _Still:
     newest: when the newest report was made. interval: how often the slowest host reports. least:
     how long no step ends before it is looked at. All in seconds. sparse: steps are reported one in
     several, and collectives are counted between. steps: there are steps at all; else it is the
-    collectives that move, or no longer do.
+    collectives that move, or no longer do. apart: some ranks step on while most stand still.
     """
 
     ends: Floats
@@ -58,6 +57,7 @@ class _Still:
     least: float
     sparse: bool
     steps: bool
+    apart: parted.Parted | None
 
 
 class Stalls(Detector):
@@ -158,9 +158,12 @@ class Stalls(Detector):
         ends, gaps, newest, least = still.ends, still.gaps, still.newest, still.least
         usual, interval = still.usual, still.interval
         last = float(ends.max())
-        # A phase that ended and a collective that completed are progress as well.
-        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
-        last = max(last, _collectives_moved(window, last, interval, sparse=still.sparse))
+        if still.apart is None:
+            # A phase that ended and a collective that completed are progress as well.
+            last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+            last = max(
+                last, progress.collectives_moved(window, last, interval, sparse=still.sparse)
+            )
         stalled = newest - last
         phase = pauses.phase(window)
         if stalled < least or phase == "shutdown" or _over(window, last):
@@ -172,6 +175,7 @@ class Stalls(Detector):
         tops = stall_signs.stacks(stall)
         circle = collective_signs.circle(stall)
         signs = [
+            *parted.signs(stall, still.apart),
             *collective_signs.behind(stall),
             *(collective_signs.unlike(stall) or logged_collectives.unlike(stall)),
             *stall_signs.behind_in_steps(stall),
@@ -202,9 +206,7 @@ class Stalls(Detector):
             signal=AGE,
             observed=stalled,
             expected=usual,
-            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s"
-            if still.steps
-            else f"no collective has moved for {stalled:.0f} s",
+            text=_text(still, stalled),
             ranks=window.ranks[suspects].tolist(),
         )
         # A circle accuses nobody in it: each is behind for the others.
@@ -234,14 +236,15 @@ class Stalls(Detector):
 
     def _measured(self, window: JobWindow) -> _Still | None:
         ends = own_time.step_ends(window.steps)
-        ended = np.isfinite(ends)
+        newest = progress.newest_report(window)
+        apart = parted.find(window, newest, least=self.least, steps=self.steps)
+        ended = np.isfinite(ends) & (apart is None or ends <= apart.last)
         ends = ends[ended]
         steps = len(ends) >= 2
         if not steps:
-            ends = _moved(window)
+            ends = progress.moved(window)
         if len(ends) < 2:
             return None
-        newest = progress.newest_report(window)
         rising = np.maximum.accumulate(ends)
         if newest - float(rising[-1]) < self.least:
             return None
@@ -260,34 +263,16 @@ class Stalls(Detector):
             least = self.least  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps)
+        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps, apart)
 
 
-def _moved(window: JobWindow) -> Floats:
-    """Return when collectives last moved and the report before, where no source would show steps.
-
-    Nothing where one would, for its first step may take long, nor where nobody waits in a
-    collective: such a job may be at work, or over.
-    """
-    if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
-        return np.zeros(0)
-    if not any(collective_signs.waits(group) for group in window.groups):
-        return np.zeros(0)
-    last = max((float(np.max(group.changed_at, initial=-np.inf)) for group in window.groups),
-               default=-np.inf)  # fmt: skip
-    return np.array([last - _REPORTED_SECONDS, last]) if np.isfinite(last) else np.zeros(0)
-
-
-def _collectives_moved(window: JobWindow, last: float, interval: float, *, sparse: bool) -> float:
-    """Return when collectives were last seen to complete after the last step; -inf if never.
-
-    The step's own collectives are seen up to two reporting periods late. With `sparse` steps they
-    are those of steps that nobody reports.
-    """
-    moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
-                default=-np.inf)  # fmt: skip
-    late = 0.0 if sparse else max(12.0, 2.2 * interval)
-    return moved if moved > last + late else -np.inf
+def _text(still: _Still, stalled: float) -> str:
+    if not still.steps:
+        return f"no collective has moved for {stalled:.0f} s"
+    where = ""
+    if still.apart is not None:
+        where = f" on {int(still.apart.standing.sum())} of {still.apart.reporting} ranks"
+    return f"no step has ended{where} for {stalled:.0f} s; a step usually takes {still.usual:.3g} s"
 
 
 def _over(window: JobWindow, last: float) -> bool:
