@@ -55,6 +55,11 @@ class Columns:
         return int(self.at.nbytes) + sum(int(plane.nbytes) for plane in self.planes)
 
     @property
+    def newest(self) -> float:
+        """Return the newest step index, -inf where there is none."""
+        return float(self.index[self.start + self.used - 1]) if self.used else -np.inf
+
+    @property
     def here(self) -> slice:
         """Return where the columns lie in the matrices."""
         return slice(self.start, self.start + self.used)

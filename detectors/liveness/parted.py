@@ -48,11 +48,11 @@ class Parted:
 def find(window: JobWindow, newest: float, *, least: float, steps: float) -> Parted | None:
     """Return who stands still and who steps on, None where all do the same.
 
-    newest: when the job's newest report was made. least: seconds without a step from which on a rank stands still; at least `steps` usual ones.
-    Half of the ranks or more must stand, and the ranks must have ended their steps together before:
-    ranks that never wait for each other may do as they like. Where counters of collectives are
-    reported, those that stand must be inside one; of two halves the one is parted whose counters
-    are behind.
+    newest: when the job's newest report was made. least: seconds without a step from which on a
+    rank stands still; at least `steps` usual ones. Half of the ranks or more must stand, and the
+    ranks must have ended their steps together before: ranks that never wait for each other may do
+    as they like. Where counters of collectives are reported, those that stand must be inside one;
+    of two halves the one is parted whose counters are behind.
     """
     reported = window.rank_readings.get(AGE)
     if reported is None or len(window.ranks) < 2:
@@ -96,9 +96,7 @@ def signs(stall: Stall, parted: Parted | None) -> list[Finding]:
             f"{int(parted.standing.sum())} of {parted.reporting} ranks none: it no longer calls "
             "the collectives that they wait in"
         )
-        found.append(
-            stall.sign(row, STEPS_ALONE, "training.step", float(count), 0.0, 3.0, text)
-        )
+        found.append(stall.sign(row, STEPS_ALONE, "training.step", float(count), 0.0, 3.0, text))
     return found
 
 

@@ -46,7 +46,8 @@ class _Still:
     newest: when the newest report was made. interval: how often the slowest host reports. least:
     how long no step ends before it is looked at. All in seconds. sparse: steps are reported one in
     several, and collectives are counted between. steps: there are steps at all; else it is the
-    collectives that move, or no longer do. apart: some ranks step on while most stand still.
+    collectives that move, or no longer do. apart: some ranks step on while most stand still. held:
+    seconds for which steps that have ended are held back, by a log that is written in blocks.
     """
 
     ends: Floats
@@ -58,6 +59,7 @@ class _Still:
     sparse: bool
     steps: bool
     apart: parted.Parted | None
+    held: float
 
 
 class Stalls(Detector):
@@ -80,7 +82,9 @@ class Stalls(Detector):
     or so is reported, counters of collectives tell the pace between. Where no source reports steps
     at all, it is the counters that stand still, and nothing is said before `pause` or a time-out.
     Hosts that report rarely are given two of their reports, unless every rank's own report says
-    that its last step is as old as the newest one that arrived.
+    that its last step is as old as the newest one that arrived. Where steps arrive many at once (a
+    log that is written in blocks, TensorBoard's files) and nothing else shows progress, the usual
+    wait for a block comes on top of every limit, and nothing is said before `pause`.
 
     Parameters
     ----------
@@ -170,7 +174,7 @@ class Stalls(Detector):
             return []
         # An announced pause that is over says how long one is before the job has shown another.
         longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
-                      last - float(ends.max()))  # fmt: skip
+                      last - float(ends.max()), still.held)  # fmt: skip
         stall = Stall(window, last, usual)
         tops = stall_signs.stacks(stall)
         circle = collective_signs.circle(stall)
@@ -178,7 +182,7 @@ class Stalls(Detector):
             *parted.signs(stall, still.apart),
             *collective_signs.behind(stall),
             *(collective_signs.unlike(stall) or logged_collectives.unlike(stall)),
-            *stall_signs.behind_in_steps(stall),
+            *([] if still.held else stall_signs.behind_in_steps(stall)),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
             *stall_signs.unanswering(stall),
@@ -190,10 +194,12 @@ class Stalls(Detector):
         shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         # Where no step is reported nobody says either that one saves, compiles or evaluates.
-        silent = not still.steps and not any(at > last for at in stops.timed_out(window))
-        if stalled < (max(limits.first, self.pause) if silent else limits.first):
+        silent = not still.steps or (still.held > 0 and not len(suspects))
+        silent = silent and not any(at > last for at in stops.timed_out(window))
+        waited = stalled - still.held  # steps that ended since may not have been written yet
+        if waited < (max(limits.first, self.pause) if silent else limits.first):
             return []
-        score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
+        score = 3.0 if waited >= limits.certain else 2.0 if waited >= limits.warning else 1.0
         symptom = report(
             window,
             self.name,
@@ -253,17 +259,21 @@ class Stalls(Detector):
         strides = np.diff(window.steps.index[ended])[-200:] if steps else np.ones(0)
         counted = any(np.isfinite(group.completed).any() for group in window.groups)
         sparse = counted and own_time.middle(strides.astype(np.float64)) > 1
-        if sparse:
+        if window.steps_interval > RARE_SECONDS and len(gaps) > 1:
+            sparse, usual = sparse or counted, float(gaps[-200:].mean())
+        elif sparse:
             usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
-        least = max(self.least, self.steps * usual)
-        if interval > RARE_SECONDS and not progress.all_stand(window, float(rising[-1]), usual):
-            least = max(least, 2.2 * interval)
+        least, held = max(self.least, self.steps * usual), 0.0
+        rare = max(interval, window.steps_interval)
+        if rare > RARE_SECONDS and not progress.all_stand(window, float(rising[-1]), usual):
+            held = 0.0 if counted else window.steps_interval
+            least = max(least, 2.2 * interval, self.steps * held)
         if any(at > rising[-1] for at in stops.timed_out(window)):
-            least = self.least  # nothing more is due, however rarely hosts report
+            least, held = self.least, 0.0  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps, apart)
+        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps, apart, held)
 
 
 def _text(still: _Still, stalled: float) -> str:
