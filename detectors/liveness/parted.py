@@ -12,10 +12,13 @@ from ...vocabulary.findings import Finding
 from .. import own_time
 from ..window import Flags, Floats, Group, Ints, JobWindow
 from . import pauses, stops
-from .progress import AGE
+from .progress import AGE, newest_report
 from .stall_signs import Stall
 
 STEPS_ALONE = "rank.steps_alone"
+
+LEAST, STEPS = 9.5, 2.5
+"""Seconds, and usual steps, without a step from which on a rank stands still."""
 
 _FRESH_SECONDS = 7.5
 """A rank's report that is older than this says nothing about now: they come every 5 s."""
@@ -45,18 +48,33 @@ class Parted:
     reporting: int
 
 
-def find(window: JobWindow, newest: float, *, least: float, steps: float) -> Parted | None:
+def last_step(window: JobWindow) -> float:
+    """Return when a step last ended on most ranks, s since the epoch; -inf if never."""
+    parted = find(window)
+    if parted is not None:
+        return parted.last
+    ends = own_time.step_ends(window.steps)
+    ends = ends[np.isfinite(ends)]
+    return float(ends[-1]) if len(ends) else -np.inf
+
+
+def find(window: JobWindow, *, least: float = LEAST, steps: float = STEPS) -> Parted | None:
     """Return who stands still and who steps on, None where all do the same.
 
-    newest: when the job's newest report was made. least: seconds without a step from which on a
-    rank stands still; at least `steps` usual ones. Half of the ranks or more must stand, and the
-    ranks must have ended their steps together before: ranks that never wait for each other may do
-    as they like. Where counters of collectives are reported, those that stand must be inside one;
-    of two halves the one is parted whose counters are behind.
+    least: seconds without a step from which on a rank stands still; at least `steps` usual ones.
+    Half of the ranks or more must stand, and the ranks must have ended their steps together before:
+    ranks that never wait for each other may do as they like. Where counters of collectives are
+    reported, those that stand must be inside one; of two halves the one is parted whose counters
+    are behind.
     """
+    return window.features.once((Parted, least, steps), lambda: _found(window, least, steps))
+
+
+def _found(window: JobWindow, least: float, steps: float) -> Parted | None:
     reported = window.rank_readings.get(AGE)
     if reported is None or len(window.ranks) < 2:
         return None
+    newest = newest_report(window)
     age, at = reported.latest()
     known = (at > newest - _FRESH_SECONDS) & np.isfinite(age)
     standing = known & (age >= _OWN_SECONDS) & (at - age <= newest - least)

@@ -17,6 +17,10 @@ _REPORTED_SECONDS = 5.0
 
 def newest_report(window: JobWindow) -> float:
     """Return the newest event time of the job's own sources that live beside its steps."""
+    return window.features.once(newest_report, lambda: _newest_report(window))
+
+
+def _newest_report(window: JobWindow) -> float:
     newest = -np.inf
     for metric in (AGE, "training.rank.info", activity.CPU, "process.cpu.wait",
                    "process.memory.usage"):  # fmt: skip

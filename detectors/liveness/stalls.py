@@ -136,8 +136,8 @@ class Stalls(Detector):
     def __init__(
         self,
         *,
-        least: float = 9.5,
-        steps: float = 2.5,
+        least: float = parted.LEAST,
+        steps: float = parted.STEPS,
         agreed: float = 30.0,
         surely: float = 60.0,
         beyond: float = 1.5,
@@ -243,7 +243,7 @@ class Stalls(Detector):
     def _measured(self, window: JobWindow) -> _Still | None:
         ends = own_time.step_ends(window.steps)
         newest = progress.newest_report(window)
-        apart = parted.find(window, newest, least=self.least, steps=self.steps)
+        apart = parted.find(window, least=self.least, steps=self.steps)
         ended = np.isfinite(ends) & (apart is None or ends <= apart.last)
         ends = ends[ended]
         steps = len(ends) >= 2
