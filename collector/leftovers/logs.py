@@ -15,6 +15,9 @@ from .startup import START_SECONDS, StartUp, process_of
 _RANK = re.compile(r"(?:global_?)?rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:std)?(?:out|err)(?:put)?(?:\.\w+)?$", re.IGNORECASE)
 _KERNEL = re.compile(r"dmesg|kern|messages|syslog|journal", re.IGNORECASE)
+_FAILED_INSIDE = frozenset({"gloo.timeout", "gloo.connection_lost"})
+"""Signatures of a rank whose last collective failed."""
+
 _WHOLE = re.compile(r"\d{1,7}")
 
 
@@ -93,7 +96,39 @@ def read(
             found.unread[name] = "no line in it is of a form or a fault that is known"
     # Python's errors have no time: where no line has one, the files say when the job was over.
     written = max((path.stat().st_mtime for path in files.values()), default=0.0)
+    _reopen(gathered, found)
     _place(gathered, resource, found, written)
+
+
+def _reopen(gathered: _Read, found: Found) -> None:
+    """Leave out that a rank's last collective completed, where its log says that it failed there.
+
+    gloo's recorder ends an operation that failed as it ends one that succeeded.
+    """
+    failed = {
+        rank
+        for rank, _, event in gathered.events
+        if rank is not None and event.attributes.get("signature") in _FAILED_INSIDE
+    }
+    newest: dict[tuple[Scalar, Scalar], float] = {}
+    for _, sample in found.samples:
+        pairs = dict(sample.attributes)
+        if sample.metric == "collective.enqueued" and pairs["rank"] in failed:
+            key = (pairs["rank"], pairs["group"])
+            newest[key] = max(newest.get(key, 0.0), sample.value)
+
+    def is_last(sample: Sample) -> bool:
+        pairs = dict(sample.attributes)
+        key = (pairs.get("rank", -1), pairs.get("group", ""))
+        return sample.metric == "collective.completed" and newest.get(key) == sample.value
+
+    if newest:
+        kept: list[tuple[Resource, Sample]] = []
+        for resource, sample in found.samples:
+            if is_last(sample):
+                sample = replace(sample, value=sample.value - 1.0)
+            kept.append((resource, sample))
+        found.samples = kept
 
 
 def _training(
@@ -185,7 +220,10 @@ def _place(gathered: _Read, resource: Resource, found: Found, written: float) ->
             host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
         return replace(resource, host=host)
 
+    dumped = bool(found.samples)
     for rank, sample in gathered.samples:
+        if dumped and not sample.at:
+            continue  # when the step ended nobody can say, and the dumps show how far ranks came
         at = sample.at or newest
         found.samples.append((of(rank, ""), replace(sample, at=at)))
     for rank, file, event in gathered.events:

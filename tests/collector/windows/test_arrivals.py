@@ -11,7 +11,7 @@ BEGAN = 1000.0
 
 @pytest.fixture
 def interval():
-    """Return a function: what is learnt of (steps, seconds since the attempt began) that arrived."""
+    """Return a function: what is learnt of (steps, seconds after the start) that arrive."""
 
     def learn(*arrived):
         arrivals = Arrivals()
