@@ -34,7 +34,7 @@ def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
             "RANKSCOPE_LAB_DEVICE_SECONDS": "0.5", orders.VARIABLE: str(folder / f"{job}.json"),
         })  # fmt: skip
         torch_trainer.train(os.environ)
-    except BaseException:  # noqa: BLE001  a rank that loses its peers ends, as under a launcher
+    except BaseException:  # a rank that loses its peers ends, as under a launcher
         sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
         os._exit(1)
@@ -55,7 +55,6 @@ def main(folder: Path, agent: str, jobs: list[str]) -> None:
     ]
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    print("started", flush=True)
     ended.wait()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)  # not yet waited for: the number is still its own
