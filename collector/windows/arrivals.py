@@ -20,11 +20,14 @@ SEVERAL, KEPT = 3, 3
 
 @dataclass(slots=True)
 class _Block:
-    """Steps that arrived together: when the first and the last did, and how long none had, s."""
+    """Steps that arrived together: when the first and the last did.
+
+    waited: how long none had before, s; None: since the attempt began.
+    """
 
     began: float
     ended: float
-    waited: float
+    waited: float | None
     steps: int
 
 
@@ -33,16 +36,14 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._blocks: deque[_Block] = deque(maxlen=KEPT)
-        self._first = float("inf")
 
     def take(self, steps: int, now: float) -> None:
         """Note that so many steps arrived that nobody had reported before."""
         if steps <= 0:
             return
-        self._first = min(self._first, now)
         newest = self._blocks[-1] if self._blocks else None
         if newest is None or now - newest.ended > TOGETHER_SECONDS:
-            waited = now - newest.ended if newest is not None else float("nan")
+            waited = now - newest.ended if newest is not None else None
             self._blocks.append(_Block(now, now, waited, steps))
             return
         newest.ended, newest.steps = now, newest.steps + steps
@@ -57,7 +58,7 @@ class Arrivals:
         """
         longest = 0.0
         for block in self._blocks:
-            waited = block.began - since if block.began == self._first else block.waited
+            waited = block.began - since if block.waited is None else block.waited
             if block.steps >= SEVERAL and math.isfinite(waited):
                 longest = max(longest, waited)
         return longest

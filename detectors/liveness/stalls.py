@@ -191,6 +191,7 @@ class Stalls(Detector):
         ]
         signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
+        least = max(self.least, least - still.held)
         shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         # Where no step is reported nobody says either that one saves, compiles or evaluates.

@@ -6,6 +6,8 @@ import pytest
 from rankscope.detectors.liveness.stalls import Stalls
 from rankscope.detectors.sketch import START, readings, sketch
 
+AGE = "training.progress.age"
+
 
 def kinds(findings):
     return [finding.kind for finding in findings]
@@ -31,8 +33,11 @@ def test_a_job_whose_steps_come_in_blocks_stands_once_a_block_is_long_overdue(st
         assert ([], ["job.stalled"]) == (early, kinds(late))
 
 
-def test_what_the_probes_say_needs_no_block_of_steps(evaluated):
-    assert ["job.stalled"] == kinds(evaluated(75, steps_interval=60.0))
+def test_where_probes_report_how_old_the_last_step_is_no_block_is_waited_for(steady):
+    at = np.arange(0.0, 76, 5)
+    age = {AGE: readings(START + at, np.tile(np.maximum(at - 60, 0.0), (4, 1)))}
+    window = sketch(steady(spread=0.0), now=START + 75, rank_readings=age, steps_interval=60.0)
+    assert ["job.stalled"] == kinds(Stalls().evaluate(window))
 
 
 def test_a_time_out_in_the_log_says_that_no_block_is_due(steady, info, event):
