@@ -69,7 +69,9 @@ def main() -> int:
     except RuntimeError:
         from torch._C import _distributed_c10d  # noqa: PLC0415
 
-        dump = getattr(_distributed_c10d, "_dump_fr_trace")()  # noqa: B009  no stub has it
+        dump = getattr(_distributed_c10d, "_dump_fr_trace")(  # noqa: B009  no stub has it
+            includeStackTraces=False
+        )
         (folder / f"comm_lib_trace_rank_{os.environ['RANK']}").write_bytes(dump)
         raise
     return 0
