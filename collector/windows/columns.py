@@ -88,6 +88,8 @@ class Columns:
                 matrix[self.here, self.height : height] = np.nan
             self.height = height
             return
+        for matrix in self._matrices():  # copied as wide as they are, and never written there yet
+            matrix[self.here, self.height :] = np.nan
         self.height = height
         self._width = max(height, self._width + min(self._width, self._width // 4 + 4096), 4)
         self.at = self._copied(self.at, len(self.index), self.start)
