@@ -1,7 +1,7 @@
 """Several jobs of four torch ranks over gloo at once, forked from one process that has torch.
 
-`hanging_jobs.py FOLDER AGENT JOB...`: each job looks for its orders in FOLDER/JOB.json. What lives
-when this process is asked to end is killed.
+`hanging_jobs.py FOLDER AGENT JOB...`: each job looks for its orders in FOLDER/JOB.json, its ranks'
+pids are in FOLDER/JOB-RANK.pid. What lives when this process is asked to end is killed.
 """
 
 import os
@@ -22,6 +22,7 @@ def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
     """Fork one rank; return its pid."""
     pid = os.fork()
     if pid:
+        (folder / f"{job}-{rank}.pid").write_text(str(pid))
         return pid
     try:
         log = os.open(folder / "logs" / f"{job}-{rank}.log", os.O_WRONLY | os.O_CREAT)

@@ -1,11 +1,13 @@
 """Every way to hang of the laboratory, once, in real jobs: the culprit is named first."""
 
+import os
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
@@ -52,6 +54,8 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
 
         wait(f"{STEPS} steps of every job", young, 150)
         for job in RUNS:
+            if number := mechanisms.named(job).signal:
+                os.kill(int((short_path / f"{job}-{CULPRIT}.pid").read_text()), number)
             orders.give(short_path / f"{job}.json", mechanism=job, ranks=[CULPRIT])
 
         def unexplained():

@@ -15,16 +15,18 @@ def parted(steady):
     """Return a function that evaluates a job of which only some ranks step after second 60."""
 
     def evaluate(alone, *, now=72, ranks=4, reported=None, apart=0.0, **fields):
-        window = sketch(
-            steady(ranks=ranks, steps=now, spread=0.0), now=START + now, **{"groups": (), **fields}
-        )
         standing = np.setdiff1d(np.arange(ranks), alone)
-        window.steps.at[:] += apart * np.arange(ranks)[:, None]
-        window.steps.at[standing, LAST:] = np.nan
         at = np.arange(2.0, now + 1, 5) if reported is None else np.asarray(reported, float)
         age = np.zeros((ranks, len(at)))
         age[standing] = np.maximum(at - LAST - apart * standing[:, None], 0.0)
-        window.rank_readings[AGE] = readings(START + at, age)
+        window = sketch(
+            steady(ranks=ranks, steps=now, spread=0.0),
+            now=START + now,
+            rank_readings={AGE: readings(START + at, age)},
+            **fields,
+        )
+        window.steps.at[:] += apart * np.arange(ranks)[:, None]
+        window.steps.at[standing, LAST:] = np.nan
         return Stalls().evaluate(window)
 
     return evaluate
