@@ -13,6 +13,9 @@ from ..window import JobWindow
 from . import stops
 from .stops import code_of, rank_of
 
+ENDS = "log.ends_without_error"
+"""Signature that stands for the log of a rank which says nothing of an end."""
+
 
 class Exits(Detector):
     """Order the abnormal exits of a job's ranks: the first one is the suspect, the rest cascade.
@@ -116,7 +119,8 @@ class Exits(Detector):
         )
         row = window.row_of(rank_of(first) or 0)
         waited = rank_of(first) not in root and stops.after_time_out(window, suspects)
-        if row is not None and not together_all and not waited:
+        unsaid = len(together) > 1 and {rank_of(event) for event in together} <= _unsaid(window)
+        if row is not None and not together_all and not waited and not unsaid:
             how = _how(first)
             findings.append(
                 report(
@@ -211,6 +215,15 @@ class Exits(Detector):
                 )
             )
         return findings
+
+
+def _unsaid(window: JobWindow) -> set[int | None]:
+    """Return the ranks whose logs end without an error: of several nobody knows who was first."""
+    return {
+        rank_of(event)
+        for event in window.events
+        if event.name == "log.fault" and event.attributes.get("signature") == ENDS
+    }
 
 
 def _is_root(event: Event) -> bool:

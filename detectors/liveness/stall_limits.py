@@ -10,7 +10,11 @@ from ...vocabulary.findings import Finding
 from .. import activity
 from ..window import Flags, Ints, JobWindow
 from . import collective_signs, pauses, stops
+from .parted import STEPS_ALONE
 from .stall_signs import Stall
+
+_ELSEWHERE = (collective_signs.OTHER_COLLECTIVE, STEPS_ALONE)
+"""Kinds of ranks that will never come to the collective that their peers wait in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown
         return Limits(shown.least, shown.least, shown.least)  # no pause lasts so long
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
-    unlike = any(sign.kind == collective_signs.OTHER_COLLECTIVE for sign in signs)
+    unlike = any(sign.kind in _ELSEWHERE for sign in signs)
     if unlike or circle or _left_alone(stall, rows(stall, signs, "rank.left_loop")):
         # None of these ends by itself, whatever else the ranks do meanwhile.
         soon = max(15.0, 3 * stall.usual) if unlike else parameters.agreed

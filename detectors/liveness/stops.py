@@ -35,7 +35,9 @@ _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.I
 """Reasons of a scheduler that end the processes of a host because of its state."""
 
 _TIMED_OUT = re.compile(
-    r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out", re.IGNORECASE
+    r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out|"
+    r"timed out waiting \d{1,12}ms for (?:recv|send) operation",
+    re.IGNORECASE,
 )
 """What a rank logs that waited in a collective for the whole time-out, and then ends itself."""
 
