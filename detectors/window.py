@@ -127,7 +127,8 @@ class JobWindow:
     of several intervals, -inf where it never was silent; empty where nobody can tell.
     newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
     has held more ranks.
-    placed: the topology, where the collector has made it.
+    placed: the topology, where the collector has made it. hw_models: the model of devices, by
+    `hw.id`, where they are described.
     """
 
     job: Job
@@ -159,6 +160,7 @@ class JobWindow:
     placed: Topology | None = None
     held_baselines: Baselines | None = None
     processes: Processes = field(default_factory=no_processes)
+    hw_models: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def features(self) -> StepFeatures:

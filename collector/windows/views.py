@@ -76,6 +76,7 @@ def job_window(
         host_returned=hosts.returned_at[where.host_ids],
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
+        hw_models=hosts.models,
     )
     attempt.baselines.frozen = not learn
     if until is None:

@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow
+from ..window import Flags, Floats, JobWindow, Readings
 from . import devices
 from .clocks import LowClock
 from .throttling import CLOCK, Throttling
@@ -16,9 +16,20 @@ ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activ
 """What a device does more of that works while its peers wait for it, the most telling first."""
 
 WARM_UP_SECONDS = 120.0
+FEWEST_READINGS = 4
 PAST_SECONDS = 7200.0
 SETTLED_SECONDS = 30.0
 """A low clock counts from so much later on, if it is still without a reason."""
+
+LASTS = 3
+"""Of so many time ranges, one after the other, a device is ahead of its peers in each: a rank that
+evaluates or saves for the others is busy while they wait, and is done after a while."""
+
+MOST = 32
+"""More than one device in so many that does more than the others has been given more to do."""
+
+PAUSED = 0.3
+"""Share of its usual activity below which a job pauses: afterwards its ranks may run elsewhere."""
 
 OLDER = 0.5
 """A device's own past is the older half of so many seconds."""
@@ -32,13 +43,14 @@ class BehindPeers(Detector):
     What scraped exporters show cannot tell that a job is slow, only which of its devices must hold
     it back. Two things do: a clock that is held down (`throttling`, `low_clock`), and work that
     lasts longer. In a synchronous job all devices do the same work and wait for the slowest, so the
-    slowest is busy while the others wait: over the newest `seconds` it is more active than the
-    median of its peers by `least`, by six times their robust spread, and by `least` more than it
-    was in the older part of its own past: a device that always has more to do is no slow one.
+    slowest is busy while the others wait: in each of the newest three times `seconds` it is more
+    active than the median of its peers by `least`, by six times their robust spread, and by `least`
+    more than it was in the older part of its own past: a device that always has more to do is no
+    slow one. Only the most telling metric that is reported is looked at.
 
     Parameters
     ----------
-    seconds : the newest time range evaluated; at least three readings lie in it.
+    seconds : a time range that is evaluated; at least three readings lie in it.
     least : how much more active than its peers, and than before, a device must be (0.06 = 6 %).
 
     Examples
@@ -101,13 +113,11 @@ class BehindPeers(Detector):
 
     def _longer(self, window: JobWindow, known: dict[str, Finding]) -> list[Finding]:
         """Return findings on devices that work while their peers wait."""
-        for metric in ACTIVITY:
-            if metric not in window.rank_readings:
-                continue
+        for metric in (name for name in ACTIVITY if name in window.rank_readings):
             ratio, newest = self._ratio(window, metric)
             rows = np.flatnonzero(self._odd(window, metric, ratio, newest))
-            if not 0 < len(rows) <= max(1, len(ratio) // 8):
-                continue
+            if not 0 < len(rows) <= max(1, len(ratio) // MOST):
+                return []
             found = []
             for row in rows.tolist():
                 entity = window.gpu_entity(row)
@@ -136,9 +146,22 @@ class BehindPeers(Detector):
         return []
 
     def _ratio(self, window: JobWindow, metric: str) -> tuple[Floats, float]:
-        """Return [ranks], the newest activity over that of peers, and the newest reading's time."""
-        value, newest = devices.recent(window.rank_readings[metric], self.seconds)
-        return self._over_peers(window, value), newest
+        """Return [ranks], activity over that of peers, and the newest reading's time.
+
+        The lowest of the newest time ranges.
+        """
+        held = window.rank_readings[metric]
+        newest, seconds = held.newest_at(), self._range(held)
+        lowest = np.full(len(window.ranks), np.inf)
+        for number in range(LASTS):
+            end = newest - number * seconds
+            value = held.mean(end - seconds, end)
+            lowest = np.minimum(lowest, self._over_peers(window, value))
+        return lowest, newest
+
+    def _range(self, held: Readings) -> float:
+        """Return the length of a time range: of slow reporters it is longer."""
+        return max(self.seconds, 3.2 * held.period())
 
     def _over_peers(self, window: JobWindow, value: Floats) -> Floats:
         kinds, _ = devices.models(window)
@@ -150,15 +173,16 @@ class BehindPeers(Detector):
 
     def _odd(self, window: JobWindow, metric: str, ratio: Floats, newest: float) -> Flags:
         """Return [ranks], who does more than its peers, and did not use to."""
-        least = self.least if metric != "hw.power" else self.least / 2
-        odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
+        least = self.least
+        with np.errstate(invalid="ignore"):
+            odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
         if not odd.any():
             return odd
         held = window.rank_readings[metric]
         seen = held.at[np.isfinite(held.at)]
-        first = max(float(seen.min()), window.attempt_started_at)
+        first = max(float(seen.min()), window.attempt_started_at, _paused_until(held))
         start = max(newest - PAST_SECONDS, first + WARM_UP_SECONDS)
-        end = min(start + OLDER * (newest - start), newest - 2 * self.seconds)
+        end = min(start + OLDER * (newest - start), newest - LASTS * self._range(held))
         if end <= start:
             return np.zeros(len(ratio), np.bool_)
         before = self._over_peers(window, held.mean(start, end))
@@ -179,6 +203,25 @@ class BehindPeers(Detector):
         usual = at[np.isfinite(at) & ~more]
         after = at[np.isfinite(at) & more & (at > usual.max(initial=-np.inf))]
         return float(after.min()) if len(after) else float(np.nanmax(at))
+
+
+def _paused_until(held: Readings) -> float:
+    """Return when all devices last began to work again after they had paused; -inf: never.
+
+    A restart is not reported where nothing but devices is; its ranks may have moved.
+    """
+    value = np.where(np.isfinite(held.at), held.value, np.nan)
+    known = np.isfinite(value).any(axis=0)
+    if known.sum() < FEWEST_READINGS:
+        return -np.inf
+    middle = np.full(value.shape[1], np.nan)
+    middle[known] = np.nanmedian(value[:, known], axis=0)
+    usual = float(np.nanmedian(middle))
+    with np.errstate(invalid="ignore"):
+        paused = np.flatnonzero(middle < PAUSED * usual)
+    if not len(paused):
+        return -np.inf
+    return float(np.nanmax(held.at[:, paused[-1]]))
 
 
 def blind(window: JobWindow) -> bool:
