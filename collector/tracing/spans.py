@@ -43,7 +43,8 @@ class Tracing:
 
     def submit(self, payload: Payload, submit: Submit) -> "Future[Outcome]":
         """Submit a payload; its span lasts until it is in the journal, or refused."""
-        pairs = {"rankscope.kind": payload.kind.name.lower(), "rankscope.bytes": len(payload.body)}
+        kind, size = payload.kind.name.lower(), len(payload.body)
+        pairs: dict[str, Any] = {"rankscope.kind": kind, "rankscope.bytes": size}
         span = self._tracer.start_span("intake", kind=SpanKind.SERVER, attributes=pairs)
         try:
             future = submit(replace(payload, trace=trace.set_span_in_context(span)))
@@ -61,7 +62,7 @@ class Tracing:
 
     def evaluated(self, changes: Sequence[Any], second: float) -> None:
         """Note that an evaluation changed incidents."""
-        pairs = {"rankscope.second": second, "rankscope.changes": len(changes)}
+        pairs: dict[str, Any] = {"rankscope.second": second, "rankscope.changes": len(changes)}
         span = self._tracer.start_span("evaluate", self._cause, attributes=pairs)
         span.end()
         mine = trace.set_span_in_context(span)

@@ -3,10 +3,11 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..bench.__main__ import machine
-from . import model, page
+from . import messages, model, page
 from .runs import SECONDS, Run, Size, measured
 
 SIZES = (64, 256, 1_024, 4_096, 16_384)
@@ -32,6 +33,7 @@ def main() -> int:
             print(json.dumps(runs[-1].document()), file=sys.stderr, flush=True)
     _, others = model.largest(runs)
     fit = model.fitted(others)
+    fit = replace(fit, a_message=messages.measured(fit.a_sample))
     wanted = [model.needs(fit, gpus, series_a_rank=SERIES_A_RANK, period=10.0) for gpus in CLUSTERS]
     text = page.page(runs, fit, wanted, where)
     if asked.out is None:

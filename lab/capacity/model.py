@@ -15,6 +15,7 @@ from .runs import Run
 
 CORE_SHARE = 0.6
 """Of a core, what one collector is to use on average: the rest is for bursts and restarts."""
+GPUS_AN_AGENT, MESSAGE_SECONDS = 8, 1.0
 OVERHEAD_BYTES = 150 << 20
 """Of the process itself."""
 
@@ -28,10 +29,15 @@ class Model:
     a_rank: float
     bytes_a_series: float
     journal_bytes_a_sample: float
+    a_message: float = 0.0
+    """CPU seconds of a message beside its samples: HTTP. In no measured run but its own."""
 
-    def cores(self, *, ranks: float, samples_a_second: float) -> float:
+    def cores(
+        self, *, ranks: float, samples_a_second: float, messages_a_second: float = 0.0
+    ) -> float:
         """Return the cores that a second takes."""
-        return self.constant + self.a_sample * samples_a_second + self.a_rank * ranks
+        work = self.constant + self.a_sample * samples_a_second + self.a_rank * ranks
+        return work + self.a_message * messages_a_second
 
     def memory(self, series: float) -> float:
         """Return the bytes of a process with so many series."""
@@ -89,11 +95,12 @@ def errors(model: Model, runs: Sequence[Run]) -> list[tuple[Run, float, float]]:
 def needs(model: Model, gpus: int, *, series_a_rank: float, period: float) -> Needs:
     """Return what a cluster of so many GPUs needs, a rank on each."""
     samples = gpus * series_a_rank / period
-    cores = model.cores(ranks=gpus, samples_a_second=samples)
+    messages = gpus / GPUS_AN_AGENT / MESSAGE_SECONDS
+    cores = model.cores(ranks=gpus, samples_a_second=samples, messages_a_second=messages)
     return Needs(
         gpus,
         samples,
-        gpus / 8,  # an agent of eight GPUs pushes once a second
+        messages,
         cores,
         model.memory(gpus * series_a_rank),
         samples * model.journal_bytes_a_sample,

@@ -5,6 +5,7 @@ import json
 import threading
 import time
 import urllib.request
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def until(question, seconds, what):
 @pytest.fixture
 def exporter():
     """Serve the page of an exporter; `xid` is the fault code that it shows."""
-    state = {"xid": 0}
+    state: dict[str, Any] = {"xid": 0}
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -1,5 +1,6 @@
 """A trace from a payload to the page it led to, and nothing at all unless it is asked for."""
 
+import base64
 import http.server
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from rankscope.collector.tracing.starting import asked
 from rankscope.formats.otlp import encode
-from rankscope.vocabulary.samples import Event, Resource
+from rankscope.vocabulary.samples import Event, Resource, Sample, attributes
+
+SECRET = "whsec_" + base64.b64encode(b"of nobody but this test: 32 byte").decode()
 
 
 @pytest.fixture
@@ -47,17 +50,29 @@ def lost_device(address):
     now = time.time()
     host = Resource("gpu-1", "run-1")
     fault = Event("gpu.fault", now, {"rank": 2, "hw.id": "GPU-2", "code": "79", "class": "fatal"})
-    body = encode.logs_request([(host, [fault])])
-    answer = httpx.post(
-        f"{address}/v1/logs", content=body, headers={"Content-Type": "application/x-protobuf"}
-    )
-    assert answer.status_code == 200
+    ranks = [
+        Sample(
+            "training.rank.info",
+            1.0,
+            now,
+            attributes({"rank": rank, "world_size": 4, "hw.id": f"GPU-{rank}", "pid": 100 + rank}),
+        )
+        for rank in range(4)
+    ]
+    for path, body in (
+        ("metrics", encode.metrics_request([(host, ranks)])),
+        ("logs", encode.logs_request([(host, [fault])])),
+    ):
+        headers = {"Content-Type": "application/x-protobuf"}
+        answer = httpx.post(f"{address}/v1/{path}", content=body, headers=headers)
+        assert answer.status_code == 200
 
 
 def test_a_payload_is_one_trace_up_to_the_page(collector_at, receiver, tmp_path, monkeypatch):
     address, bodies = receiver
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
-    with collector_at(tmp_path / "data", webhooks=[{"url": f"{address}/hook"}]) as service:
+    webhook = {"url": f"{address}/hook", "secret": SECRET}
+    with collector_at(tmp_path / "data", webhooks=[webhook]) as service:
         lost_device(service.address)
         deadline = time.monotonic() + 60
         while "/hook" not in bodies:
