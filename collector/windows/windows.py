@@ -84,8 +84,8 @@ class Windows:
             new |= forgotten
         kind = placing.kind[series]
         if batch.scraped and new.any():
-            mine = series[new]
-            self._faults.first(mine, at[new], placing.host[mine], placing.attributes)
+            fresh = series[new]
+            self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
         note = arrivals.scraped if batch.scraped else arrivals.reported
         at = note(self.known_hosts, placing.host[series], at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)

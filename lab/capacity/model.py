@@ -15,7 +15,7 @@ from .runs import Run
 
 CORE_SHARE = 0.6
 """Of a core, what one collector is to use on average: the rest is for bursts and restarts."""
-GPUS_AN_AGENT, MESSAGE_SECONDS = 8, 1.0
+GPUS_AN_AGENT, MESSAGE_SECONDS, HOSTS_JOINED = 8, 1.0, 100
 OVERHEAD_BYTES = 150 << 20
 """Of the process itself."""
 
@@ -52,6 +52,8 @@ class Needs:
     samples_a_second: float
     messages_a_second: float
     cores: float
+    cores_joined: float
+    """Where the messages of HOSTS_JOINED hosts come as one."""
     memory_bytes: float
     journal_bytes_a_second: float
     collectors: int
@@ -97,12 +99,16 @@ def needs(model: Model, gpus: int, *, series_a_rank: float, period: float) -> Ne
     samples = gpus * series_a_rank / period
     messages = gpus / GPUS_AN_AGENT / MESSAGE_SECONDS
     cores = model.cores(ranks=gpus, samples_a_second=samples, messages_a_second=messages)
+    joined = model.cores(
+        ranks=gpus, samples_a_second=samples, messages_a_second=messages / HOSTS_JOINED
+    )
     return Needs(
         gpus,
         samples,
         messages,
         cores,
+        joined,
         model.memory(gpus * series_a_rank),
         samples * model.journal_bytes_a_sample,
-        max(1, math.ceil(cores / CORE_SHARE)),
+        max(1, math.ceil(joined / CORE_SHARE)),
     )

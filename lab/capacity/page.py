@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .model import CORE_SHARE, Model, Needs, errors, largest
+from .model import CORE_SHARE, HOSTS_JOINED, Model, Needs, errors, largest
 from .runs import Run
 
 _GIB, _MB = 1 << 30, 1e6
@@ -19,7 +19,9 @@ _SHARES = (
     f"A collector evaluates in one thread: it is given {CORE_SHARE:.0%} of a core on average, the "
     "rest is for bursts, incidents and restarts. Where messages cost more "
     "than samples, an OpenTelemetry Collector between that joins those of many hosts saves most of "
-    "it. One job is never divided, so the largest job sets a floor for one collector."
+    f"it: `joined` are the cores where those of {HOSTS_JOINED} hosts come as one, and the number "
+    "of collectors follows from it. One job is never divided, so the largest job sets a floor for "
+    "one collector."
 )
 
 
@@ -88,12 +90,12 @@ def page(
         "",
         "One rank a GPU, 37 series each, reported every 10 s; agents of 8 GPUs push once a second.",
         "",
-        "| GPUs | samples/s | messages/s | cores | memory | journal | journal a day | collectors |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | collectors |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [
         f"| {one.gpus:,} | {one.samples_a_second:,.0f} | {one.messages_a_second:,.0f} | "
-        f"{one.cores:.2f} | {one.memory_bytes / _GIB:,.1f} GiB | "
+        f"{one.cores:.2f} | {one.cores_joined:.2f} | {one.memory_bytes / _GIB:,.1f} GiB | "
         f"{one.journal_bytes_a_second / _MB:,.2f} MB/s | "
         f"{one.journal_bytes_a_second * 86_400 / 1e9:,.0f} GB | {one.collectors} |"
         for one in wanted

@@ -18,7 +18,7 @@ class Store:
     def __init__(self):
         self.asked = []
         self.pods = ["llama-worker-0", "llama-worker-1"]
-        self.known = {"kube_pod_labels": [], "kube_pod_owner": []}
+        self.known: dict[str, list[dict[str, str]]] = {"kube_pod_labels": [], "kube_pod_owner": []}
 
     def label(self, pod, **labels):
         row = {"namespace": "train", "pod": pod, "uid": "1", **labels}

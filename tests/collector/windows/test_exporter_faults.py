@@ -36,7 +36,9 @@ class Cluster:
         self.windows.metrics(self.decoder.plain(request.body()), START + at + late)
 
     def window(self, at=600.0):
-        return self.windows.window(self.windows.attempt("run"), START + at)
+        attempt = self.windows.attempt("run")
+        assert attempt is not None
+        return self.windows.window(attempt, START + at)
 
     def faults(self):
         return [
