@@ -128,7 +128,8 @@ class JobWindow:
     newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
     has held more ranks. steps_interval: how often steps arrive where several arrive at once, as of
     a log that is written in blocks, s; 0 where each arrives soon after its end.
-    placed: the topology, where the collector has made it.
+    placed: the topology, where the collector has made it. hw_models: the model of devices, by
+    `hw.id`, where they are described.
     """
 
     job: Job
@@ -161,6 +162,7 @@ class JobWindow:
     placed: Topology | None = None
     held_baselines: Baselines | None = None
     processes: Processes = field(default_factory=no_processes)
+    hw_models: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def features(self) -> StepFeatures:

@@ -77,6 +77,7 @@ def job_window(
         steps_interval=attempt.grid.arrivals.interval(attempt.start),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
+        hw_models=hosts.models,
     )
     attempt.baselines.frozen = not learn
     if until is None:

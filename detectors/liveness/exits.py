@@ -27,7 +27,9 @@ class Exits(Detector):
     of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
     says it lacked memory, are stopped as well, also where SIGTERM reached some of them in time:
     over several hosts that is certain, on one host, or of a job of one rank, it is a first word
-    only, and names nobody. A rank whose log says that a peer closed the connection ended because of
+    only, and names nobody. So is the end of the only rank that is reported where nobody saw its
+    code: who is not the parent of a process never sees one, and jobs end in order every day.
+    A rank whose log says that a peer closed the connection ended because of
     that peer, however early its exit was seen. An exit that steps of the same rank follow is over:
     the job was restarted.
     Where a collective timed out before the first exit, the stall before it is the trouble: those

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -98,13 +98,13 @@ class Stalls(Detector):
 
     Examples
     --------
-    The last step ends 60 s after the start, the probes report on, and rank 2 has not launched the
+    The last step ends 60 s after the start, the probes report on, and rank 3 has not launched the
     collective that its peers wait in.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> from rankscope.detectors.window import Group
     >>> at = START + np.arange(0, 91, 5)
-    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 60, 61]),
+    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 61, 60]),
     ...               completed=np.full(4, 60.0), at=np.full(4, START + 90),
     ...               changed_at=np.full(4, START + 60))
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
@@ -112,12 +112,12 @@ class Stalls(Detector):
     >>> for finding in Stalls().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
     job.stalled job example 60.0 3.0
-    rank.behind_enqueued rank 2 on host-1 60.0 3.0
+    rank.behind_enqueued rank 3 on host-1 60.0 3.0
 
     Fails to name a rank where no counters, stacks or activity are reported. Cannot see that a rank
-    which burns its CPU outside any collective is stuck and not at work, nor that a rank which
-    writes to a hung file system is not: both are first words until the limits above. Start-up
-    (before the second step) is another detector's.
+    which burns its CPU outside any collective is stuck and not at work, that a rank which writes to
+    a hung file system is not, nor what a host's first rank does where counters are all there is:
+    first words until the limits above. Start-up (before the second step) is another detector's.
 
     References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
     8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
@@ -283,7 +283,7 @@ def _text(still: _Still, stalled: float) -> str:
     where = ""
     if still.apart is not None:
         where = f" on {int(still.apart.standing.sum())} of {still.apart.reporting} ranks"
-    return f"no step has ended{where} for {stalled:.0f} s; a step usually takes {still.usual:.3g} s"
+    return f"no step has ended{where} for {stalled:.0f} s{durations.usual_step(still.usual)}"
 
 
 def _over(window: JobWindow, last: float) -> bool:
