@@ -1,52 +1,64 @@
-"""Which hosts a batch came from, and when: by their own clocks, or by the one that scraped them."""
+"""When steps arrive, which may be long after they ended.
 
-from typing import Any
+A log that is written in blocks (Python's standard output into a file: 8 KiB) and TensorBoard's
+files (every two minutes) hold steps back: many arrive at once, and none in between.
+"""
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from collections import deque
+from dataclasses import dataclass
 
-from ...detectors.window import Floats
-from .hosts import Hosts
+TOGETHER_SECONDS = 2.5
+"""What arrives within this time is one block, read in several turns."""
 
+STREAM_SECONDS = 10.0
+"""What goes on arriving for so long is no block."""
 
-def reported(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
-    """Note which hosts reported; return `at` freed of their clocks' offsets. All [points]."""
-    if at[0] == at[-1] and hosts[0] == hosts[-1] and _one_of(at) and _one_of(hosts):
-        return at - _offset(known, int(hosts[0]), float(at[0]), now)
-    order = np.lexsort((at, hosts))
-    sorted_hosts = hosts[order]
-    edges = np.append(0, np.flatnonzero(sorted_hosts[1:] != sorted_hosts[:-1]) + 1)
-    middles = order[(edges + np.append(edges[1:], len(order)) - 1) // 2]
-    off = False
-    for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
-        off |= bool(_offset(known, number, middle, now))
-    return at - known.offset[hosts] if off else at
+SEVERAL, KEPT = 3, 3
+"""Steps that arrive at once, and so many of the newest blocks that the longest wait is taken of."""
 
 
-def scraped(known: Hosts, hosts: NDArray[np.int32], at: Floats, now: float) -> Floats:
-    """Note which hosts were read, and when; return `at`. All [points].
+@dataclass(slots=True)
+class _Block:
+    """Steps that arrived together: when the first and the last did.
 
-    The times are those of who read them: a host's own clock is not in them, and what was read long
-    ago does not say that it still answers. All of it comes later than it was read: a host counts as
-    received as long ago as its newest reading is older than the newest of any host.
+    waited: how long none had before, s; None: since the attempt began.
     """
-    known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
-    newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
-    np.maximum.at(newest, hosts, at)
-    for number in np.flatnonzero(newest > -np.inf).tolist():
-        behind = max(known.scraped_until - float(newest[number]), 0.0)
-        known.received(number, now, read_at=now - behind)
-    return at
+
+    began: float
+    ended: float
+    waited: float | None
+    steps: int
 
 
-def _offset(known: Hosts, number: int, middle: float, now: float) -> float:
-    """Note that a host reported, points of about `middle`; return how far its clock is off."""
-    offset = known.clocks[number].update(middle, now)
-    known.offset[number] = offset
-    known.received(number, now)
-    return offset
+class Arrivals:
+    """The newest blocks in which the steps of one attempt arrived; times as they were received."""
 
+    def __init__(self) -> None:
+        self._blocks: deque[_Block] = deque(maxlen=KEPT)
 
-def _one_of(values: NDArray[Any]) -> bool:
-    """Tell whether all values are one."""
-    return bool((values == values[0]).all())
+    def take(self, steps: int, now: float) -> None:
+        """Note that so many steps arrived that nobody had reported before."""
+        if steps <= 0:
+            return
+        newest = self._blocks[-1] if self._blocks else None
+        if newest is None or now - newest.ended > TOGETHER_SECONDS:
+            waited = now - newest.ended if newest is not None else None
+            self._blocks.append(_Block(now, now, waited, steps))
+            return
+        newest.ended, newest.steps = now, newest.steps + steps
+        if now - newest.began > STREAM_SECONDS:
+            self._blocks.clear()
+            self._blocks.append(_Block(newest.began, now, 0.0, newest.steps))
+
+    def interval(self, since: float) -> float:
+        """Return how long steps are held back, s; 0 where each arrives soon after it ended.
+
+        since: when the attempt began: until a second block has arrived nobody knows more.
+        """
+        longest = 0.0
+        for block in self._blocks:
+            waited = block.began - since if block.waited is None else block.waited
+            if block.steps >= SEVERAL and math.isfinite(waited):
+                longest = max(longest, waited)
+        return longest

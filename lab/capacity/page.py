@@ -96,7 +96,7 @@ def page(
         "",
         "One rank a GPU, 37 series each, every 10 s; agents of 8 GPUs push once a second.",
         "",
-        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | collectors |",
+        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | needed |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [
