@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent import futures
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import structlog
 
@@ -67,9 +67,10 @@ class GrpcIntake:
         self._grpc = grpc
         self._services = services
         self._tokens: Sequence[TokenSettings] = services.settings.api.tokens
+        handlers: list[Any] = [_Handlers(self._call)]
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="otlp-grpc"),
-            handlers=(_Handlers(self._call),),
+            handlers=handlers,
             options=(
                 ("grpc.max_receive_message_length", services.settings.intake.body_limit_bytes),
             ),
@@ -129,17 +130,18 @@ class GrpcIntake:
             time.sleep(_WRONG_SECONDS)
             text = "send the metadata authorization: Bearer TOKEN"
             self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", text)
-        elif self._services.clock.now() >= found.expires_at_seconds:
+        if self._services.clock.now() >= found.expires_at_seconds:
             text = "this token has expired"
             self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", text)
-        else:
-            return found.jobs
-        return ()
+        return found.jobs
 
-    def _refuse(self, context: "grpc.ServicerContext", code: Any, status: str, text: str) -> None:
+    def _refuse(
+        self, context: "grpc.ServicerContext", code: Any, status: str, text: str
+    ) -> NoReturn:
         """Count what is refused, by the status that HTTP has for it, and end the call."""
         self._services.health.refused.labels(status).inc()
         context.abort(code, text)
+        raise AssertionError  # abort raises
 
 
 class _Handlers:

@@ -16,7 +16,7 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
-from . import host_times, pending, restarts, views
+from . import pending, reporting, restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
 from .attributes import rank_of
@@ -86,7 +86,7 @@ class Windows:
         if batch.scraped and new.any():
             fresh = series[new]
             self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
-        note = host_times.scraped if batch.scraped else host_times.reported
+        note = reporting.scraped if batch.scraped else reporting.reported
         at = note(self.known_hosts, placing.host[series], at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
         if not sane.all():

@@ -25,6 +25,12 @@ _SHARES = (
 )
 
 
+_WHOLE = (
+    "One job of 100,000 ranks was measured whole, by `make bench` ([operations](operations.md)): "
+    "83 % of a core and 3.5 GiB, about twice what the model says. Plan with twice."
+)
+
+
 def machine_line(machine: Mapping[str, Any]) -> str:
     """Return the sentences on what was measured, and where."""
     return (
@@ -88,9 +94,9 @@ def page(
         "",
         "## What clusters need",
         "",
-        "One rank a GPU, 37 series each, reported every 10 s; agents of 8 GPUs push once a second.",
+        "One rank a GPU, 37 series each, every 10 s; agents of 8 GPUs push once a second.",
         "",
-        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | collectors |",
+        "| GPUs | samples/s | messages/s | cores | joined | memory | journal | a day | needed |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [
@@ -103,6 +109,8 @@ def page(
     lines += [
         "",
         _SHARES,
+        "",
+        _WHOLE,
         "",
         "Series of an exporter that are scraped cost as samples do, and memory as series do.",
     ]

@@ -58,6 +58,8 @@ done
             "prometheus",
             "promtool",
             "prometheus-alertmanager",
+            "vmagent",
+            "victoria-metrics",
             "amtool",
             "chromium",
             "postgres",
