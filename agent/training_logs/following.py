@@ -16,10 +16,11 @@ from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
 from ...vocabulary.samples import Event, Sample
 from ..health import Health
+from ..rank_processes import RankProcess
 from ..storms import Storms
 from .owners import Owners
 from .positions import Positions
-from .sources import Inode, Source, Sources, Writer
+from .sources import Inode, Source, Sources
 from .tail import Tail
 
 _PIECE = 256 << 10
@@ -60,7 +61,7 @@ class Batch:
 class Launched:
     """The processes of now to which a launcher gave a rank and nobody an agent, one a rank."""
 
-    writers: tuple[Writer, ...]
+    processes: tuple[RankProcess, ...]
 
 
 @dataclass(slots=True)
@@ -154,7 +155,7 @@ class Follower:
         self._positions.save()
 
     def _find(self, now: float) -> None:
-        found = self._sources.find()
+        found = self._sources.find(now)
         if launched := tuple(one for one in self._sources.launched() if not one.agent):
             self._deliver(Launched(launched))
         first = self._started_at is None

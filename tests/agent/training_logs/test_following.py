@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent.health import Health
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.settings import LogFiles
 from rankscope.agent.training_logs import Batch, Follower, Launched, Sources
 from rankscope.agent.training_logs.positions import Positions
@@ -37,7 +38,7 @@ class Node:
     def start(self, *, files=None, follow=False, share=0.04, proc=Path("/proc")):
         named = files or [LogFiles(path=f"{self.folder}/*.log", job="job-1", world_size=4)]
         return Follower(
-            sources=Sources(by_process=follow, named=named, proc=proc),
+            sources=Sources(processes=RankProcesses(proc) if follow else None, named=named),
             positions=Positions(self.state),
             health=self.health,
             deliver=self.deliver,
@@ -325,7 +326,7 @@ def test_processes_with_a_rank_are_reported_without_what_they_start(node, traine
         return [
             (one.pid, one.rank, one.world_size)
             for launched in node.launched
-            for one in launched.writers
+            for one in launched.processes
             if one.job == "own"
         ]
 
@@ -344,7 +345,7 @@ def test_processes_that_report_to_an_agent_by_themselves_are_left_to_it(node, tr
 
     def seen():
         node.turn(follower)
-        return {one.pid for launched in node.launched for one in launched.writers}
+        return {one.pid for launched in node.launched for one in launched.processes}
 
     assert unnamed.pid in until(lambda: unnamed.pid in (pids := seen()) and pids)
     assert named.pid not in seen()
@@ -359,8 +360,8 @@ def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
         (folder / "stat").write_text(f"{pid} ({name}) S {parent} {numbers}\n")
         (folder / "comm").write_text(f"{name}\n")
         (folder / "environ").write_text(environ)
-    sources = Sources(by_process=True, proc=tmp_path)
-    sources.find()
+    sources = Sources(processes=RankProcesses(tmp_path))
+    sources.find(0.0)
     assert [(11, 3)] == [(one.pid, one.rank) for one in sources.launched()]
 
 
