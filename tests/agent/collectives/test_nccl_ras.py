@@ -212,9 +212,16 @@ def test_a_tenant_cannot_send_the_agent_to_another_machine(ranks, delivered):
                   processes=RankProcesses(ranks.proc))  # fmt: skip
     assert (True, "asks localhost:28028") == one.supported()
     ranks.add(1, NCCL_RAS_ADDR="localhost:9")
-    assert "localhost:9" in NcclRas(
-        settings=settings, deliver=delivered, health=delivered.health, period=5.0, processes=RankProcesses(ranks.proc)
-    ).supported()[1]  # fmt: skip
+    assert (
+        "localhost:9"
+        in NcclRas(
+            settings=settings,
+            deliver=delivered,
+            health=delivered.health,
+            period=5.0,
+            processes=RankProcesses(ranks.proc),
+        ).supported()[1]
+    )
 
 
 START = 1_700_000_000.0
