@@ -54,7 +54,7 @@ class BackgroundReader(ABC):
         if self._thread is not None:
             self._thread.join(5.0)
 
-    def _ended(self) -> None:  # noqa: B027  most have nothing to finish
+    def _finish(self) -> None:  # noqa: B027  most have nothing to finish
         """Finish in the thread, after the last turn."""
 
     def _failed(self, reason: str, by: int = 1) -> None:
@@ -71,4 +71,4 @@ class BackgroundReader(ABC):
                 pause = self._pause
                 self._failed("internal")
                 _log.exception("reader %s: a turn failed", self.name)
-        self._ended()
+        self._finish()

@@ -74,7 +74,7 @@ class TrainingLogs(BackgroundReader):
         self._follower.turn(now)
         return _TURN_SECONDS
 
-    def _ended(self) -> None:
+    def _finish(self) -> None:
         """Read what was written until now."""
         self._follower.close(self._now())
 

@@ -42,6 +42,11 @@ class Profiling(Section):
     interval_seconds: float = Field(
         default=300.0, ge=0, description="seconds between two profiles of one rank"
     )
+    py_spy: bool = Field(
+        default=False,
+        description="profile ranks without a probe by py-spy (pip install 'rankscope[py-spy]'; the "
+        "right to trace), from outside: Python functions, no kernels",
+    )
     poll_seconds: float = Field(
         default=5.0, ge=0.2, le=300, description="seconds between two questions to the collector"
     )
@@ -57,6 +62,6 @@ class Stacks(Section):
     )
     py_spy: bool = Field(
         default=False,
-        description="run py-spy (pip install py-spy; the right to trace) where a process is silent "
-        "and its watchdog wrote nothing",
+        description="run py-spy (pip install 'rankscope[py-spy]'; the right to trace) where a "
+        "process is silent and its watchdog wrote nothing",
     )

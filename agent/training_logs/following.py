@@ -289,10 +289,20 @@ class Follower:
             else:
                 samples += kept
                 self._samples += len(kept)
-            leaving = (self._folded(one.source, event, now) for event in line.events)
+            named = (self._with_rank(one.source, event) for event in line.events)
+            leaving = (self._folded(one.source, event, now) for event in named)
             events.extend(event for event in leaving if event is not None)
         if samples or events:
             self._deliver(Batch(one.source.job, one.source.attempt, samples, events))
+
+    def _with_rank(self, source: Source, event: Event) -> Event:
+        """Name the rank that a line of NCCL's is about where several write into one file."""
+        if event.name != "collective.communicator" or "rank" in event.attributes:
+            return event
+        rank = self._sources.rank_of(source, event.attributes.get("pid"))
+        if rank is None:
+            return event
+        return Event(event.name, event.at, {**event.attributes, "rank": rank})
 
     def _folded(self, source: Source, event: Event, now: float) -> Event | None:
         """Return an event that is to leave now, None where it is one of many like it."""

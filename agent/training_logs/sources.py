@@ -95,6 +95,18 @@ class Sources:
             found.append(self._writers[pid])
         return tuple(found)
 
+    def rank_of(self, source: Source, pid: object) -> int | None:
+        """Return the rank of a source's process by its pid in its own namespace.
+
+        None where no process has it, or two of different ranks do.
+        """
+        ranks = {
+            one.rank
+            for one in self._writers.values()
+            if one.own_pid == pid and one.of == (source.job, source.attempt)
+        }
+        return ranks.pop() if len(ranks) == 1 else None
+
     def _is_shell(self, pid: int) -> bool:
         return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
 

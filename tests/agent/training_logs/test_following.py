@@ -371,3 +371,31 @@ def test_a_process_without_a_rank_is_not_followed(node, trainer):
     for _ in range(3):
         node.turn(follower)
     assert all(one.source.job != "own" for one in follower._files.values())
+
+
+def test_a_line_of_nccl_in_a_log_of_several_ranks_is_that_of_the_process_it_names(node, tmp_path):
+    proc, path = tmp_path / "proc", node.folder / "all.out"
+    path.touch()
+    for rank in range(2):
+        folder = proc / str(900 + rank)
+        (folder / "fd").mkdir(parents=True)
+        (folder / "fdinfo").mkdir()
+        (folder / "stat").write_text(f"{900 + rank} (python) S 1 {' '.join(['0'] * 40)}\n")
+        (folder / "status").write_text(f"Name:\tpython\nNSpid:\t{900 + rank}\t{7 + rank}\n")
+        (folder / "environ").write_text(
+            f"RANK={rank}\0LOCAL_RANK={rank}\0WORLD_SIZE=2\0RANKSCOPE_JOB_ID=job\0"
+        )
+        (folder / "fd" / "1").symlink_to(path)
+        (folder / "fdinfo" / "1").write_text("flags:\t0100001\n")
+    follower = node.start(files=[], follow=True, proc=proc)
+    node.turn(follower)
+    append(path, *(
+        f"node-a:{pid}:99 [0] NCCL INFO ncclCommInitRank comm 0x7f0 rank {rank} nranks 2 cudaDev 0 "
+        f"nvmlDev 0 busId {rank + 1}b000 commId 0xabc - Init COMPLETE\n"
+        for rank, pid in ((0, 7), (1, 8), (1, 9999))
+    ))  # fmt: skip
+    events = [event for batch in node.turn(follower) for event in batch.events]
+    assert [(0, 7), (1, 8)] == [
+        (event.attributes.get("rank"), event.attributes["pid"]) for event in events[:2]
+    ]
+    assert all("rank" not in event.attributes for event in events[2:])
