@@ -87,7 +87,7 @@ class ExporterTarget(Section):
             return self
         if self.vendor == "auto":
             raise ValueError("a table of your own needs vendor: write whose exporter it is")
-        from ..formats import exporters  # noqa: PLC0415  only where a site has its own table
+        from ...formats import exporters  # noqa: PLC0415  only where a site has its own table
 
         exporters.overridden(exporters.load(self.vendor), self.table)
         return self
