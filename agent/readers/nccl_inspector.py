@@ -27,6 +27,8 @@ _ROOM = 16 << 20
 """Bytes of one turn, over all folders."""
 _MOST_FOLDERS = 64
 _MOST_OPERATIONS = 200_000
+_MOST_COMMUNICATORS = 4096
+"""Of a folder: what more of them a tenant writes is left out."""
 _MOST_SINGLE = 16
 """Operations of a rank, group and kind that leave one by one in a turn: the newest."""
 
@@ -112,7 +114,12 @@ class NcclInspector(BackgroundReader):
             if rank is None:
                 self._failed("unknown_rank", 1)
                 continue
-            one.members.setdefault(operation.communicator, {})[operation.rank] = rank
+            if operation.communicator not in one.members:
+                if len(one.members) >= _MOST_COMMUNICATORS:
+                    self._failed("left_out")
+                    continue
+                one.members[operation.communicator] = {}
+            one.members[operation.communicator][operation.rank] = rank
             placed.append((rank, operation))
         if not placed:
             return
