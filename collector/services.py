@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..vocabulary.clock import Clock
 from .health import Health
@@ -10,9 +10,24 @@ from .profiles.shelf import Shelf
 from .stages import Stages
 
 if TYPE_CHECKING:
-    from .prometheus.polling import Poller
     from .settings import CollectorSettings
     from .store.store import Store
+
+
+class Connected(Protocol):
+    """Something that talks to a store of the site from a thread of its own."""
+
+    def start(self) -> None:
+        """Start its thread."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to know of it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +41,5 @@ class Services:
     version: str
     profiles: Shelf
     health: Health = field(default_factory=Health)
-    pollers: "Sequence[Poller]" = ()
+    connected: Sequence[Connected] = ()
+    """What asks or writes stores of the site."""

@@ -7,7 +7,7 @@ offset; intake takes payloads meanwhile. Then it follows the intake's watermark.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -24,7 +24,7 @@ from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from ..journal.kinds import Kind
 from ..storing import Storing
-from .access import FairLock
+from .access import FairLock, Observer, Received, observed
 from .overload import Overload, Recorded
 from .rereading import Rereading
 from .schedule import Evaluator, Hooks, Moment, Schedule
@@ -36,14 +36,6 @@ P = TypeVar("P", bound=Evaluator)
 
 _LOG = structlog.get_logger(__name__)
 _PROGRESS_SECONDS = 5.0
-
-
-class Received(Protocol):
-    """What is needed of the intake."""
-
-    def watermark(self) -> float:
-        """Return a time up to which the tail has everything."""
-        ...
 
 
 class Consumer(Generic[P]):
@@ -65,11 +57,13 @@ class Consumer(Generic[P]):
         rereading: Rereading | None = None,
         before_ns: int | None = None,
         refused: Callable[[int], None] = lambda _points: None,
+        observer: Observer | None = None,
     ) -> None:
         """`before_ns`: the receive time of the newest entry of an earlier process.
 
         `refused` gets how many points had no room.
         """
+        self._observer = observer
         self._pipeline = pipeline
         self._journal = journal
         self._received = received
@@ -190,6 +184,8 @@ class Consumer(Generic[P]):
         item = self._tail.first()
         if item is not None and item.number <= self._next:
             if item.number == self._next:
+                if self._observer is not None:
+                    self._observer.applied(item.decoded.trace)
                 self._schedule.apply(item.decoded, item.at)
                 self._offset = item.end
                 self._next += 1
@@ -284,7 +280,7 @@ class Consumer(Generic[P]):
 
     def _scheduled(self, moment: Moment) -> Schedule:
         hooks = Hooks(
-            changed=self._storing.add,
+            changed=observed(self._observer, self._storing.add),
             failed=self._defects.met,
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,
