@@ -151,7 +151,7 @@ function memberTable(rows) {
   ];
   // What no source of this group reports has no column.
   const shown = columns.filter(([, , cell]) => rows.some((one) => present(cell(one))));
-  return table(shown, rows.map((one) => ({ class: one.lag > 0 ? "behind" : null, cells: shown.map(([, , cell]) => (present(cell(one)) ? cell(one) : "–")) })), { class: "members collectives cards" });
+  return table(shown, rows.map((one) => ({ class: one.lag > 0 ? "behind" : null, cells: shown.map(([, , cell]) => (present(cell(one)) ? cell(one) : "–")) })), { class: "members cards" });
 }
 
 function present(cell) {
