@@ -8,7 +8,6 @@ py-spy, where the settings allow it and it is there.
 import logging
 import queue
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from pathlib import Path, PurePath
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
 from .open_file import OpenFile
+from .profiling import spying
 from .settings import Stacks
 from .trainers import Key, Trainer
 
@@ -45,9 +45,9 @@ class Hung:
         self._due: dict[Key, float] = {}
         self._spied = spied
         self._spying: queue.Queue[tuple[Trainer, float]] = queue.Queue(4)
-        self._spy = shutil.which("py-spy") if settings.py_spy else None
+        self._spy = spying.program() if settings.py_spy else None
         if settings.py_spy and self._spy is None:
-            _log.warning("stacks.py_spy: there is no py-spy in PATH; pip install py-spy")
+            _log.warning("stacks.py_spy: %s", spying.MISSING)
         if self._spy is not None:
             threading.Thread(target=self._run, name="py-spy", daemon=True).start()
 

@@ -96,8 +96,8 @@ class Routing:
 
         From then on what is read of such a process goes with its job, as that of any other.
         """
-        for one in launched.writers:
-            if one.pid is None or self._trainers.reports(one.pid):
+        for one in launched.processes:
+            if self._trainers.reports(one.pid):
                 continue
             pairs: dict[str, Scalar] = {
                 "rank": one.rank,

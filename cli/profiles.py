@@ -5,15 +5,18 @@ from typing import Any
 
 from . import tables, terminal
 
-_HEAD = ("PER STEP", "SUSPECT", "PEER", "DIFFERENCE")
-
 
 def comparison(document: Mapping[str, Any]) -> list[str]:
     """Return the lines of a comparison, as an incident's document and the API show it."""
     lines = [terminal.plain(document["text"])]
     if document["rows"]:
         rows = [tables.plain(_cells(row)) for row in document["rows"]]
-        head = (_HEAD[0], f"RANK {document['suspect']}", f"RANK {document['peer']}", _HEAD[3])
+        head = (
+            "PER SECOND" if document.get("per") == "second" else "PER STEP",
+            f"RANK {document['suspect']}",
+            f"RANK {document['peer']}",
+            "DIFFERENCE",
+        )
         lines += tables.table([head, *rows]).splitlines()
     return lines
 

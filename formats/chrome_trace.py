@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = ("compute", "kernels", "launches", "copies", "collectives", "gaps")
+KINDS = ("compute", "kernels", "launches", "copies", "collectives", "gaps", "python")
 """Rows of a summary, in the order in which they are shown.
 
 compute: operators on the host, outermost ones; kernels, copies: on the device; launches: calls
 into the device's runtime; gaps: time in which the device did nothing or, where there is none,
-neither an operator of the training thread nor any collective ran.
+neither an operator of the training thread nor any collective ran; python: functions of a trace that
+py-spy made, which has nothing else, each without the time in the ones that it called.
 """
 
 MOST_EVENTS = 2_000_000
@@ -31,6 +32,7 @@ _LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "privateuse1_runtime"
 _COPIES = ("gpu_memcpy", "gpu_memset")
 _KERNELS = ("kernel", "mtia_ccp_events")
 _OPERATORS = ("cpu_op", "user_annotation", "operator")
+_PYTHON = "python_function"
 _SEPARATORS = re.compile(r"[\s,]*")
 _EVENTS = re.compile(r'"traceEvents"\s*:\s*\[')
 
@@ -90,6 +92,7 @@ class _Sums:
     threads: dict[object, list[tuple[float, float, str]]] = field(default_factory=dict)
     device: list[tuple[float, float]] = field(default_factory=list)
     waits: list[tuple[float, float]] = field(default_factory=list)
+    calls: dict[object, list[tuple[float, float, str]]] = field(default_factory=dict)
     span: tuple[float, float] | None = None
 
     def add(self, kind: str, name: str, duration: float) -> None:
@@ -110,10 +113,13 @@ def _summary(events: Iterable[dict[str, Any]]) -> Summary:
     busy = [(begin, end) for begin, end, _ in trainer] + sums.device + sums.waits
     if sums.span is None and busy:
         sums.span = min(begin for begin, _ in busy), max(end for _, end in busy)
+    if sums.span is None and sums.calls:
+        sums.span = _functions(sums)
+    elif sums.span is not None:
+        for begin, end in _gaps(sums.device or busy, sums.span):
+            sums.add("gaps", "", end - begin)
     if sums.span is None:
         raise TraceError("it holds no operator and no kernel")
-    for begin, end in _gaps(sums.device or busy, sums.span):
-        sums.add("gaps", "", end - begin)
     kept = sorted(
         (key for key in sums.names if key[1]), key=lambda key: (-sums.names[key][1], key)
     )[:MOST_NAMES]
@@ -143,6 +149,8 @@ def _take(sums: _Sums, event: dict[str, Any]) -> None:
     elif category in _OPERATORS and _COLLECTIVE.match(name):
         sums.waits.append((begin, end))
         sums.add("collectives", name, duration)
+    elif category == _PYTHON:
+        sums.calls.setdefault(event.get("tid"), []).append((begin, end, name))
     elif category in _OPERATORS:
         sums.threads.setdefault(event.get("tid"), []).append((begin, end, name))
 
@@ -168,6 +176,27 @@ def _outermost(sums: _Sums, operators: list[tuple[float, float, str]]) -> None:
         if begin >= until:
             sums.add("compute", name, end - begin)
             until = end
+
+
+def _functions(sums: _Sums) -> tuple[float, float]:
+    """Count each function of the busiest thread by its own time; return from when to when."""
+    calls = sorted(_trainer(sums.calls), key=lambda row: (row[0], -row[1]))
+    inside: list[tuple[float, str, float]] = []
+    """Of each function that is open: its end, its name, the time that is its own so far."""
+
+    def leave(until: float) -> None:
+        while inside and inside[-1][0] <= until:
+            _, name, own = inside.pop()
+            sums.add("python", name, max(0.0, own))
+
+    for begin, end, name in calls:
+        leave(begin)
+        if inside:
+            around, outer, own = inside[-1]
+            inside[-1] = (around, outer, own - (min(end, around) - begin))
+        inside.append((end, name, end - begin))
+    leave(math.inf)
+    return calls[0][0], max(end for _, end, _ in calls)
 
 
 def _gaps(

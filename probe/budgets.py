@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-SHARE = 0.002
-"""0.2 % of the time, the promise about checks on gradients."""
+LOCAL_SHARE, NORM_SHARE = 0.0008, 0.0004
+"""Of the time, for checks on gradients: with all hooks the probe stays below 0.2 % of a step."""
 
 
 class Budget:
@@ -16,13 +16,15 @@ class Budget:
 
     __slots__ = ("_clock", "_insisted", "_next", "_share")
 
-    def __init__(
-        self, share: float = SHARE, *, clock: Callable[[], float] = time.perf_counter
-    ) -> None:
+    def __init__(self, share: float, *, clock: Callable[[], float] = time.perf_counter) -> None:
         self._share = share
         self._clock = clock
         self._next = 0.0
         self._insisted = 0
+
+    def coming(self) -> bool:
+        """Return whether `due` would say so now; uses up nothing."""
+        return self._insisted > 0 or self._clock() >= self._next
 
     def due(self) -> bool:
         """Return whether the check may run now; uses up one of the insisted ones."""

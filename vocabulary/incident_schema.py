@@ -152,7 +152,8 @@ def schema() -> dict[str, Any]:
                 )
             ),
             "traces": _list(_TEXT),
-        }
+        },
+        {"per": {"enum": ["step", "second"]}},
     )
     document = _object(
         {

@@ -332,7 +332,7 @@ class StackGroup:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """One line of a profile's table, each figure per step; `name` is "" for all of a kind.
+    """One line of a profile's table, per step (or second); `name` is "" for all of a kind.
 
     `suspect` and `peer` are (how often, seconds).
     """
@@ -357,7 +357,8 @@ class ProfileRow:
 class Profiled:
     """A profile of a suspect beside a healthy peer, made for an incident.
 
-    `traces` are paths of the collector's API, one a rank that sent a trace.
+    `traces` are paths of the collector's API, one a rank that sent a trace. `per`: what the figures
+    are of, a step or a second.
     """
 
     at: float
@@ -367,6 +368,7 @@ class Profiled:
     peer: int | None
     rows: tuple[ProfileRow, ...] = ()
     traces: tuple[str, ...] = ()
+    per: str = "step"
 
     def document(self) -> dict[str, Any]:
         """Return it as the incident document shows it."""
@@ -374,6 +376,7 @@ class Profiled:
             "at": rfc3339(self.at),
             "id": self.id,
             "text": self.text,
+            "per": self.per,
             "suspect": self.suspect,
             "peer": self.peer,
             "rows": [row.document() for row in self.rows],
@@ -390,6 +393,7 @@ class Profiled:
             "peer": self.peer,
             "rows": rows,
             "traces": list(self.traces),
+            "per": self.per,
         }
 
     @classmethod
@@ -406,6 +410,7 @@ class Profiled:
                 for kind, name, count, seconds, others, other in detail.get("rows", ())
             ),
             traces=tuple(map(str, detail.get("traces", ()))),
+            per="second" if detail.get("per") == "second" else "step",
         )
 
 

@@ -1,11 +1,10 @@
 """Profiles on request, in a thread of their own: asked for, allowed or not, taken, uploaded."""
 
-import fcntl
 import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
@@ -13,9 +12,10 @@ from typing import Protocol
 from ...vocabulary.profiling import ProfileRequest, RequestError
 from ...vocabulary.samples import Scalar
 from ..health import Health
-from ..open_file import OpenFile
+from ..open_file import SEALS, OpenFile
 from ..settings import Profiling as ProfilingSettings
 from ..trainers import Trainer
+from . import spying
 from .asking import AskingError
 from .board import Board
 
@@ -25,7 +25,6 @@ _TRIES = 3
 _RETRY_SECONDS = 2.0
 _MOST_WAITING = 8
 _MOST_REMEMBERED = 1024
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +79,10 @@ class Profiling:
         self._health = health
         self._now = now
         self._board = Board(socket)
+        self._spy = spying.program() if settings.py_spy else None
+        if settings.py_spy and self._spy is None:
+            _log.warning("profiling.py_spy: %s", spying.MISSING)
+        self._spying = threading.Lock()
         self._answered: dict[tuple[str, int], None] = {}
         self._profiled: dict[tuple[str, int], float] = {}
         self._taken: queue.Queue[_Taken | None] = queue.Queue(_MOST_WAITING)
@@ -168,49 +171,70 @@ class Profiling:
         self._answered[key] = None
         while len(self._answered) > _MOST_REMEMBERED:
             del self._answered[next(iter(self._answered))]
-        why = self._why_not(request)
-        if why:
+        trainer, why = self._asked(request)
+        if trainer is None or trainer.pid is None:
             self._refuse(request, why)
             return
         self._profiled[request.job, request.rank] = self._now()
         limits = self._settings
-        try:
-            self._board.put(
-                ProfileRequest(
-                    id=request.id,
-                    job=request.job,
-                    rank=request.rank,
-                    steps=min(request.steps, limits.max_steps),
-                    seconds=min(request.seconds, limits.max_seconds),
-                    max_bytes=min(request.max_bytes, limits.max_bytes),
-                    until=request.until,
-                )
+        bounded = replace(
+            request,
+            steps=min(request.steps, limits.max_steps),
+            seconds=min(request.seconds, limits.max_seconds),
+            max_bytes=min(request.max_bytes, limits.max_bytes),
+        )
+        if not trainer.probed:
+            name = f"py-spy-{request.rank}"
+            spy = threading.Thread(
+                target=self._look, args=(bounded, trainer.pid), name=name, daemon=True
             )
+            spy.start()
+            return
+        try:
+            self._board.put(bounded)
         except OSError as error:
             self._refuse(request, f"the agent cannot write beside its socket: {error.strerror}")
 
-    def _why_not(self, request: ProfileRequest) -> str:
+    def _look(self, request: ProfileRequest, pid: int) -> None:
+        """Have py-spy look at a process that has no probe, in a thread; one after the other."""
+        trace, text = None, ""
+        with self._spying:
+            try:
+                trace = OpenFile.of(spying.record(str(self._spy), pid, seconds=request.seconds))
+            except (spying.SpyError, OSError) as error:
+                text = str(error)
+        try:
+            self._taken.put_nowait(_Taken(request, 0, request.seconds, text, trace))
+        except queue.Full:
+            self._health.count("profiles", "dropped")
+
+    def _asked(self, request: ProfileRequest) -> tuple[Trainer | None, str]:
+        """Return the process to profile; None and why not, where it is not to be."""
         limits, now = self._settings, self._now()
         if limits.jobs and not any(fnmatchcase(request.job, jobs) for jobs in limits.jobs):
-            return "this agent allows no profiles of that job (profiling.jobs)"
+            return None, "this agent allows no profiles of that job (profiling.jobs)"
         if now > request.until:
-            return "the request had expired when the agent saw it"
+            return None, "the request had expired when the agent saw it"
         mine = [
             trainer
             for trainer in self._trainers()
             if (trainer.job, trainer.rank) == (request.job, request.rank)
         ]
         if not mine:
-            return "no process of that rank reports to this agent"
-        if all(trainer.pid is None for trainer in mine):
-            return "its probe reports over UDP: profiles need the Unix socket"
+            return None, "no process of that rank reports to this agent"
+        one = next((trainer for trainer in mine if trainer.pid is not None), None)
+        if one is None:
+            return None, "its probe reports over UDP: profiles need the Unix socket"
+        if not one.probed and self._spy is None:
+            lacking = spying.MISSING if limits.py_spy else "py-spy may be used: profiling.py_spy"
+            return None, f"that rank has no probe; {lacking}"
         before = self._profiled.get((request.job, request.rank))
         if before is not None and now - before < limits.interval_seconds:
-            return (
+            return None, (
                 f"profiled {now - before:.0f} s ago; this agent allows one in "
                 f"{limits.interval_seconds:.0f} s (profiling.interval_seconds)"
             )
-        return ""
+        return one, ""
 
     def _deliver(self, taken: _Taken) -> None:
         request = taken.request
@@ -261,4 +285,4 @@ def _size(trace: OpenFile) -> int | None:
     A tenant could hand over a pipe that never ends, or a file that shrinks while it is read.
     """
     seals = trace.seals()
-    return trace.size if seals is not None and seals & _SEALS == _SEALS else None
+    return trace.size if seals is not None and seals & SEALS == SEALS else None

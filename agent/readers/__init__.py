@@ -24,6 +24,7 @@ from ..health import Health
 from ..nvml import SUBJECTS
 from ..nvml.process import Worker
 from ..nvml.supervisor import Supervisor
+from ..rank_processes import RankProcesses
 from ..settings import AgentSettings
 from ..trainers import Trainer
 from ..training_logs import Batch, Launched
@@ -175,6 +176,7 @@ def everything(around: ReaderContext) -> list[Reader]:
     )
     around.closing.callback(exported.close)
     progress = Progress(around.deliver)
+    processes = RankProcesses(proc)
     logs = training_logs.TrainingLogs(
         settings=around.settings.logs,
         deliver=progress,
@@ -182,7 +184,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         period=period,
         state=around.state,
         forward=around.forward,
-        proc=proc,
+        processes=processes,
         now=around.now,
     )
     around.closing.callback(logs.close)
@@ -191,7 +193,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         deliver=progress,
         health=around.health,
         period=period,
-        proc=proc,
+        processes=processes,
         now=around.now,
     )
     around.closing.callback(launches.close)
@@ -200,7 +202,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         deliver=around.deliver,
         health=around.health,
         period=period,
-        proc=proc,
+        processes=processes,
         now=around.now,
     )
     around.closing.callback(operations.close)
@@ -210,7 +212,7 @@ def everything(around: ReaderContext) -> list[Reader]:
         still_since=progress.still_since,
         health=around.health,
         period=period,
-        proc=proc,
+        processes=processes,
         now=around.now,
     )
     around.closing.callback(dumps.close)

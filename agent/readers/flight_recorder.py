@@ -17,12 +17,11 @@ from ...formats import flight_recorder
 from ...formats.flight_recorder import Dump, Ledger
 from ...vocabulary import operations
 from ...vocabulary.samples import Event, Sample, Scalar
-from .. import procfs
-from ..background import Background
+from ..background import BackgroundReader
 from ..collectives import dump_pipe
-from ..collectives.settings import FlightRecorder as FlightRecorderSettings
 from ..health import Health
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
+from ..settings import FlightRecorder as FlightRecorderSettings
 from ..training_logs import Batch
 
 _LAST_NUMBER = re.compile(r"(\d{1,7})$")
@@ -46,8 +45,8 @@ class _Job:
     asked_at: float | None = None
 
 
-class FlightRecorder:
-    """Reads from a thread of its own; `read` returns nothing, what is found leaves by `deliver`."""
+class FlightRecorder(BackgroundReader):
+    """Reads from a thread of its own; what is found leaves by `deliver`."""
 
     name = "flight_recorder"
 
@@ -59,21 +58,17 @@ class FlightRecorder:
         still_since: Callable[[Attempt], float | None],
         health: Health,
         period: float,
-        proc: Path = procfs.PROC,
+        processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.period = period
+        super().__init__(health=health, period=period, now=now)
         self._settings = settings
         self._deliver = deliver
         self._still_since = still_since
-        self._health = health
-        self._processes = RankProcesses(proc)
-        self._proc = proc
+        self._processes = processes or RankProcesses()
         self._jobs: dict[Attempt, _Job] = {}
         self._seen: dict[tuple[int, int], tuple[int, int]] = {}
         """By inode: time and size of dumps that were read or refused."""
-        self._now = now
-        self._thread = Background(self.name, self.turn, health=health, now=now, pause=period)
 
     def supported(self) -> tuple[bool, str]:
         """Return whether dumps are looked for, and of whom."""
@@ -84,15 +79,6 @@ class FlightRecorder:
         if not ranks and not self._settings.folders:
             return True, "no process of a rank whose environment may be read runs here"
         return True, f"looks for dumps of {len(ranks)} ranks{asked}"
-
-    def read(self, now: float) -> list[Sample]:  # noqa: ARG002  dumps carry their own times
-        """See to it that the thread runs."""
-        self._thread.run()
-        return []
-
-    def close(self) -> None:
-        """End the thread."""
-        self._thread.close()
 
     def turn(self, now: float) -> float:
         """Read dumps that are new; return after how many seconds the next turn is due."""
@@ -133,9 +119,9 @@ class FlightRecorder:
         if not self._settings.follow:
             return
         for one in processes[:_MOST_DUMPS]:
-            owner = self._owner(one)
+            owner = self._processes.owner(one)
             if owner is not None:
-                since = procfs.started_at(one.pid, self._proc) or 0.0
+                since = self._processes.started_at(one) or 0.0
                 for prefix in _prefixes(one):
                     path = self._processes.path(one, f"{expanded(prefix, one)}{one.rank}")
                     yield one.of, one.rank, path, owner, since
@@ -159,17 +145,17 @@ class FlightRecorder:
             if status.st_mtime < since:
                 return None  # of an earlier run
             if not stat.S_ISREG(status.st_mode) or (owner is not None and status.st_uid != owner):
-                self._refused("foreign_file")
+                self._failed("foreign_file")
                 return None
             if status.st_size > self._settings.max_bytes:
-                self._refused("too_large")
+                self._failed("too_large")
                 return None
             try:
                 return flight_recorder.read(opened.read(self._settings.max_bytes + 1)), (
                     status.st_mtime
                 )
             except (flight_recorder.DumpError, OSError):
-                self._refused("malformed")
+                self._failed("malformed")
                 return None
 
     def _ask(self, processes: Sequence[RankProcess], now: float) -> None:
@@ -187,25 +173,16 @@ class FlightRecorder:
             job.asked_at = now
             for one in processes:
                 pipe = one.variables.get("TORCH_NCCL_DEBUG_INFO_PIPE_FILE")
-                owner = self._owner(one)
+                owner = self._processes.owner(one)
                 if one.of != of or not pipe or owner is None:
                     continue
                 path = self._processes.path(one, f"{expanded(pipe, one)}{one.rank}.pipe")
                 try:
                     dump_pipe.ask(path, owner=owner)
                 except dump_pipe.PipeError as error:
-                    self._refused(str(error))
+                    self._failed(str(error))
                 else:
                     self._health.count("flight_recorder_requests")
-
-    def _owner(self, one: RankProcess) -> int | None:
-        try:
-            return (self._proc / str(one.pid)).stat().st_uid
-        except OSError:
-            return None
-
-    def _refused(self, reason: str) -> None:
-        self._health.count("collective_source_failures", self.name, reason)
 
 
 def _prefixes(one: RankProcess) -> list[str]:

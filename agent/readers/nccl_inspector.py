@@ -14,12 +14,11 @@ from ...formats.nccl.inspector import Operation
 from ...vocabulary import operations
 from ...vocabulary.groups import communicator_group, communicator_info
 from ...vocabulary.samples import Event, Sample, Scalar, attributes
-from .. import procfs
-from ..background import Background
+from ..background import BackgroundReader
 from ..collectives.growing import GrowingFiles
-from ..collectives.settings import Inspector, JobFolder
 from ..health import Health
 from ..rank_processes import Attempt, RankProcess, RankProcesses, expanded
+from ..settings import Inspector, JobFolder
 from ..training_logs import Batch
 
 SOURCE = "inspector"
@@ -28,6 +27,8 @@ _ROOM = 16 << 20
 """Bytes of one turn, over all folders."""
 _MOST_FOLDERS = 64
 _MOST_OPERATIONS = 200_000
+_MOST_COMMUNICATORS = 4096
+"""Of a folder: what more of them a tenant writes is left out."""
 _MOST_SINGLE = 16
 """Operations of a rank, group and kind that leave one by one in a turn: the newest."""
 
@@ -47,8 +48,8 @@ class _Folder:
     """By communicator: ranks of the job by rank in it."""
 
 
-class NcclInspector:
-    """Reads from a thread of its own; `read` returns nothing, what is found leaves by `deliver`."""
+class NcclInspector(BackgroundReader):
+    """Reads from a thread of its own; what is found leaves by `deliver`."""
 
     name = "nccl_inspector"
 
@@ -59,18 +60,14 @@ class NcclInspector:
         deliver: Callable[[Batch], None],
         health: Health,
         period: float,
-        proc: Path = procfs.PROC,
+        processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.period = period
+        super().__init__(health=health, period=period, now=now)
         self._settings = settings
         self._deliver = deliver
-        self._health = health
-        self._processes = RankProcesses(proc)
-        self._proc = proc
+        self._processes = processes or RankProcesses()
         self._folders: dict[tuple[int, int], _Folder] = {}
-        self._now = now
-        self._thread = Background(self.name, self.turn, health=health, now=now, pause=period)
 
     def supported(self) -> tuple[bool, str]:
         """Return whether folders are followed, and which now."""
@@ -81,14 +78,9 @@ class NcclInspector:
             return True, "no process of a rank has NCCL_INSPECTOR_ENABLE=1"
         return True, f"follows {len(found)} folders"
 
-    def read(self, now: float) -> list[Sample]:  # noqa: ARG002  lines carry their own time
-        """See to it that the thread runs."""
-        self._thread.run()
-        return []
-
     def close(self) -> None:
         """End the thread."""
-        self._thread.close()
+        super().close()
         for one in self._folders.values():
             one.files.close()
 
@@ -97,8 +89,8 @@ class NcclInspector:
         self._refresh(self._wanted(self._processes.find(now)))
         for one in self._folders.values():
             self._take(one, self._ended(one), now)
-            self._count("lost_bytes", one.files.lost)
-            self._count("refused", one.files.refused)
+            self._failed("lost_bytes", one.files.lost)
+            self._failed("refused", one.files.refused)
             one.files.lost = 0
         return self.period
 
@@ -106,7 +98,7 @@ class NcclInspector:
         room = _ROOM // len(self._folders)
         for number, found in enumerate(inspector.read(one.files.lines(room))):
             if found is None or number >= _MOST_OPERATIONS:
-                self._count("malformed" if found is None else "left_out", 1)
+                self._failed("malformed" if found is None else "left_out", 1)
             elif not found.p2p:
                 yield found
 
@@ -120,9 +112,14 @@ class NcclInspector:
                 if operation.ranks == one.world_size:
                     rank = one.ranks[operation.pid] = operation.rank
             if rank is None:
-                self._count("unknown_rank", 1)
+                self._failed("unknown_rank", 1)
                 continue
-            one.members.setdefault(operation.communicator, {})[operation.rank] = rank
+            if operation.communicator not in one.members:
+                if len(one.members) >= _MOST_COMMUNICATORS:
+                    self._failed("left_out")
+                    continue
+                one.members[operation.communicator] = {}
+            one.members[operation.communicator][operation.rank] = rank
             placed.append((rank, operation))
         if not placed:
             return
@@ -190,11 +187,8 @@ class NcclInspector:
             job = one.variables.get("SLURM_JOBID", "unknown-jobid")
             name = one.variables.get("NCCL_INSPECTOR_DUMP_DIR") or f"nccl-inspector-{job}"
             path = self._processes.path(one, expanded(name, one))
-            try:
-                owner = (self._proc / str(one.pid)).stat().st_uid
-            except OSError:
-                continue
-            if len(found) < _MOST_FOLDERS:
+            owner = self._processes.owner(one)
+            if owner is not None and len(found) < _MOST_FOLDERS:
                 found[path] = (one.of, one, owner)
         return found
 
@@ -221,7 +215,3 @@ class NcclInspector:
                 one.world_size = by.world_size
         for inode in [inode for inode in self._folders if inode not in living]:
             self._folders.pop(inode).files.close()
-
-    def _count(self, reason: str, by: int) -> None:
-        if by:
-            self._health.count("collective_source_failures", self.name, reason, by=by)

@@ -6,19 +6,16 @@ sees a process that does not come, not a device that does not finish.
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from ...formats.nccl import ras
-from ...vocabulary.samples import Sample
-from .. import procfs
-from ..background import Background
+from ..background import BackgroundReader
 from ..collectives import ras_client
 from ..collectives.placed import placed
 from ..collectives.ras_client import DEFAULT_ADDRESS, RasUnavailableError
 from ..collectives.ras_report import Answers
-from ..collectives.settings import Ras
 from ..health import Health
 from ..rank_processes import Attempt, RankProcess, RankProcesses
+from ..settings import Ras
 from ..training_logs import Batch
 
 _LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104  compared
@@ -28,8 +25,8 @@ _MOST_ADDRESSES = 16
 _ABSENT_SECONDS = 60.0
 
 
-class NcclRas:
-    """Asks from a thread of its own; `read` returns nothing, what is found leaves by `deliver`."""
+class NcclRas(BackgroundReader):
+    """Asks from a thread of its own; what is found leaves by `deliver`."""
 
     name = "nccl_ras"
 
@@ -40,23 +37,18 @@ class NcclRas:
         deliver: Callable[[Batch], None],
         health: Health,
         period: float,
-        proc: Path = procfs.PROC,
+        processes: RankProcesses | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.period = period
+        super().__init__(health=health, period=period, now=now, pause=settings.period_seconds)
         self._settings = settings
         self._deliver = deliver
-        self._health = health
-        self._processes = RankProcesses(proc)
+        self._processes = processes or RankProcesses()
         self._answers: dict[Attempt, Answers] = {}
         self._leads: set[Attempt] = set()
         self._answered: set[str] = set()
         self._absent: dict[str, float] = {}
         """Services that are not there, and when they are asked again."""
-        self._now = now
-        self._thread = Background(
-            self.name, self.turn, health=health, now=now, pause=settings.period_seconds
-        )
 
     def supported(self) -> tuple[bool, str]:
         """Return whether the service is asked, and of which jobs."""
@@ -68,15 +60,6 @@ class NcclRas:
         nobody = sorted(asked & self._absent.keys())
         silent = f"; nobody listens on {', '.join(nobody)}" if nobody else ""
         return True, f"asks {', '.join(sorted(asked))}{silent}"
-
-    def read(self, now: float) -> list[Sample]:  # noqa: ARG002  answers carry their own time
-        """See to it that the thread runs."""
-        self._thread.run()
-        return []
-
-    def close(self) -> None:
-        """End the thread."""
-        self._thread.close()
 
     def turn(self, now: float) -> float:
         """Ask every service once; return after how many seconds the next turn is due."""
@@ -122,9 +105,7 @@ class NcclRas:
         answers = self._answers.setdefault(of, Answers())
         report = answers.take(communicators, where, self._now())
         if report.left_out:
-            self._health.count(
-                "collective_source_failures", self.name, "left_out", by=report.left_out
-            )
+            super()._failed("left_out", report.left_out)
         self._deliver(Batch(*of, report.here, []))
         if report.elsewhere or report.events:
             self._deliver(Batch(*of, report.elsewhere, report.events, host=""))
@@ -141,9 +122,9 @@ class NcclRas:
             and one.variables.get("NCCL_RAS_ENABLE", "1") != "0"
         }
 
-    def _failed(self, reason: str) -> None:
+    def _failed(self, reason: str, by: int = 1) -> None:
         self._health.show("collective_source_up", 0, self.name)
-        self._health.count("collective_source_failures", self.name, reason)
+        super()._failed(reason, by)
 
     def _forget(self, processes: Sequence[RankProcess]) -> None:
         living = {one.of for one in processes}

@@ -1,6 +1,6 @@
 """Logs of training jobs: found by process or by name, read within a share of a CPU."""
 
 from .following import Batch, Follower, Launched
-from .sources import Source, Sources, Writer
+from .sources import Source, Sources
 
-__all__ = ["Batch", "Follower", "Launched", "Source", "Sources", "Writer"]
+__all__ = ["Batch", "Follower", "Launched", "Source", "Sources"]

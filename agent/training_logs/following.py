@@ -16,10 +16,11 @@ from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
 from ...vocabulary.samples import Event, Sample
 from ..health import Health
+from ..rank_processes import RankProcess
 from ..storms import Storms
 from .owners import Owners
 from .positions import Positions
-from .sources import Inode, Source, Sources, Writer
+from .sources import Inode, Source, Sources
 from .tail import Tail
 
 _PIECE = 256 << 10
@@ -60,7 +61,7 @@ class Batch:
 class Launched:
     """The processes of now to which a launcher gave a rank and nobody an agent, one a rank."""
 
-    writers: tuple[Writer, ...]
+    processes: tuple[RankProcess, ...]
 
 
 @dataclass(slots=True)
@@ -154,7 +155,7 @@ class Follower:
         self._positions.save()
 
     def _find(self, now: float) -> None:
-        found = self._sources.find()
+        found = self._sources.find(now)
         if launched := tuple(one for one in self._sources.launched() if not one.agent):
             self._deliver(Launched(launched))
         first = self._started_at is None
@@ -288,10 +289,20 @@ class Follower:
             else:
                 samples += kept
                 self._samples += len(kept)
-            leaving = (self._folded(one.source, event, now) for event in line.events)
+            named = (self._with_rank(one.source, event) for event in line.events)
+            leaving = (self._folded(one.source, event, now) for event in named)
             events.extend(event for event in leaving if event is not None)
         if samples or events:
             self._deliver(Batch(one.source.job, one.source.attempt, samples, events))
+
+    def _with_rank(self, source: Source, event: Event) -> Event:
+        """Name the rank that a line of NCCL's is about where several write into one file."""
+        if event.name != "collective.communicator" or "rank" in event.attributes:
+            return event
+        rank = self._sources.rank_of(source, event.attributes.get("pid"))
+        if rank is None:
+            return event
+        return Event(event.name, event.at, {**event.attributes, "rank": rank})
 
     def _folded(self, source: Source, event: Event, now: float) -> Event | None:
         """Return an event that is to leave now, None where it is one of many like it."""

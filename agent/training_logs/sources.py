@@ -10,16 +10,14 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ...vocabulary import identity
 from .. import procfs
+from ..rank_processes import RankProcess, RankProcesses
 from ..settings import LogFiles
 
 _DESCRIPTORS = (1, 2)
 _MOST = 512
 """Files that are followed at once."""
-_MOST_PROCESSES = 100_000
 _APPEND = os.O_APPEND
 
 _RANK_IN_NAME = re.compile(r"(?:^|[/_.-])rank[_.-]?(\d{1,7})(?!\d)", re.IGNORECASE)
@@ -34,22 +32,6 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "tini", "dumb-init", "n
 
 Inode = tuple[int, int]
 """What a file is, whatever it is called: device and number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """A process that a launcher gave a rank, or the settings' word for one.
-
-    `agent` is what its environment names: its probe reports it there, and that may be another.
-    """
-
-    job: str
-    attempt: int | None
-    rank: int
-    local_rank: int
-    world_size: int
-    pid: int | None = None
-    agent: str = ""
 
 
 @dataclass(slots=True)
@@ -81,116 +63,77 @@ class Source:
         return {local: rank for rank, local in self.ranks.items()}
 
 
-@dataclass(slots=True)
-class _Process:
-    """A process that was looked at: twice, for between fork and exec it shows its parent's name."""
-
-    started: int | None
-    looks: int = 0
-    writer: Writer | None = None
-    parent: int = 0
-
-
 class Sources:
     """Looks for files; `find` is to be called every few seconds."""
 
-    def __init__(
-        self,
-        *,
-        by_process: bool,
-        named: Sequence[LogFiles] = (),
-        proc: Path = procfs.PROC,
-    ) -> None:
-        self._by_process = by_process
+    def __init__(self, *, processes: RankProcesses | None, named: Sequence[LogFiles] = ()) -> None:
+        """Take the processes whose files are followed, None: only those of names."""
+        self._processes = processes
         self._named = named
-        self._proc = proc
-        self._processes: dict[int, _Process] = {}
+        self._proc = processes.proc if processes is not None else procfs.PROC
+        self._writers: dict[int, RankProcess] = {}
         self._finds = 0
         self.refused = 0
         """Files and processes of the last look that may not be read."""
 
-    def launched(self) -> tuple[Writer, ...]:
+    def launched(self) -> tuple[RankProcess, ...]:
         """Return one process a rank of those that the last look found, as a launcher started them.
 
         What a rank starts (data loader workers, compilers) has its variables too, and a wrapper
         such as a shell script stands before it: a rank's own is the first below its wrappers.
         """
-        found: list[Writer] = []
-        writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
+        found: list[RankProcess] = []
         children: dict[int, list[int]] = {}
-        for pid, process in writers.items():
-            if _same_rank(process, writers.get(process.parent)):
-                children.setdefault(process.parent, []).append(pid)
-        for pid, process in writers.items():
-            if _same_rank(process, writers.get(process.parent)):
+        for pid, writer in self._writers.items():
+            if _same_rank(writer, self._writers.get(writer.parent)):
+                children.setdefault(writer.parent, []).append(pid)
+        for pid, writer in self._writers.items():
+            if _same_rank(writer, self._writers.get(writer.parent)):
                 continue
             while len(below := children.get(pid, [])) == 1 and self._is_shell(pid):
                 pid = below[0]
-            writer = writers[pid].writer
-            if writer is not None:
-                found.append(writer)
+            found.append(self._writers[pid])
         return tuple(found)
+
+    def rank_of(self, source: Source, pid: object) -> int | None:
+        """Return the rank of a source's process by its pid in its own namespace.
+
+        None where no process has it, or two of different ranks do.
+        """
+        ranks = {
+            one.rank
+            for one in self._writers.values()
+            if one.own_pid == pid and one.of == (source.job, source.attempt)
+        }
+        return ranks.pop() if len(ranks) == 1 else None
 
     def _is_shell(self, pid: int) -> bool:
         return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
 
-    def find(self) -> dict[Inode, Source]:
+    def find(self, now: float) -> dict[Inode, Source]:
         """Return the files there are now."""
         self.refused = 0
         self._finds += 1
         found: dict[Inode, Source] = {}
         for files in self._named:
             self._add_named(files, found)
-        if self._by_process:
-            self._look_at_processes()
-            for writer in self.launched():
-                self._add_event_files(writer, found)
-            for pid, process in self._processes.items():
-                if process.writer is not None:
-                    self._add_descriptors(pid, process.writer, found, own=True)
-            writers = {pid: one for pid, one in self._processes.items() if one.writer is not None}
-            for pid, process in writers.items():
-                # The launcher, parent of ranks, writes why it gave up; a daemon of the system's
-                # that started them writes about other jobs.
-                parent = process.parent
-                if process.writer and parent not in writers and self._one_user(pid, parent):
-                    self._add_descriptors(parent, process.writer, found, own=False)
+        if self._processes is None:
+            return found
+        by_pid = sorted(self._processes.find(now), key=lambda one: one.pid)
+        self._writers = writers = {one.pid: one for one in by_pid}
+        for writer in self.launched():
+            self._add_event_files(writer, found)
+        for pid, writer in writers.items():
+            self._add_descriptors(pid, writer, found, own=True)
+        for pid, writer in writers.items():
+            # The launcher, parent of ranks, writes why it gave up; a daemon of the system's
+            # that started them writes about other jobs.
+            if writer.parent not in writers and self._one_user(pid, writer.parent):
+                self._add_descriptors(writer.parent, writer, found, own=False)
         return found
 
-    def _look_at_processes(self) -> None:
-        pids = {int(name) for name in procfs.names(str(self._proc)) if name.isdecimal()}
-        for gone in [pid for pid in self._processes if pid not in pids]:
-            del self._processes[gone]
-        for pid in sorted(pids)[:_MOST_PROCESSES]:
-            known = self._processes.get(pid)
-            if known is not None and known.looks >= 2:
-                continue
-            found = procfs.stat(pid, self._proc)
-            if found is None:
-                continue
-            started = int(found[22])
-            if known is None or known.started != started:
-                known = self._processes[pid] = _Process(started)
-            known.looks += 1
-            known.parent = int(found[4])
-            known.writer = self._writer(pid)
-
-    def _writer(self, pid: int) -> Writer | None:
-        text = procfs.read(f"{self._proc}/{pid}/environ")
-        if not text:
-            return None
-        pairs = (pair.partition("=") for pair in text.split("\0"))
-        environ = {name: value for name, _, value in pairs}
-        who = identity.identify(environ, pid=pid)
-        if not who.launched:
-            return None
-        return Writer(
-            who.job, who.attempt, who.rank, who.local_rank, who.world_size, pid,
-            agent=environ.get("RANKSCOPE_AGENT", ""),
-        )  # fmt: skip
-
     def _add_descriptors(
-        self, pid: int, writer: Writer, found: dict[Inode, Source], *, own: bool
+        self, pid: int, writer: RankProcess, found: dict[Inode, Source], *, own: bool
     ) -> None:
         for number in _DESCRIPTORS:
             path = f"{self._proc}/{pid}/fd/{number}"
@@ -218,13 +161,12 @@ class Sources:
             if own and source.job == writer.job:
                 source.ranks[writer.rank] = writer.local_rank
 
-    def _add_event_files(self, writer: Writer, found: dict[Inode, Source]) -> None:
+    def _add_event_files(self, writer: RankProcess, found: dict[Inode, Source]) -> None:
         """Add TensorBoard's files of a process: below its folder, with its pid in their names.
 
         What writes them closes them in between, so that no descriptor leads there.
         """
-        pid = str(writer.pid)
-        pids = {pid, *procfs.status_fields(pid, self._proc).get("NSpid", "").split()[-1:]}
+        pid, pids = str(writer.pid), {str(writer.pid), str(writer.own_pid)}
         folder = glob.escape(f"{self._proc}/{pid}/cwd")
         for below in _EVENT_FOLDERS:
             for name in self._names(f"{folder}/{below}events.out.tfevents.*"):
@@ -302,9 +244,6 @@ class Sources:
         return not flags or bool(int(flags[0], 8) & _APPEND)
 
 
-def _same_rank(process: _Process, parent: _Process | None) -> bool:
+def _same_rank(process: RankProcess, parent: RankProcess | None) -> bool:
     """Tell whether a process has its variables from its parent, both of one rank."""
-    mine, other = process.writer, parent.writer if parent is not None else None
-    return mine is not None and other is not None and (mine.job, mine.attempt, mine.rank) == (
-        other.job, other.attempt, other.rank
-    )  # fmt: skip
+    return parent is not None and (process.of, process.rank) == (parent.of, parent.rank)

@@ -194,7 +194,8 @@ class CollectiveMember(BaseModel):
     """One rank in one communication group: its last collectives, from the source that is named.
 
     `also`: other names of the group, under which NCCL reports it. `at`: when the counters were last
-    reported, `changed_at`: when one last moved.
+    reported, `changed_at`: when one last moved. `pid`, `pci_bus_id`, `communicator_rank`: the
+    process as its own namespace numbers it, its device and its rank there, as NCCL logged them.
     """
 
     group: str
@@ -210,6 +211,9 @@ class CollectiveMember(BaseModel):
     completed: float | None
     at: str | None
     changed_at: str | None
+    pid: int | None = None
+    pci_bus_id: str | None = None
+    communicator_rank: int | None = None
     operations: list[CollectiveOperations]
 
 

@@ -205,11 +205,15 @@ class ProfileRow(Open):
 
 
 class Profiled(Open):
-    """A profile of a suspect and a healthy peer; `traces` are paths of this API."""
+    """A profile of a suspect and a healthy peer; `traces` are paths of this API.
+
+    `per`: what the figures are of: step, or second where a trace does not count steps.
+    """
 
     at: str
     id: str
     text: str
+    per: str = "step"
     suspect: int | None
     peer: int | None
     rows: list[ProfileRow]

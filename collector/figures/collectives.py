@@ -15,6 +15,7 @@ from ...vocabulary.ranks import Ranks
 from ..windows import collectives
 from ..windows.attempt import Attempt
 from ..windows.attributes import SOURCES
+from ..windows.communicators import Logged
 from ..windows.operations import synchronises
 from ..windows.planes import Plane
 
@@ -46,7 +47,10 @@ class Operations:
 
 @dataclass(slots=True)
 class Member:
-    """One rank in one group; counters None where nobody reports them, times in seconds."""
+    """One rank in one group; counters None where nobody reports them, times in seconds.
+
+    logged: its process and device as NCCL's log names them, None where it logged nothing.
+    """
 
     group: str
     kind: str
@@ -61,6 +65,7 @@ class Member:
     completed: float | None = None
     at: float | None = None
     changed_at: float | None = None
+    logged: Logged | None = None
     operations: list[Operations] = field(default_factory=list)
 
 
@@ -78,13 +83,18 @@ def members(
         if group is not None and group not in (name, *also):
             continue
         rows = {one: dict(attempt.members.of_group.get(one, ())) for one in (name, *also)}
+        logged = {
+            rank: one
+            for each in (*also, name)
+            for rank, one in attempt.communicators.members(each).items()
+        }
         info = attempt.groups[name]
         all_ranks = collectives.members_of(attempt, name)
         mine: dict[int, Member] = {}
-        for rank in sorted({rank for held in rows.values() for rank in held}):
+        for rank in sorted(logged.keys() | {rank for held in rows.values() for rank in held}):
             mine[rank] = Member(
                 name, info.kind, info.description, len(all_ranks), also, rank,
-                _host(attempt, host_names, rank),
+                _host(attempt, host_names, rank), logged=logged.get(rank),
             )  # fmt: skip
         for one in (name, *also):  # torch's own counters first
             _count(attempt, rows[one], mine)

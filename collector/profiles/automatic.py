@@ -160,4 +160,4 @@ def result(profile: Profile, at: float) -> Profiled:
         )
         for row in found.rows
     )
-    return Profiled(at, profile.id, found.text, found.suspect, found.peer, rows, traces)
+    return Profiled(at, profile.id, found.text, found.suspect, found.peer, rows, traces, found.per)

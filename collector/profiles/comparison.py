@@ -5,6 +5,7 @@ late works, launches or has gaps for longer; who waits for it spends that time i
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...formats.chrome_trace import KINDS, Amount
 from .profile import Profile, RankProfile
@@ -12,12 +13,18 @@ from .profile import Profile, RankProfile
 MOST_NAMES = 8
 _WORTH_SECONDS = 50e-6
 """A difference a step that is smaller is left out of the line of text and of the names."""
-_LABELS = {"compute": "operators", "launches": "launches", "copies": "memory copies"}
+_LABELS = {
+    "compute": "operators", "launches": "launches", "copies": "memory copies",
+    "python": "Python functions",
+}  # fmt: skip
+
+
+Per = Literal["step", "second"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line, per step: how often and how many seconds. `name` is "" for all of a kind."""
+    """One line, per step (or second): how often, how many seconds; no `name`: all of a kind."""
 
     kind: str
     name: str
@@ -34,12 +41,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The table, and its most important lines as text."""
+    """The table, and its most important lines as text.
+
+    `per`: what its figures are of: a step, or a second where a trace does not count steps.
+    """
 
     suspect: int
     peer: int
     rows: tuple[Row, ...]
     text: str
+    per: Per = "step"
 
 
 def compared(profile: Profile) -> Comparison | None:
@@ -48,8 +59,10 @@ def compared(profile: Profile) -> Comparison | None:
     if suspect is None or peer is None or suspect.summary is None or peer.summary is None:
         return None
     nothing = Amount()
+    per: Per = "step" if suspect.steps and peer.steps else "second"
+    units = (_units(suspect, per), _units(peer, per))
     kinds = [
-        _row(suspect, peer, kind, "", one, other)
+        _row(units, kind, "", one, other)
         for kind in KINDS
         if (one := suspect.summary.kinds.get(kind, nothing)).count
         | (other := peer.summary.kinds.get(kind, nothing)).count
@@ -58,8 +71,7 @@ def compared(profile: Profile) -> Comparison | None:
     keys = suspect.summary.names.keys() | peer.summary.names.keys()
     names = [
         _row(
-            suspect,
-            peer,
+            units,
             *key,
             suspect.summary.names.get(key, nothing),
             peer.summary.names.get(key, nothing),
@@ -69,40 +81,48 @@ def compared(profile: Profile) -> Comparison | None:
     names = [row for row in names if abs(row.difference) >= _WORTH_SECONDS]
     names.sort(key=lambda row: (-abs(row.difference), row.kind, row.name))
     rows = (*kinds, *names[:MOST_NAMES])
-    return Comparison(suspect.rank, peer.rank, rows, _text(suspect, peer, kinds, names))
+    text = _text(f"a {per} of rank {suspect.rank} against rank {peer.rank}", kinds, names)
+    return Comparison(suspect.rank, peer.rank, rows, text, per)
 
 
 def _part(profile: Profile, role: str) -> RankProfile | None:
-    """Return the first part of a role that has a trace of at least one step."""
+    """Return the first part of a role that has a trace of at least one step, or of Python."""
     return next(
         (
             row
             for row in profile.ranks
-            if row.role == role and row.status == "complete" and row.steps > 0
+            if row.role == role
+            and row.status == "complete"
+            and (row.steps > 0 or (row.summary is not None and "python" in row.summary.kinds))
         ),
         None,
     )
 
 
-def _row(
-    suspect: RankProfile, peer: RankProfile, kind: str, name: str, one: Amount, other: Amount
-) -> Row:
+def _row(units: tuple[float, float], kind: str, name: str, one: Amount, other: Amount) -> Row:
     return Row(
         kind=kind,
         name=name,
-        suspect_count=one.count / suspect.steps,
-        suspect_seconds=one.seconds / suspect.steps,
-        peer_count=other.count / peer.steps,
-        peer_seconds=other.seconds / peer.steps,
+        suspect_count=one.count / units[0],
+        suspect_seconds=one.seconds / units[0],
+        peer_count=other.count / units[1],
+        peer_seconds=other.seconds / units[1],
     )
 
 
-def _text(suspect: RankProfile, peer: RankProfile, kinds: list[Row], names: list[Row]) -> str:
+def _units(part: RankProfile, per: Per) -> float:
+    """Return how many steps, or seconds, a trace holds."""
+    if per == "step":
+        return float(part.steps)
+    seconds = part.summary.seconds if part.summary is not None else 0.0
+    return seconds or 1.0
+
+
+def _text(head: str, kinds: list[Row], names: list[Row]) -> str:
     more = sorted(
         (row for row in kinds if row.difference >= _WORTH_SECONDS),
         key=lambda row: -row.difference,
     )
-    head = f"a step of rank {suspect.rank} against rank {peer.rank}"
     if not more:
         return f"{head}: nothing takes longer"
     parts = [f"{_label(row.kind)} {_milliseconds(row.difference)}" for row in more[:3]]

@@ -14,6 +14,7 @@ from ...vocabulary.ids import Job
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Nic
+from .communicators import Communicators
 from .kept import KeptFeatures
 from .operations import Operations
 from .placements import Placements
@@ -124,6 +125,7 @@ class Attempt:
     events: deque[tuple[Event, float]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
     event_count: int = 0
     operations: Operations = field(default_factory=Operations)
+    communicators: Communicators = field(default_factory=Communicators)
     world_size: int = 0
     newest_world_size: int = 0
     first_at: float = float("inf")

@@ -16,10 +16,11 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
-from . import pending, reporting, restarts, views
+from . import infos, pending, reporting, restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
 from .attributes import rank_of
+from .communicators import EVENT as COMMUNICATOR
 from .exporter_faults import ExporterFaults
 from .hosts import Hosts
 from .pending import Pending
@@ -145,8 +146,16 @@ class Windows:
                 row = np.array([attempt.row(rank)])
                 if host:
                     attempt.placements.move(row, np.array([number]), only_new=True)
+            if event.name == COMMUNICATOR:
+                self._communicator(attempt, event)
             attempt.events.append((event, now))
             attempt.event_count += 1
+
+    def _communicator(self, attempt: Attempt, event: Event) -> None:
+        """Take who is in a communicator, once all of it is known."""
+        info = attempt.communicators.take(event, world_size=attempt.world_size)
+        if info is not None:
+            infos.take_group(attempt, dict(info.attributes))
 
     def forget(self, now: float) -> None:
         """Drop attempts that were silent for long, all but the newest few of a job, and hosts."""

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...vocabulary.groups import Group
+from .. import names
 from .loading import LoadError, load
 
 _NANOSECONDS = 1e-9
 _RANK = re.compile(r"\d+")
 _WHOLE = re.compile(r"-?\d{1,19}")
 _MOST_RANKS = 1_000_000
+_LONGEST_SHAPE, _LONGEST_FRAME = 400, 300
 
 
 class DumpError(ValueError):
@@ -117,8 +119,8 @@ class _Groups:
 def _groups(
     config: Mapping[str, Any], status: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> _Groups:
-    names, numbers = sorted(config, key=_made), sorted(status, key=_made)
-    number_of = dict(zip(names, numbers, strict=True)) if len(names) == len(numbers) else {}
+    called, numbers = sorted(config, key=_made), sorted(status, key=_made)
+    number_of = dict(zip(called, numbers, strict=True)) if len(called) == len(numbers) else {}
     described: dict[str, str] = {}
     for row in rows:
         name, desc = _named(row)
@@ -126,10 +128,10 @@ def _groups(
         if name in config:
             number_of[name] = str(row.get("pg_id"))
     found: dict[str, Group] = {}
-    for name in names:
+    for name in called:
         row = _mapping(config[name])
         ranks = _ranks(row.get("ranks"))
-        desc = str(row.get("desc") or described.get(number_of.get(name, ""), ""))
+        desc = names.shown(row.get("desc") or described.get(number_of.get(name, ""), ""))
         # Of several with the same members and description the second is called `...#2`: they are
         # made in the same order on every member.
         alike = sum(g.ranks == ranks and g.desc.split("#")[0] == desc for g in found.values())
@@ -174,9 +176,14 @@ def _entry(row: Mapping[str, Any], groups: _Groups) -> Entry | None:
     return Entry(
         group=group,
         sequence=sequence,
-        op=str(row.get("profiling_name", "")).partition(":")[2].strip("_").split(" ")[0],
-        shape=f"{row.get('input_sizes')} {row.get('input_dtypes')} -> "
-        f"{row.get('output_sizes')} {row.get('output_dtypes')}",
+        op=names.kind(
+            str(row.get("profiling_name", "")).partition(":")[2].strip("_").split(" ")[0]
+        ),
+        shape=names.printable(
+            f"{row.get('input_sizes')} {row.get('input_dtypes')} -> "
+            f"{row.get('output_sizes')} {row.get('output_dtypes')}",
+            _LONGEST_SHAPE,
+        ),
         created=_seconds(row.get("time_created_ns")),
         completed=_seconds(row.get("time_discovered_completed_ns")),
         done=done,
@@ -187,7 +194,8 @@ def _entry(row: Mapping[str, Any], groups: _Groups) -> Entry | None:
 
 
 def _frame(frame: Mapping[str, Any]) -> str:
-    return f"{frame.get('name', '?')} ({frame.get('filename', '?')}:{frame.get('line', '?')})"
+    text = f"{frame.get('name', '?')} ({frame.get('filename', '?')}:{frame.get('line', '?')})"
+    return names.printable(text, _LONGEST_FRAME)
 
 
 def _seconds(value: Any) -> float | None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import names
+
 _MICROSECONDS = 1e-6
 _CLOCKS = {"kernel_gpu": "gpu", "kernel_cpu": "host", "collective_cpu": "host"}
 _PARTS = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
@@ -74,14 +76,14 @@ def _operation(row: Mapping[str, Any]) -> Operation | None:
         bandwidth = _number(perf.get(f"{prefix}_busbw_gbs")) * 1e9
         times = _mapping(perf.get("event_trace_ts") or row.get("event_trace_ts"))
         return Operation(
-            communicator=str(header.get("id", "")),
-            name=str(header.get("comm_name", "")),
+            communicator=names.shown(header.get("id", "")),
+            name=names.shown(header.get("comm_name", "")),
             rank=int(rank),
             ranks=int(_whole(header.get("n_ranks"))),
-            host=str(metadata.get("hostname", "")),
+            host=names.shown(metadata.get("hostname", "")),
             pid=int(_whole(metadata.get("pid"))),
             at=at,
-            op=str(perf.get(prefix, "")),
+            op=names.kind(perf.get(prefix, "")),
             sequence=int(sequence),
             size=int(_whole(perf.get(f"{prefix}_msg_size_bytes"))),
             seconds=seconds,

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import names
+
 _COMMUNICATOR = re.compile(r"^#\d+-\d+ \((?P<hash>[0-9a-f]{1,32})\)")
 _LAUNCHED = re.compile(
     r"^\s+(?P<count>\d+) ranks? (?:have|has) launched up to operation (?P<n>\d+)"
@@ -85,14 +87,16 @@ def _of_json(text: str) -> list[Communicator]:
 
 def _communicator(row: Mapping[str, Any]) -> Communicator:
     size = _whole(row.get("size"), 0)
-    made = Communicator(name=str(row.get("hash", "")), size=min(size, _MOST_RANKS))
+    made = Communicator(name=names.shown(row.get("hash", "")), size=min(size, _MOST_RANKS))
     for one in _rows(row.get("ranks")):
         rank = _whole(one.get("rank"), -1)
         if not 0 <= rank < _MOST_RANKS:
             continue
         counts = one.get("collective_counts")
-        kinds = {str(kind): _whole(count, 0) for kind, count in counts.items()} if isinstance(
-            counts, dict) else {}  # fmt: skip
+        kinds: dict[str, int] = {}
+        for kind, count in counts.items() if isinstance(counts, dict) else ():
+            named = names.kind(kind)
+            kinds[named] = kinds.get(named, 0) + _whole(count, 0)
         made.kinds[rank], made.launched[rank] = kinds, sum(kinds.values())
         made.places[rank] = _place(one)
     for one in _rows(row.get("missing_ranks")):
@@ -110,7 +114,7 @@ def _communicator(row: Mapping[str, Any]) -> Communicator:
 def _place(row: Mapping[str, Any]) -> Place:
     device = _whole(row.get("nvml_dev"), -1)
     return Place(
-        str(row.get("host", "")), _whole(row.get("pid"), 0), device if device >= 0 else None
+        names.shown(row.get("host", "")), _whole(row.get("pid"), 0), device if device >= 0 else None
     )
 
 

@@ -4,7 +4,6 @@
 data (frameworks/*.toml), and so are signatures of faults (signatures.toml).
 """
 
-from . import trainer_state
 from .line_formats import FormatError, LineFormat, own, shipped
 from .logged import Logged
 from .parser import Parser, read
@@ -17,5 +16,4 @@ __all__ = [
     "own",
     "read",
     "shipped",
-    "trainer_state",
 ]

@@ -84,7 +84,7 @@ def _flood(data: bytes, seconds: float) -> dict[str, Any]:
         path = Path(folder) / "train.log"
         path.touch()
         follower = Follower(
-            sources=Sources(by_process=False, named=[LogFiles(path=str(path), job="bench")]),
+            sources=Sources(processes=None, named=[LogFiles(path=str(path), job="bench")]),
             positions=Positions(None),
             health=health,
             deliver=take,

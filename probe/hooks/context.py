@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..budgets import Budget
+from ..budgets import LOCAL_SHARE, NORM_SHARE, Budget
 from ..devices import DeviceReader
 from ..patches import Patches
 from ..phases import Phases
@@ -20,6 +20,18 @@ class Steps(Protocol):
 
     def end_step(self, index: int | None = None) -> None:
         """End the step in progress."""
+        ...
+
+
+class LocalCheck(Protocol):
+    """The check of this rank's own gradients."""
+
+    def arm(self) -> None:
+        """Be called in the backward passes that begin from now on."""
+        ...
+
+    def rest(self) -> None:
+        """Be called in the next step only where the check is due in it."""
         ...
 
 
@@ -55,8 +67,9 @@ class HookContext:
         self.scaler: Callable[[], Any] | None = None
         self.updated = False
         self.clipped = False
-        self.norm_budget = Budget()
-        self.local_budget = Budget()
+        self.norm_budget = Budget(NORM_SHARE)
+        self.local_budget = Budget(LOCAL_SHARE)
+        self.local_check: LocalCheck | None = None
         self._model = reference(model)
         self._step_optimizer = reference(optimizer)
         self._compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
@@ -115,6 +128,8 @@ class HookContext:
         """Check gradients at every step for a while: a value was not finite."""
         self.norm_budget.insist(_WATCHED_STEPS)
         self.local_budget.insist(_WATCHED_STEPS)
+        if self.local_check is not None:
+            self.local_check.arm()
 
     def reader(self, tensor: Any) -> DeviceReader | None:
         """Return the reader for a CUDA tensor's device, made at the first; None for any other."""

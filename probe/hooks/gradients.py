@@ -1,6 +1,6 @@
 """Gradients: their norm before the update, and whether this rank's own were finite.
 
-Sampled so that the checks stay below 0.2 % of the time (`budgets`), at every step for a while
+Sampled so that the checks stay below a share of the time (`budgets`), at every step for a while
 after a value that was not finite. After a reduction every rank has the same NaN; only the local
 check, on one small parameter near the input whose gradient comes last, shows whose it was. A
 NaN that arises in another layer and does not flow back to that one is not seen by it.
@@ -10,7 +10,7 @@ import math
 import time
 from typing import Any
 
-from .context import HookContext
+from .context import HookContext, reference
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
@@ -69,21 +69,58 @@ def keep_norm(context: HookContext, norm: Any, grads: list[Any] | None = None) -
 
 def watch_local(context: HookContext, optimizer: Any) -> None:
     """Hang a hook on one small early parameter: its gradient before any reduction."""
-    torch = context.torch
-
-    def look(grad: Any) -> None:
-        try:
-            if not context.inactive() and context.local_budget.due():
-                _look(context, grad)
-        except Exception:  # noqa: BLE001  the edge of the job
-            context.failed()
-
     parameter = _small_early(context, optimizer)
     if parameter is None:
         return
-    # Said to be unserializable, it is left out silently when the parameter is saved or copied.
-    hook = torch.utils.hooks.unserializable_hook(look)
-    context.undo.append(parameter.register_hook(hook).remove)
+    before = context.local_check
+    check = Local(context, parameter)
+    check.arm()
+    context.local_check = check
+    if isinstance(before, Local):
+        before.remove()
+    context.undo.append(check.remove)
+
+
+class Local:
+    """The hook on one parameter, there only for steps in which the check is due.
+
+    A hook that has nothing to do costs more than the check: it interrupts the engine, whose caches
+    are cold for it.
+    """
+
+    def __init__(self, context: HookContext, parameter: Any) -> None:
+        self._context = context
+        self._parameter = reference(parameter)
+        self._handle: Any = None
+
+        def look(grad: Any) -> None:
+            try:
+                if not context.inactive() and context.local_budget.due():
+                    _look(context, grad)
+            except Exception:  # noqa: BLE001  the edge of the job
+                context.failed()
+
+        # Said to be unserializable, it is left out silently when the parameter is saved or copied.
+        self._hook = context.torch.utils.hooks.unserializable_hook(look)
+
+    def arm(self) -> None:
+        """Be called in the backward passes that begin from now on."""
+        parameter = self._parameter()
+        if self._handle is None and parameter is not None and self._context.active:
+            self._handle = parameter.register_hook(self._hook)
+
+    def rest(self) -> None:
+        """Be called in the next step only where the check is due in it."""
+        if self._context.local_budget.coming():
+            self.arm()
+        else:
+            self.remove()
+
+    def remove(self) -> None:
+        """Be called no more."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.remove()
 
 
 def _small_early(context: HookContext, optimizer: Any) -> Any:
@@ -119,4 +156,6 @@ def _look(context: HookContext, grad: Any) -> None:
 
 def _non_finite(context: HookContext, grad: Any) -> int:
     """Return how many elements of a CPU tensor are NaN or infinite."""
+    if math.isfinite(grad.sum().item()):
+        return 0  # one pass; a sum that overflows is looked at again
     return int(grad.numel() - int(context.torch.isfinite(grad).sum().item()))

@@ -88,6 +88,8 @@ def close(context: HookContext) -> None:
         rate = step_optimizer.param_groups[0].get("lr")
         if type(rate) is float:
             context.timeline.open.values["training.learning_rate", ""] = (rate, "")
+    if context.local_check is not None:
+        context.local_check.rest()
     if context.scaler is not None:
         scaling.note_scale(context, context.scaler())
     context.clipped = False

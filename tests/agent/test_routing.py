@@ -10,9 +10,10 @@ from rankscope.agent.health import Health
 from rankscope.agent.inbox import Received
 from rankscope.agent.latest import Latest
 from rankscope.agent.names import Names
+from rankscope.agent.rank_processes import RankProcess
 from rankscope.agent.routing import Routing
 from rankscope.agent.trainers import Trainers
-from rankscope.agent.training_logs import Batch, Launched, Writer
+from rankscope.agent.training_logs import Batch, Launched
 from rankscope.vocabulary.datagram import Datagram
 from rankscope.vocabulary.samples import Sample, Scalar, attributes
 
@@ -69,7 +70,7 @@ def test_a_device_gets_the_rank_placed_on_it_and_ranks_long_gone_are_forgotten(p
 
 
 PID = 7_000_000
-WRITER = Writer("job", None, rank=3, local_rank=1, world_size=8, pid=PID)
+LAUNCHED_RANK = RankProcess("job", None, rank=3, local_rank=1, world_size=8, pid=PID, own_pid=PID)
 
 
 def info(parts):
@@ -77,7 +78,7 @@ def info(parts):
 
 
 def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its_log_reports(parts):
-    parts.routing.adopt(Launched((WRITER,)), 1000.0)
+    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1000.0)
     assert {"rank": 3, "local_rank": 1, "world_size": 8, "pid": PID, "source": "log"} == dict(
         *info(parts)
     )
@@ -90,8 +91,8 @@ def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its
 
 
 def test_a_probe_that_reports_is_not_overruled_by_a_look_at_its_process(parts):
-    parts.routing.adopt(Launched((WRITER,)), 1000.0)
+    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1000.0)
     said = Datagram("job", None, 4, PID)  # as torch's process group corrected it
     parts.routing.receive(Received(said, PID, "unix:"), 1001.0)
-    parts.routing.adopt(Launched((WRITER,)), 1002.0)
+    parts.routing.adopt(Launched((LAUNCHED_RANK,)), 1002.0)
     assert [(4, True)] == [(one.rank, one.probed) for one in parts.trainers.everyone()]

@@ -4,7 +4,6 @@ It serves the real console pages: what is tested is what is shipped.
 """
 
 import base64
-import copy
 import json
 import math
 import queue
@@ -73,8 +72,15 @@ OPENAPI: dict[str, Any] = {
 
 def incident(**changes: Any) -> dict[str, Any]:
     """Return the example incident, with top-level changes."""
-    text = Path(__file__).with_name("fixtures").joinpath("incident.json").read_text()
-    return {**copy.deepcopy(json.loads(text)), **changes}
+    return {**fixture("incident"), **changes}
+
+
+def fixture(name: str) -> dict[str, Any]:
+    """Return a document of an endpoint."""
+    found: dict[str, Any] = json.loads(
+        Path(__file__).with_name("fixtures").joinpath(f"{name}.json").read_text()
+    )
+    return found
 
 
 def matrices(metric: str, ranks: int, culprits: set[int]) -> list[Matrix]:
@@ -218,6 +224,8 @@ class Collector:
 
     def _figure(self, what: str, query: Mapping[str, list[str]]) -> tuple[int, Any]:
         match what:
+            case "collectives" | "operations":
+                return 200, fixture(what)
             case "distribution":
                 source = query.get("source", ["windows"])[0]
                 found = distribution(query, self.ranks, self.culprits, source=source)

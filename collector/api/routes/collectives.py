@@ -123,6 +123,9 @@ def _member(one: Member) -> shapes.CollectiveMember:
         completed=one.completed,
         at=None if one.at is None else rfc3339(one.at),
         changed_at=None if one.changed_at is None else rfc3339(one.changed_at),
+        pid=None if one.logged is None else one.logged.pid,
+        pci_bus_id=None if one.logged is None else one.logged.bus_id,
+        communicator_rank=None if one.logged is None else one.logged.communicator_rank,
         operations=[_operations(each) for each in one.operations],
     )
 

@@ -21,7 +21,7 @@ export function profiles(incident) {
   return rows.length > 0 && h("section", { class: "profiles" }, h("h2", {}, t("profiles.title")), rows.map((one) => [
     h("p", {}, clock(one.at), " ", one.text),
     list(one.rows).length > 0 && table(
-      [[t("profiles.what"), {}], [t("profiles.suspect", { rank: one.suspect }), { number: true }], [t("profiles.peer", { rank: one.peer }), { number: true }], [t("profiles.difference"), { number: true }]],
+      [[t(one.per === "second" ? "profiles.second" : "profiles.what"), {}], [t("profiles.suspect", { rank: one.suspect }), { number: true }], [t("profiles.peer", { rank: one.peer }), { number: true }], [t("profiles.difference"), { number: true }]],
       one.rows.map((row) => ({ cells: [row.name ? `${kind(row.kind)}: ${row.name}` : kind(row.kind), amount(row.suspect), amount(row.peer), milliseconds(row.difference_seconds)] }))),
     list(one.traces).map((path) => h("button", { type: "button", class: "quiet", onclick: () => save(path.replace("/api/v1/", ""), `profile-${one.id}-${path.split("/").at(-2)}.json.gz`) }, t("profiles.trace", { rank: path.split("/").at(-2) }))),
     list(one.traces).length > 0 && h("p", { class: "fine" }, t("profiles.open"))]));

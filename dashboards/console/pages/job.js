@@ -8,6 +8,7 @@ import { get, items } from "../parts/api.js";
 import { choice, h, list, show, tabs } from "../parts/dom.js";
 import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
+import { collectivesPart } from "./collectives.js";
 import { order } from "./incidents.js";
 import { goodput, jobStatus } from "./jobs.js";
 import { ranksPart } from "./ranks.js";
@@ -27,10 +28,12 @@ const EVERYTHING = { rows: 4096, columns: 4096 };
 export function jobPage(id) {
   const abort = new AbortController();
   const path = `jobs/${encodeURIComponent(id)}`;
-  const parts = Object.fromEntries(["head", "training", "heat", "phases", "waits", "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const ranks = ranksPart(path, abort.signal);
+  const collectives = collectivesPart(path, abort.signal);
+  const parts = Object.fromEntries(["head", "training", "heat", "phases", "waits", "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const root = h("article", { class: "page job" },
-    h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))), ...Object.values(parts), ranks.root);
+    h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))),
+    parts.head, parts.training, parts.heat, parts.phases, parts.waits, collectives.root, parts.resources, parts.devices, ranks.root);
   const wanted = { metric: BY_STEP[1], seconds: "600", full: false };
   let drawn = "";
   let range = {};
@@ -39,14 +42,15 @@ export function jobPage(id) {
     const [job, incidents] = await Promise.all([get(path, {}, abort.signal), get("incidents", { job: id, limit: 20 }, abort.signal).then(items)]);
     const again = (change) => { Object.assign(wanted, change); drawn = ""; refresh().catch(() => {}); };
     show(parts.head, header(id, job, incidents), choice(t("job.range"), RANGES.map(([value, key]) => [value, t(key)]), wanted.seconds, (seconds) => again({ seconds, full: false })));
+    const counted = collectives.refresh(); // counters move, or stand, also while no step ends
     const end = epoch(job.last_at);
     const text = JSON.stringify([job.last_at, job.last_step, wanted]);
-    if (!Number.isFinite(end) || text === drawn) return;
+    if (!Number.isFinite(end) || text === drawn) return counted;
     if (!drawn && !parts.heat.hasChildNodes()) show(parts.heat, h("p", { class: "muted", role: "status" }, t("loading")));
     drawn = text;
     range = { from: end - Number(wanted.seconds), to: end };
     await Promise.all([drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
-      ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job)]);
+      ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job), counted]);
   }
 
   async function drawHeat(again) {

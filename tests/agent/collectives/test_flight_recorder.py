@@ -7,6 +7,7 @@ import pytest
 from tests.formats.flight_recorder.recorder import dump, fields, operation
 
 from rankscope.agent.collectives.progress import Progress
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.flight_recorder import FlightRecorder
 from rankscope.agent.settings import AgentSettings
 from rankscope.agent.training_logs import Batch
@@ -47,7 +48,7 @@ def reader(ranks, delivered, progress):
             still_since=progress.still_since,
             health=delivered.health,
             period=5.0,
-            proc=ranks.proc,
+            processes=RankProcesses(ranks.proc),
         )
 
     return make

@@ -9,6 +9,7 @@ import sys
 import pytest
 from tests.collector.leftovers.test_real_jobs import JOB
 
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.flight_recorder import FlightRecorder
 from rankscope.agent.settings import AgentSettings
 from rankscope.collector.pipeline import Pipeline
@@ -102,7 +103,7 @@ def explained(folder, at, delivered):
     )
     reader = FlightRecorder(settings=chosen.flight_recorder, deliver=delivered,
                             still_since=lambda of: None, health=delivered.health, period=5.0,
-                            proc=folder / "proc")  # fmt: skip
+                            processes=RankProcesses(folder / "proc"))  # fmt: skip
     reader.turn(at + 2)
     pipeline = Pipeline()
     decoder = MetricsDecoder(pipeline.table)

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.nccl_inspector import NcclInspector
 from rankscope.agent.settings import AgentSettings
 from rankscope.vocabulary import operations
@@ -52,7 +53,7 @@ def reader(ranks, delivered):
                 deliver=delivered,
                 health=delivered.health,
                 period=5.0,
-                proc=ranks.proc,
+                processes=RankProcesses(ranks.proc),
             )
         )
         return made[-1]

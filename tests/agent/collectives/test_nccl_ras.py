@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.readers.nccl_ras import NcclRas
 from rankscope.agent.settings import AgentSettings
 from rankscope.collector.pipeline import Pipeline
@@ -65,7 +66,7 @@ def reader(ras_service, ranks, delivered):
             {"ras": {"address": f"127.0.0.1:{ras_service.port}", "timeout_seconds": 2.0} | keys}
         )
         return NcclRas(settings=chosen.ras, deliver=delivered, health=delivered.health,
-                       period=5.0, proc=ranks.proc)  # fmt: skip
+                       period=5.0, processes=RankProcesses(ranks.proc))  # fmt: skip
 
     return make
 
@@ -208,12 +209,19 @@ def test_a_tenant_cannot_send_the_agent_to_another_machine(ranks, delivered):
     ranks.add(0, NCCL_RAS_ADDR="192.0.2.7:28028")
     settings = AgentSettings.model_validate({}).ras
     one = NcclRas(settings=settings, deliver=delivered, health=delivered.health, period=5.0,
-                  proc=ranks.proc)  # fmt: skip
+                  processes=RankProcesses(ranks.proc))  # fmt: skip
     assert (True, "asks localhost:28028") == one.supported()
     ranks.add(1, NCCL_RAS_ADDR="localhost:9")
-    assert "localhost:9" in NcclRas(
-        settings=settings, deliver=delivered, health=delivered.health, period=5.0, proc=ranks.proc
-    ).supported()[1]  # fmt: skip
+    assert (
+        "localhost:9"
+        in NcclRas(
+            settings=settings,
+            deliver=delivered,
+            health=delivered.health,
+            period=5.0,
+            processes=RankProcesses(ranks.proc),
+        ).supported()[1]
+    )
 
 
 START = 1_700_000_000.0

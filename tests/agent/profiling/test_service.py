@@ -10,7 +10,7 @@ import pytest
 
 from rankscope.agent.health import Health
 from rankscope.agent.open_file import OpenFile
-from rankscope.agent.profiling import Profiling
+from rankscope.agent.profiling import Profiling, spying
 from rankscope.agent.settings import Profiling as Settings
 from rankscope.agent.trainers import Trainer
 from rankscope.vocabulary import profiling
@@ -182,3 +182,52 @@ def test_an_answer_of_another_process_is_nothing(made, collector, trainers, tmp_
     profiler.take(trainers[0], answer(), sealed(b"mine"))
     assert collector.news.acquire(timeout=60)
     assert [b"mine"] == [row[2] for row in collector.uploaded]
+
+
+def test_a_rank_without_a_probe_is_profiled_by_py_spy_where_that_is_allowed(
+    made, collector, trainers, tmp_path, monkeypatch
+):
+    trainers[0].probed = False
+    looked: list[tuple[str, int, float]] = []
+
+    def record(spy: str, pid: int, *, seconds: float) -> bytes:
+        looked.append((spy, pid, seconds))
+        return b"trace"
+
+    monkeypatch.setattr(spying, "program", lambda: "/bin/py-spy")
+    monkeypatch.setattr(spying, "record", record)
+    collector.asked = [request().document()]
+    made(py_spy=True, max_seconds=7)
+    assert collector.news.acquire(timeout=60)
+    assert [("/bin/py-spy", 7, 7.0)] == looked
+    assert [("a1", 3, b"trace", 0, 7.0)] == collector.uploaded
+    assert [] == board(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "help_of_it"), [(False, "profiling.py_spy"), (True, "pip install")]
+)
+def test_a_rank_without_a_probe_is_refused_with_what_would_help(
+    made, collector, trainers, monkeypatch, allowed, help_of_it
+):
+    trainers[0].probed = False
+    monkeypatch.setattr(spying, "program", lambda: None)
+    collector.asked = [request().document()]
+    made(py_spy=allowed)
+    assert collector.news.acquire(timeout=60)
+    assert help_of_it in collector.refused[0][2]
+
+
+def test_what_py_spy_could_not_do_is_the_reason_of_the_refusal(
+    made, collector, trainers, monkeypatch
+):
+    def record(_spy: str, _pid: int, *, seconds: float) -> bytes:
+        raise spying.SpyError(f"py-spy: Permission denied ({seconds:g})")
+
+    trainers[0].probed = False
+    monkeypatch.setattr(spying, "program", lambda: "/bin/py-spy")
+    monkeypatch.setattr(spying, "record", record)
+    collector.asked = [request().document()]
+    made(py_spy=True)
+    assert collector.news.acquire(timeout=60)
+    assert "Permission denied" in collector.refused[0][2]

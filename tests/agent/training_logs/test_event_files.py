@@ -2,6 +2,7 @@
 
 import os
 
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.training_logs import Source, Sources
 from rankscope.agent.training_logs.owners import Owners
 from rankscope.vocabulary.samples import Sample, attributes
@@ -31,7 +32,7 @@ def test_event_files_below_a_ranks_folder_are_its_own_by_the_pid_in_their_names(
     for name in names:
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).touch()
-    found = Sources(by_process=True, proc=proc).find()
+    found = Sources(processes=RankProcesses(proc)).find(0.0)
     ranks = {os.path.realpath(one.name): one.rank for one in found.values()}
     assert {str(work / name): rank for name, rank in names.items() if rank is not None} == ranks
 

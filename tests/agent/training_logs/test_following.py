@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankscope.agent.health import Health
+from rankscope.agent.rank_processes import RankProcesses
 from rankscope.agent.settings import LogFiles
 from rankscope.agent.training_logs import Batch, Follower, Launched, Sources
 from rankscope.agent.training_logs.positions import Positions
@@ -37,7 +38,7 @@ class Node:
     def start(self, *, files=None, follow=False, share=0.04, proc=Path("/proc")):
         named = files or [LogFiles(path=f"{self.folder}/*.log", job="job-1", world_size=4)]
         return Follower(
-            sources=Sources(by_process=follow, named=named, proc=proc),
+            sources=Sources(processes=RankProcesses(proc) if follow else None, named=named),
             positions=Positions(self.state),
             health=self.health,
             deliver=self.deliver,
@@ -325,7 +326,7 @@ def test_processes_with_a_rank_are_reported_without_what_they_start(node, traine
         return [
             (one.pid, one.rank, one.world_size)
             for launched in node.launched
-            for one in launched.writers
+            for one in launched.processes
             if one.job == "own"
         ]
 
@@ -344,7 +345,7 @@ def test_processes_that_report_to_an_agent_by_themselves_are_left_to_it(node, tr
 
     def seen():
         node.turn(follower)
-        return {one.pid for launched in node.launched for one in launched.writers}
+        return {one.pid for launched in node.launched for one in launched.processes}
 
     assert unnamed.pid in until(lambda: unnamed.pid in (pids := seen()) and pids)
     assert named.pid not in seen()
@@ -359,8 +360,8 @@ def test_a_ranks_own_process_is_below_its_shell_and_above_its_workers(tmp_path):
         (folder / "stat").write_text(f"{pid} ({name}) S {parent} {numbers}\n")
         (folder / "comm").write_text(f"{name}\n")
         (folder / "environ").write_text(environ)
-    sources = Sources(by_process=True, proc=tmp_path)
-    sources.find()
+    sources = Sources(processes=RankProcesses(tmp_path))
+    sources.find(0.0)
     assert [(11, 3)] == [(one.pid, one.rank) for one in sources.launched()]
 
 
@@ -370,3 +371,31 @@ def test_a_process_without_a_rank_is_not_followed(node, trainer):
     for _ in range(3):
         node.turn(follower)
     assert all(one.source.job != "own" for one in follower._files.values())
+
+
+def test_a_line_of_nccl_in_a_log_of_several_ranks_is_that_of_the_process_it_names(node, tmp_path):
+    proc, path = tmp_path / "proc", node.folder / "all.out"
+    path.touch()
+    for rank in range(2):
+        folder = proc / str(900 + rank)
+        (folder / "fd").mkdir(parents=True)
+        (folder / "fdinfo").mkdir()
+        (folder / "stat").write_text(f"{900 + rank} (python) S 1 {' '.join(['0'] * 40)}\n")
+        (folder / "status").write_text(f"Name:\tpython\nNSpid:\t{900 + rank}\t{7 + rank}\n")
+        (folder / "environ").write_text(
+            f"RANK={rank}\0LOCAL_RANK={rank}\0WORLD_SIZE=2\0RANKSCOPE_JOB_ID=job\0"
+        )
+        (folder / "fd" / "1").symlink_to(path)
+        (folder / "fdinfo" / "1").write_text("flags:\t0100001\n")
+    follower = node.start(files=[], follow=True, proc=proc)
+    node.turn(follower)
+    append(path, *(
+        f"node-a:{pid}:99 [0] NCCL INFO ncclCommInitRank comm 0x7f0 rank {rank} nranks 2 cudaDev 0 "
+        f"nvmlDev 0 busId {rank + 1}b000 commId 0xabc - Init COMPLETE\n"
+        for rank, pid in ((0, 7), (1, 8), (1, 9999))
+    ))  # fmt: skip
+    events = [event for batch in node.turn(follower) for event in batch.events]
+    assert [(0, 7), (1, 8)] == [
+        (event.attributes.get("rank"), event.attributes["pid"]) for event in events[:2]
+    ]
+    assert all("rank" not in event.attributes for event in events[2:])

@@ -96,6 +96,37 @@ def test_ranks_can_be_chosen_and_pages_turned(client_with_job):
     assert [] == items(client_with_job, group="dp:none")
 
 
+def test_nccls_own_lines_alone_say_who_is_in_a_group_and_on_which_device(client_with_job, clock):
+    groups = []
+    for rank in range(4):
+        pairs: dict[str, Scalar] = {
+            "rank": rank, "pid": 50 + rank, "communicator": "0x77aa", "communicator.rank": rank % 2,
+            "communicator.size": 2, "pci.bus_id": f"0000:0{rank}:00.0",
+        }  # fmt: skip
+        if rank < 2:
+            pairs["communicator"] = "0x99bb"
+        resource = Resource(host=f"gpu-{rank // 2}", job="run-1")
+        groups.append((resource, [Event("collective.communicator", clock.at, pairs, resource)]))
+    sent = client_with_job.post(
+        "/v1/logs",
+        content=encode.logs_request(groups),
+        headers={"content-type": "application/x-protobuf"},
+    )
+    assert sent.status_code == 200, sent.text
+    end = time.monotonic() + 10
+    while not (found := items(client_with_job, group="other:77aa")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert [(2, 52, "0000:02:00.0", 0), (3, 53, "0000:03:00.0", 1)] == [
+        (row["rank"], row["pid"], row["pci_bus_id"], row["communicator_rank"]) for row in found
+    ]
+    # torch has a group of ranks 0 and 1: the communicator is that group's.
+    pair = items(client_with_job, group=PAIR.name)
+    assert [(["other:99bb"], 50, 5), (["other:99bb"], 51, 5)] == [
+        (row["also"], row["pid"], row["enqueued"]) for row in pair
+    ]
+
+
 def test_an_unknown_job_is_a_404(client):
     assert 404 == client.get("/api/v1/jobs/none/collectives").status_code
 

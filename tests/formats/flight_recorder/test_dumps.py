@@ -90,3 +90,12 @@ def test_entries_with_strange_fields_are_left_out_or_read_as_far_as_they_go(chan
 def test_what_is_no_dump_is_an_error_that_says_so(body):
     with pytest.raises(DumpError, match=r"no Flight Recorder dump|neither a pickle nor JSON"):
         read(body)
+
+
+def test_what_a_tenant_names_is_short_and_does_nothing_to_a_terminal():
+    row = operation(8) | {"profiling_name": "nccl:\x1b[31m", "input_sizes": [[9] * 5000]}
+    row["frames"] = [{"name": "\x1b]0;x\x07" + "n" * 999, "filename": "train.py", "line": 7}]
+    (entry,) = read(dump(8, 7, [row])).entries
+    assert entry.op == "other"
+    assert len(entry.shape) <= 400
+    assert all(frame.isprintable() and len(frame) <= 300 for frame in entry.frames)

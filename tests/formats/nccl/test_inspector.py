@@ -51,3 +51,13 @@ def test_what_holds_no_operation_is_none(line):
 def test_the_form_is_known_by_how_a_file_begins():
     assert inspector.is_record(json.dumps(LINE).encode())
     assert not inspector.is_record(b'{"pg_config": {}}')
+
+
+def test_names_of_a_tenant_are_short_and_do_nothing_to_a_terminal_or_a_page():
+    header = LINE["header"] | {"comm_name": "\x1b[2J<script>" + "x" * 999, "id": "\x1b]0;a\x07"}
+    found = only(LINE | {"header": header, "coll_perf": LINE["coll_perf"] | {"coll": "\x1b[31m"}})
+    assert found.op == "other"
+    for text in (found.name, found.communicator):
+        assert text.isprintable()
+        assert len(text) <= 128
+        assert not set("<>") & set(text)

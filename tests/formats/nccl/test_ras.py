@@ -93,3 +93,13 @@ def test_any_text_is_an_answer_or_an_error(text):
         ras.read(text)
     except ras.RasError:
         pass
+
+
+def test_kinds_and_names_of_a_tenant_are_few_and_printable():
+    kinds = {"AllReduce": 2, "\x1b[31m": 3, "<b>": 4}
+    row = {"hash": "\x1b]0;x\x07", "size": 1, "ranks": [
+        {"rank": 0, "host": "<h>\n", "pid": 1, "collective_counts": kinds}]}  # fmt: skip
+    (found,) = ras.read(json.dumps({"communicators": [row]}))
+    assert {"AllReduce": 2, "other": 7} == found.kinds[0]
+    assert found.launched == {0: 9}
+    assert (found.name + found.places[0].host).isprintable()

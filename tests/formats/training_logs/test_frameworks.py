@@ -141,20 +141,6 @@ def test_lines_of_hugging_face_behind_a_progress_bar_are_read():
     assert len({sample.at for logged in found for sample in logged.samples}) == 8
 
 
-def test_the_trainers_state_gives_the_steps():
-    data = (CAPTURES / "huggingface-5.23-trainer_state.json").read_bytes()
-    steps = [logged.samples[0] for logged in training_logs.trainer_state.read(data)]
-    assert [(one.metric, one.value) for one in steps] == [
-        ("training.step", float(step)) for step in range(2, 17, 2)
-    ]
-
-
-@pytest.mark.parametrize("data", [b"[]", b"{", b'{"log_history": 1}', b"[" * 100_000])
-def test_a_file_that_is_no_trainers_state_is_a_value_error(data):
-    with pytest.raises(ValueError, match=r".+"):
-        list(training_logs.trainer_state.read(data))
-
-
 def test_the_bar_of_lightning_gives_each_batch_its_own_loss():
     """It is drawn twice a batch, first with the loss of the batch before."""
     with (CAPTURES / "lightning-2.6-tqdm.log").open("rb") as lines:

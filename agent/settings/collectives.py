@@ -1,12 +1,11 @@
-"""Settings of the readers of collectives: NCCL RAS, NCCL Inspector, PyTorch Flight Recorder."""
+"""Readers of collectives: NCCL RAS, NCCL Inspector, PyTorch Flight Recorder."""
 
-from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ...settings import Section
-from .. import listening
+from .values import AbsolutePath, ListenAddress
 
 
 class Ras(Section):
@@ -17,7 +16,7 @@ class Ras(Section):
         description="which agents ask the service, whose answer is about the whole job: leader "
         "(that of the node with the job's rank 0), all, off",
     )
-    address: str = Field(
+    address: ListenAddress = Field(
         default="",
         description="HOST:PORT; default the process's own NCCL_RAS_ADDR, else localhost:28028",
     )
@@ -35,27 +34,13 @@ class Ras(Section):
         default=64 << 20, ge=4096, le=1 << 30, description="bytes one answer may have"
     )
 
-    @field_validator("address")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if value:
-            listening.parse(value)
-        return value
-
 
 class JobFolder(Section):
     """A folder in which the processes of one job write."""
 
-    path: Path = Field(description="the folder")
+    path: AbsolutePath = Field(description="the folder")
     job: str = Field(description="id of the job that writes there")
     attempt: int | None = Field(default=None, ge=0, description="attempt of the job")
-
-    @field_validator("path")
-    @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        if not value.is_absolute() or ".." in value.parts:
-            raise ValueError("write an absolute path, without ..")
-        return value
 
 
 class Inspector(Section):

@@ -1,0 +1,67 @@
+"""Training processes: where their probes report, how they are profiled, when stacks are taken."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from ...settings import Section
+from ...vocabulary.addresses import UDP_PORT
+from ...vocabulary.profiling import MOST_STEPS
+from .values import ListenAddress
+
+
+class Probe(Section):
+    """Where training processes reach the agent."""
+
+    socket: Path | None = Field(
+        default=None,
+        description="Unix socket; default /run/rankscope/probe.sock, else a folder of the user",
+    )
+    udp_listen: ListenAddress = Field(
+        default="", description=f"HOST:PORT for pods without the socket, such as 0.0.0.0:{UDP_PORT}"
+    )
+
+
+class Profiling(Section):
+    """Profiles of training processes that the collector asks for."""
+
+    allowed: bool = Field(
+        default=False,
+        description="ask the collector for requests, and let ranks of this node be profiled",
+    )
+    jobs: tuple[str, ...] = Field(
+        default=(), description="patterns of job ids (* ? [..]) that may be; empty: every job"
+    )
+    max_steps: int = Field(default=50, ge=1, le=MOST_STEPS, description="most steps of one profile")
+    max_seconds: float = Field(
+        default=60.0, gt=0, le=600, description="most seconds; it ends with the step in progress"
+    )
+    max_bytes: int = Field(
+        default=16 << 20, ge=1 << 16, le=256 << 20, description="bytes of a trace, compressed"
+    )
+    interval_seconds: float = Field(
+        default=300.0, ge=0, description="seconds between two profiles of one rank"
+    )
+    py_spy: bool = Field(
+        default=False,
+        description="profile ranks without a probe by py-spy (pip install 'rankscope[py-spy]'; the "
+        "right to trace), from outside: Python functions, no kernels",
+    )
+    poll_seconds: float = Field(
+        default=5.0, ge=0.2, le=300, description="seconds between two questions to the collector"
+    )
+
+
+class Stacks(Section):
+    """Python stacks of training processes that make no progress."""
+
+    collect: bool = Field(
+        default=True,
+        description="send the stacks that probes and their watchdogs take; function and file "
+        "names, no values",
+    )
+    py_spy: bool = Field(
+        default=False,
+        description="run py-spy (pip install 'rankscope[py-spy]'; the right to trace) where a "
+        "process is silent and its watchdog wrote nothing",
+    )
