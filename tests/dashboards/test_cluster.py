@@ -171,7 +171,7 @@ def test_the_runbook_of_a_cause_is_a_page_of_the_console(browser: Any, serve: An
     link = browser.wait("document.querySelector('.now a[href^=\"#/runbooks\"]')?.href")
     assert link.endswith("#/runbooks/host.cpu_contention")
     browser.open(link)
-    assert "other work takes the CPU time" in text(browser, ".runbook .lead")
+    assert "The trainers of one host are ready to run" in text(browser, ".runbook > p")
     assert "cat /proc/pressure/cpu" in text(browser, ".runbook pre")
     heads = browser.run("[...document.querySelectorAll('.runbook h2')].map(one => one.innerText)")
     assert ["How we know", "Check first", "What to do now"] == heads[:3]
@@ -180,6 +180,9 @@ def test_the_runbook_of_a_cause_is_a_page_of_the_console(browser: Any, serve: An
     )
     assert 3 == len(steps)
     assert steps[0].startswith("Neighbours: move them away")
+    assert "#/runbooks/gpu.slow" in browser.run(
+        "[...document.querySelectorAll('.runbook a')].map(one => one.getAttribute('href'))"
+    )
 
 
 def test_dead_letters_are_shown_and_sent_again(browser: Any, serve: Any, documents: Any):

@@ -83,7 +83,8 @@ function kind(schema) {
 }
 
 function curl(path, method, sent) {
-  const parts = ["curl", ...(method === "GET" ? [] : ["-X", method]), "-H 'Authorization: Bearer TOKEN'"];
+  const open = !/^\/(?:api|v1)\//.test(path); // health and metrics ask for no token
+  const parts = ["curl", ...(method === "GET" ? [] : ["-X", method]), ...(open ? [] : ["-H 'Authorization: Bearer TOKEN'"])];
   if (sent) parts.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(sent).replaceAll("'", "'\\''")}'`);
   const shown = path.replace(/\{(\w+)(?::\w+)?\}/g, (_, name) => name.toUpperCase());
   return [...parts, `'${location.origin}${shown}'`].join(" ");

@@ -61,11 +61,12 @@ export function noJobs() {
     h("p", { class: "muted" }, `${t("jobs.attach")} `, h("code", {}, "rankscope demo")));
 }
 
-/** Put what runs first, by name, so that no row moves by itself; then what was received last. */
+/** Put what runs first, jobs with an incident before others, then by name, so that no row moves by itself; then what was received last. */
 export function jobOrder(a, b) {
   const ended = (a.status === "ended") - (b.status === "ended");
   if (ended) return ended;
-  return a.status === "ended" ? (epoch(b.last_at) || 0) - (epoch(a.last_at) || 0) : a.job.localeCompare(b.job, "en", { numeric: true });
+  const wrong = (b.incidents > 0) - (a.incidents > 0);
+  return a.status === "ended" ? (epoch(b.last_at) || 0) - (epoch(a.last_at) || 0) : wrong || a.job.localeCompare(b.job, "en", { numeric: true });
 }
 
 /** Return the table of jobs; `active` are incidents, of which each row shows its job's worst. */
@@ -77,7 +78,7 @@ export function jobRows(jobs, active = []) {
     [h("a", { class: "row-link id", href: `#/jobs/${encodeURIComponent(job.job)}`, "data-key": job.job }, job.job), about(job)],
     jobStatus(job),
     worst(job.incidents, active.filter((one) => list(one.jobs).includes(job.job) || one.job === job.job), `#/incidents?job=${encodeURIComponent(job.job)}`),
-    [many(job.ranks) ?? "–", job.world_size > many(job.ranks) && ` / ${job.world_size}`],
+    [quantity(many(job.ranks), "1"), job.world_size > many(job.ranks) && ` / ${digits(job.world_size)}`],
     many(job.hosts) ?? "–",
     quantity(job.last_step, "1"),
     duration(job.step_seconds),

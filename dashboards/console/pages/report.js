@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items, text } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { clock, digits, duration, place, shortened, title } from "../parts/units.js";
+import { clock, digits, duration, lost, place, shortened, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 
 const BY = ["week,user", "user", "user,job", "job", "week", "fault"];
@@ -76,12 +76,12 @@ function offendersPart(rows) {
 }
 
 function offender(row) {
-  const counts = Object.entries(row.faults ?? {}).map(([fault, count]) => `${title(fault)} ${count}`).join(", ");
+  const counts = Object.entries(row.faults ?? {}).map(([fault, count]) => `${title(fault)} × ${count}`).join(", ");
   return h("details", { class: "contender", "data-key": `${row.type} ${row.id}` },
     h("summary", { class: "offender" },
       h("span", { class: "name", title: place(row) }, shortened(place(row)), " ", h("span", { class: "muted" }, counts)),
       h("span", { class: "fine" }, `${count("incident", row.incidents)}, ${count("job", list(row.jobs).length)}`),
-      h("span", { class: "number" }, `${hours(row.gpu_hours_lost)} h`)),
+      h("span", { class: "number" }, lost(3600 * row.gpu_hours_lost))),
     h("ul", {}, list(row.record).map((one) => h("li", {},
       h("a", { href: `#/incidents/${encodeURIComponent(one.incident)}` }, title(one.fault)), ` ${clock(one.opened_at)} · ${list(one.jobs).join(", ")} · ${shortened(one.entity)} · ${one.verdict ? t("offenders.feedback", { verdict: t(`verdict.${one.verdict}`) }) : t("offenders.nofeedback")}`))));
 }

@@ -3,7 +3,7 @@
 import { text } from "../parts/api.js";
 import { h, show } from "../parts/dom.js";
 import { markdown } from "../parts/markdown.js";
-import { help, title } from "../parts/units.js";
+import { faults, help, title } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 
 /** Return the page: {root, refresh, close}. It is read once: it changes with the version only. */
@@ -17,9 +17,11 @@ export function runbookPage(fault) {
 
   async function refresh() {
     if (shown) return;
-    const [heading, ...rest] = markdown(await text(`runbooks/${encodeURIComponent(fault)}`));
+    const known = new Set(faults().map(([id]) => id).filter((id) => id !== fault));
+    const linked = (code) => (known.has(code) ? h("a", { href: `#/runbooks/${code}`, title: title(code) }, h("code", {}, code)) : null);
+    const [, ...rest] = markdown(await text(`runbooks/${encodeURIComponent(fault)}`), linked); // its title stands above
     shown = true;
-    show(body, h("p", { class: "lead" }, heading.textContent.split(": ").slice(1).join(": ")), ...rest);
+    show(body, ...rest);
   }
 
   return { root, refresh, close: () => {} };
