@@ -6,6 +6,8 @@ No API server was asked: what only it knows (defaults, admission, CEL) is not ch
 import copy
 import json
 import re
+import shutil
+import subprocess
 from typing import Any
 
 import kubernetes_validate
@@ -388,3 +390,13 @@ def test_the_overlay_that_the_page_shows_is_rendered(clients: Clients, tmp_path)
     assert pod(agent(documents))["hostPID"]
     assert "PodMonitor" in {document["kind"] for document in documents}
     assert "true" == environ(collector(documents))["RANKSCOPE_KUBERNETES__WRITE_BACK"]
+
+
+def test_the_pages_command_writes_the_sites_registry_everywhere(tmp_path):
+    page = (KUBERNETES.parents[1] / "docs/deploy/kubernetes.md").read_text()
+    [command] = re.findall(r"^grep -rl registry.*$", page, re.MULTILINE)
+    shutil.copytree(KUBERNETES, tmp_path / "deploy/kubernetes")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    texts = [path.read_text() for path in tmp_path.rglob("*.yaml")]
+    assert not [text for text in texts if "registry.example/rankscope" in text]
+    assert len([text for text in texts if "registry.your-site/rankscope" in text]) >= 8
