@@ -48,7 +48,7 @@ bench: $(VENV)/.developing ## measure the budgets of the design; results go to b
 soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes on where it stopped (ARGS="--kills 25")
 	$(BIN)/python -m rankscope.lab.soak $(ARGS)
 
-hangs: $(VENV)/.developing ## let real jobs hang in six ways, 75 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
+hangs: $(VENV)/.developing ## let real jobs hang in seven ways, 80 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
 	$(BIN)/python -m rankscope.lab.soak.hangs $(ARGS)
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU

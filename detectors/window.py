@@ -126,7 +126,8 @@ class JobWindow:
     empty where nobody can tell. host_returned: [hosts] when a host reported again after a silence
     of several intervals, -inf where it never was silent; empty where nobody can tell.
     newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
-    has held more ranks.
+    has held more ranks. steps_interval: how often steps arrive where several arrive at once, as of
+    a log that is written in blocks, s; 0 where each arrives soon after its end.
     placed: the topology, where the collector has made it.
     """
 
@@ -156,6 +157,7 @@ class JobWindow:
     host_returned: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0
     newest_world_size: int = 0
+    steps_interval: float = 0.0
     placed: Topology | None = None
     held_baselines: Baselines | None = None
     processes: Processes = field(default_factory=no_processes)

@@ -1,4 +1,4 @@
-"""Devices that hold their peers back, where nothing but devices is reported of a job."""
+"""Devices that hold their peers back, by what the devices themselves report."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from ..findings import report
 from ..window import Flags, Floats, JobWindow
 from . import devices
 from .clocks import LowClock
-from .throttling import CLOCK, Throttling
+from .throttling import CLOCK, LOWER, Throttling
 
 ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.power")
 """What a device does more of that works while its peers wait for it, the most telling first."""
@@ -20,6 +20,18 @@ PAST_SECONDS = 7200.0
 SETTLED_SECONDS = 30.0
 """A low clock counts from so much later on, if it is still without a reason."""
 
+NEWEST_SECONDS = 20.0
+"""What a clock is now, where steps are reported."""
+
+LEAST_STALLED, STALLED_STEPS = 7.5, 2.0
+"""Seconds, or usual steps where they are longer, without a step from which on it may be a pause."""
+
+PAUSES = 0.05
+"""Share of the time, more than its peers, that a device without work for a while is idle."""
+
+INFO = 0.9
+"""Score of what is information until steps show what it costs (alerts/severity.py)."""
+
 OLDER = 0.5
 """A device's own past is the older half of so many seconds."""
 
@@ -27,19 +39,24 @@ _CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
 
 
 class BehindPeers(Detector):
-    """Name the devices of a job of which neither steps nor collectives are reported.
+    """Name the devices that a job must wait for, whether or not its steps show it already.
 
-    What scraped exporters show cannot tell that a job is slow, only which of its devices must hold
-    it back. Two things do: a clock that is held down (`throttling`, `low_clock`), and work that
-    lasts longer. In a synchronous job all devices do the same work and wait for the slowest, so the
-    slowest is busy while the others wait: over the newest `seconds` it is more active than the
-    median of its peers by `least`, by six times their robust spread, and by `least` more than it
-    was in the older part of its own past: a device that always has more to do is no slow one.
+    A synchronous job waits for its slowest device. A busy one whose clock is held down
+    (`throttling`, `low_clock`) to `lower` below its peers' is worth knowing before enough steps
+    have ended to show what it costs, and where steps are reported without their parts: it is info.
+    Where neither steps nor collectives are reported it is all that can be known, and a warning.
+    What scraped exporters show cannot tell then that a job is slow, only which of its devices must
+    hold it back. Two things do: such a clock, and work that lasts longer. All devices do the same
+    work and wait for the slowest, so the slowest is busy while the others wait: over the newest
+    `seconds` it is more active than the median of its peers by `least`, by six times their robust
+    spread, and by `least` more than it was in the older part of its own past: a device that always
+    has more to do is no slow one.
 
     Parameters
     ----------
     seconds : the newest time range evaluated; at least three readings lie in it.
     least : how much more active than its peers, and than before, a device must be (0.06 = 6 %).
+    lower : how far below its peers' a clock must be where steps are reported.
 
     Examples
     --------
@@ -65,14 +82,15 @@ class BehindPeers(Detector):
     kinds = ("gpu.behind_peers",)
     cadence_seconds = 5.0
 
-    def __init__(self, *, seconds: float = 90.0, least: float = 0.06) -> None:
+    def __init__(self, *, seconds: float = 90.0, least: float = 0.06, lower: float = LOWER) -> None:
         self.seconds = seconds
         self.least = least
+        self.lower = lower
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that holds the others back."""
         if not blind(window):
-            return []
+            return self._before_steps_show(window)
         held = [found for one in _CLOCKS for found in one.evaluate(window)]
         findings: dict[str, Finding] = {}
         clock = devices.level(window, CLOCK, self.seconds)
@@ -98,6 +116,57 @@ class BehindPeers(Detector):
                 text=f"{found.text}; no steps are reported, the job waits for its slowest device",
             )
         return [*findings.values(), *self._longer(window, findings)]
+
+    def _before_steps_show(self, window: JobWindow) -> list[Finding]:
+        """Return the busy devices whose clocks are held down while the job's steps go on."""
+        if CLOCK not in window.rank_readings or len(window.ranks) < devices.FEWEST_PEERS:
+            return []
+        ends = window.features.step_ends
+        if not np.isfinite(ends).any():
+            return []
+        ended, usual = window.features.pace
+        going_on = max(LEAST_STALLED, STALLED_STEPS * usual)
+        newest = window.rank_readings[CLOCK].newest_at()
+        paused = not newest - ended < going_on
+        if paused or window.features.stale:
+            return []  # while no step ends, who has no work runs at a low clock
+        held = [found for one in _CLOCKS for found in one.evaluate(window)]
+        if not held:
+            return []
+        # Both its mean and its newest reading: a device that has just begun to work is no slow one.
+        clock = np.fmax(devices.level(window, CLOCK, NEWEST_SECONDS), devices.latest(window, CLOCK))
+        kinds, _ = devices.models(window, power=False)
+        busy = devices.level(window, "hw.gpu.utilization", NEWEST_SECONDS)
+        work = ~devices.waiting(window, NEWEST_SECONDS) & (clock > 0)
+        with np.errstate(invalid="ignore"):
+            # Whom the others wait for is as busy as they are: who pauses runs at a low clock.
+            work &= ~(busy < devices.peers_median(busy, kinds, work) - PAUSES)
+            work &= ~(devices.level(window, "hw.gpu.throttle|idle", NEWEST_SECONDS) > PAUSES)
+        with np.errstate(invalid="ignore"):
+            ratio = devices.peers_median(clock, kinds, work) / np.where(work, clock, np.nan)
+        # Before the first step it had no work, and a low clock.
+        first = float(np.nanmin(ends)) - usual
+        findings: dict[int, Finding] = {}
+        for found in held:
+            row = window.row_of(next(iter(found.ranks), -1))
+            if row is None or row in findings or not ratio[row] >= 1 + self.lower:
+                continue
+            if newest - found.onset[1] < SETTLED_SECONDS / 2:
+                continue  # a pause of its own, or of its job
+            findings[row] = report(
+                window,
+                self.name,
+                "gpu.behind_peers",
+                found.entity,
+                onset=(max(found.onset[0], first), max(found.onset[1], first)),
+                magnitude=float(ratio[row]),
+                score=INFO,
+                signal=found.signal,
+                observed=found.observed,
+                expected=found.expected,
+                text=f"{found.text}; a synchronous job waits for its slowest device",
+            )
+        return list(findings.values()) if 2 * len(findings) <= len(ratio) else []
 
     def _longer(self, window: JobWindow, known: dict[str, Finding]) -> list[Finding]:
         """Return findings on devices that work while their peers wait."""
