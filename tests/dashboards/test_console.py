@@ -172,7 +172,7 @@ def test_nothing_is_cut_off_on_a_phone(
     collector.webhooks = [documents.HOOK]
     with narrow(browser):
         browser.open(f"{collector.address}/#/{page}")
-        browser.wait("document.getElementById('language').value")
+        browser.wait("document.getElementById('live').dataset.state === 'live'")
         browser.run(
             f"(select => {{ select.value = {language!r};"
             " select.dispatchEvent(new Event('change')) })(document.getElementById('language'))"
@@ -181,7 +181,6 @@ def test_nothing_is_cut_off_on_a_phone(
         browser.wait(
             "document.querySelector('main td, main .answer, main .operations, main .runbook h2')"
         )
-        browser.wait("document.getElementById('live').dataset.state === 'live'")
         assert browser.run("document.documentElement.scrollWidth") <= 390
         assert [] == browser.run(
             "[...document.querySelectorAll('main *')]"
