@@ -14,6 +14,7 @@ def main() -> int:
     parser.add_argument("url")
     parser.add_argument("out", type=Path)
     parser.add_argument("--dark", action="store_true", help="the dark theme")
+    parser.add_argument("--chinese", action="store_true", help="in Chinese; its glyphs need a font")
     parser.add_argument("--whole", action="store_true", help="the whole page, not one window full")
     parser.add_argument("--width", type=int, default=1440)
     parser.add_argument("--height", type=int, default=1000)
@@ -26,6 +27,8 @@ def main() -> int:
     try:
         with Chromium(width=wanted.width, height=wanted.height) as browser:
             browser.scheme("dark" if wanted.dark else "light")
+            if wanted.chinese:
+                browser.before_every_page("localStorage.setItem('rankscope.language', 'zh')")
             browser.open(wanted.url)
             browser.wait(wanted.until)
             time.sleep(1.5)  # the plot is fetched after the page

@@ -49,7 +49,7 @@ def annotations(notice: Notice, document: Mapping[str, Any]) -> dict[str, str]:
         "cost": wording.impact(document),
         "status": document["status"],
         "jobs": ", ".join(document["jobs"]),
-        "runbook": "" if cause is None else cause["runbook"],
+        "runbook": "" if cause is None else wording.runbook_link(notice.console, cause["runbook"]),
         "console": wording.incident_link(notice.console, document),
     }
     return {

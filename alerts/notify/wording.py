@@ -3,6 +3,7 @@
 Channels only lay it out: `Text.title` and the rows are plain (see `plain`), not yet escaped.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ LONGEST_ROW = 500
 FEW = 3
 """So many jobs are named one by one."""
 SEVERITIES = ("critical", "warning", "info")
+_OUR_RUNBOOK = re.compile(r"docs/runbooks/([\w.]+)\.md")
+"""As causes name the pages that ship with this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def text(notice: Notice) -> Text:
     head = f"Rankscope {level.upper()}"  # bots may ask for a keyword: the name is always there
     if word not in ("opened", "resolved"):
         head += f", {word}"
-    rows = [*_incident(document), *_folded(notice)]
+    rows = [*_incident(document, notice.console), *_folded(notice)]
     return Text(
         level,
         plain.line(f"{head}: {subject(document)}", LONGEST_TITLE),
@@ -122,7 +125,15 @@ def incident_link(console: str, document: Document) -> str:
     return f"{console.rstrip('/')}/#/incidents/{quote(str(document['id']), safe='')}"
 
 
-def _incident(document: Document) -> Iterable[tuple[str, str]]:
+def runbook_link(console: str, runbook: str) -> str:
+    """Return the address of one of our runbooks in the console; anything else as it is."""
+    ours = _OUR_RUNBOOK.fullmatch(runbook)
+    if not console or ours is None:
+        return runbook
+    return f"{console.rstrip('/')}/#/runbooks/{ours[1]}"
+
+
+def _incident(document: Document, console: str) -> Iterable[tuple[str, str]]:
     ended = document["status"] == "resolved"
     yield "What", document["summary"]
     yield "Jobs" if len(document["jobs"]) > 1 else "Job", _jobs(document)
@@ -142,7 +153,7 @@ def _incident(document: Document) -> Iterable[tuple[str, str]]:
         yield "Assigned", f"to {handling['assignee']}"
     runbook = next((row["runbook"] for row in document["root_cause"]["hypotheses"][:1]), None)
     if runbook and not ended:
-        yield "Runbook", runbook
+        yield "Runbook", runbook_link(console, runbook)
     yield "Incident", document["id"]
 
 

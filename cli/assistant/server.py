@@ -13,8 +13,8 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from ...alerts.causes import runbook_pages
 from .. import asking
-from . import runbooks
 
 INSTRUCTIONS = """\
 Rankscope watches training jobs on GPU clusters and explains what broke. Begin with list_incidents,
@@ -132,16 +132,16 @@ def create(connect: Connect) -> MCPServer:
     ) -> str:
         """Read what to do about a fault: how to confirm it, what to do now, how to prevent it."""
         try:
-            return runbooks.page(fault)
-        except runbooks.RunbookError as error:
+            return runbook_pages.page(fault)
+        except runbook_pages.RunbookError as error:
             raise ToolError(str(error)) from error
 
     @server.resource("rankscope://runbooks/{fault}", mime_type="text/markdown", title="Runbook")
     def runbook_page(fault: str) -> str:
         """Read the runbook of a fault."""
         try:
-            return runbooks.page(fault)
-        except runbooks.RunbookError as error:
+            return runbook_pages.page(fault)
+        except runbook_pages.RunbookError as error:
             raise ResourceNotFoundError(str(error)) from error
 
     return server

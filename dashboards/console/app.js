@@ -11,6 +11,7 @@ import { nodePage } from "./pages/node.js";
 import { nodesPage } from "./pages/nodes.js";
 import { overviewPage } from "./pages/overview.js";
 import { reportPage } from "./pages/report.js";
+import { runbookPage } from "./pages/runbook.js";
 import { follow } from "./parts/api.js";
 import { h, show } from "./parts/dom.js";
 import { loadWords } from "./parts/units.js";
@@ -23,11 +24,12 @@ const PAGES = [
   [/^#\/incidents\/([^/?]+)$/, (id) => incidentPage(id), "incidents"],
   [/^#\/incidents(?:\?(.*))?$/, (query) => incidentsPage(new URLSearchParams(query)), "incidents"],
   [/^#\/jobs\/([^/?]+)$/, (job) => jobPage(job), "jobs"],
-  [/^#\/jobs$/, () => jobsPage(), "jobs"],
+  [/^#\/jobs(?:\?(.*))?$/, (query) => jobsPage(new URLSearchParams(query)), "jobs"],
   [/^#\/nodes\/([^/?]+)$/, (host) => nodePage(host), "nodes"],
-  [/^#\/nodes$/, () => nodesPage(), "nodes"],
+  [/^#\/nodes(?:\?(.*))?$/, (query) => nodesPage(new URLSearchParams(query)), "nodes"],
   [/^#\/report(?:\?(.*))?$/, (query) => reportPage(new URLSearchParams(query)), "report"],
   [/^#\/deliveries(?:\?(.*))?$/, (query) => deliveriesPage(new URLSearchParams(query)), "deliveries"],
+  [/^#\/runbooks\/([^/?]+)$/, (fault) => runbookPage(fault), "incidents"],
   [/^#\/api$/, () => apiPage(), "api"],
   [/^#?\/?$/, () => overviewPage(), "overview"],
 ];

@@ -100,14 +100,15 @@ def lines(
     logarithmic: bool = False,
     points: str = "",
     marked: bool = False,
-    beside: bool = False,
+    beside: str = "",
     none: str = "",
     every: str = "",
     hues: Mapping[str, str] | None = None,
 ) -> timeseries.Panel:
     """Return a plot. `points` names a series that is drawn as red points without a line.
 
-    `marked` draws the thresholds; `beside` puts the legend to the right, with last and highest.
+    `marked` draws the thresholds; `beside` puts the legend to the right as a
+    table of last and `max` or `min`, sorted by that: names that are long or many need the room.
     `none` says what it means that nothing is found; `every` is the
     least step; `hues` colours series by their legend.
     """
@@ -124,7 +125,7 @@ def lines(
         )
     )
     if beside:
-        legend.calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
+        legend.calcs(["lastNotNull", beside]).sort_by(beside.title()).sort_desc(beside == "max")
     built = (
         timeseries.Panel()
         .max_data_points(MOST_POINTS)

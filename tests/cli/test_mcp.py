@@ -18,7 +18,8 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from rankscope.cli.assistant import runbooks, server
+from rankscope.alerts.causes import runbook_pages
+from rankscope.cli.assistant import server
 from rankscope.vocabulary import faults
 
 TOKENS = {
@@ -221,7 +222,7 @@ def test_over_http_a_page_of_another_site_is_refused(over_http):
 
 
 def test_every_fault_of_the_catalogue_has_its_page_in_the_package():
-    assert {str(fault) for fault in faults.catalogue()} <= set(runbooks.names())
+    assert {str(fault) for fault in faults.catalogue()} <= set(runbook_pages.names())
 
 
 def test_over_http_the_servers_own_token_is_never_used():

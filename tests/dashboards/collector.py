@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
+from rankscope.alerts.causes import runbook_pages
 from rankscope.collector.figures.distribution import Distribution, Wanted, results
 from rankscope.collector.figures.spread import Spreading
 from rankscope.collector.windows.matrices import Matrix
@@ -66,8 +67,13 @@ STATS: dict[str, Any] = {
         {"fault": "host.cpu_contention", "gpu_hours": 12.5, "incidents": 3}],
 }  # fmt: skip
 OPENAPI: dict[str, Any] = {
-    "paths": {"/api/v1/jobs": {"get": {"tags": ["jobs"], "summary": "List jobs"}}}
-}
+    "paths": {"/api/v1/jobs": {"get": {
+        "tags": ["jobs"], "summary": "List jobs",
+        "parameters": [{"name": "cluster", "in": "query", "schema": {
+            "anyOf": [{"type": "string"}, {"type": "null"}]}}],
+        "responses": {"200": {"content": {"application/json": {"example": {"items": []}}}}},
+    }}}
+}  # fmt: skip
 
 
 def incident(**changes: Any) -> dict[str, Any]:
@@ -149,6 +155,7 @@ class Collector:
         self.report: list[dict[str, Any]] = []
         self.offenders: list[dict[str, Any]] = []
         self.webhooks: list[dict[str, Any]] = []
+        self.jobs: list[dict[str, Any]] = []
         self.only_in_journal = False
         self.ranks = ranks
         self.culprits = {2, 3}
@@ -197,7 +204,7 @@ class Collector:
             case ["offenders"]:
                 return 200, {"items": self.offenders, "next_cursor": None}
             case ["jobs"]:
-                return 200, {"items": [self._job()], "next_cursor": None}
+                return 200, {"items": [self._job(), *self.jobs], "next_cursor": None}
             case ["jobs", _]:
                 return 200, self._job()
             case ["jobs", _, "ranks"]:
@@ -322,6 +329,9 @@ class Collector:
                     self._json(401, {"title": "Unauthorized"})
                 elif path == "events":
                     self._events()
+                elif path.startswith("runbooks/"):
+                    page = runbook_pages.page(path.removeprefix("runbooks/"))
+                    self._send(200, "text/markdown", page.encode(), {})
                 else:
                     self._json(*collector.answer(path, parse_qs(parts.query)))
 

@@ -19,6 +19,7 @@ PAGES = {
     "report": "main h2",
     "deliveries": ".deliveries tbody",
     "api": ".operations",
+    "runbooks/host.cpu_contention": ".runbook h2",
 }
 
 

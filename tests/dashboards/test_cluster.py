@@ -28,7 +28,7 @@ def test_the_overview_shows_what_is_open_what_runs_and_what_was_lost(
                             "gpu_hours_lost": 4.0, "record": []}]  # fmt: skip
     browser.open(f"{collector.address}/")
     assert "CPU contention" in cells(browser, ".incidents")[0]
-    assert ["llm-7b", "running", "4"] == cells(browser, ".jobs")[:3]
+    assert ["llm-7b", "running", "CPU contention", "4"] == cells(browser, ".jobs")[:4]
     figures = text(browser, ".wide-figures")
     for word in ("active incidents", "93 %", "12.5 GPU-h", "9 s"):
         assert word in figures
@@ -176,10 +176,76 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     assert "now 79 °C to 79 °C" in text(browser, ".part-curves figcaption")
 
 
-def test_the_nodes_are_listed_with_what_runs_there(browser: Any, serve: Any):
-    collector = serve([])
+def test_the_nodes_are_listed_with_what_runs_there_and_what_is_wrong_first(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/nodes")
-    assert ["gpu-11", "leaf-1", "llm-7b", "2", "0"] == cells(browser, ".nodes")[:5]
+    assert ["gpu-12", "CPU contention", "llm-7b", "2", "leaf-1", "0"] == cells(browser, ".nodes")[
+        :6
+    ]
+    assert "2 hosts · 1 with an active incident" in text(browser, ".bar [role=status]")
+    choose(browser, "silent")
+    assert 2 == browser.wait("document.querySelectorAll('.nodes tbody tr.silent').length")
+    choose(browser, "trouble")
+    browser.wait("document.querySelectorAll('.nodes tbody tr').length === 1")
+    assert "#/nodes?show=trouble" == browser.run("location.hash")
+
+
+def choose(browser: Any, value: str) -> None:
+    browser.run(f"document.querySelector('input[value={value}]').click()")
+
+
+def test_jobs_are_found_by_their_state_name_user_and_host(browser: Any, serve: Any):
+    collector = serve([])
+    old = {"job": "old-13b", "status": "ended", "user": "ann", "hosts": ["gpu-77"], "incidents": 0}
+    collector.jobs = [old]
+    browser.open(f"{collector.address}/#/jobs")
+    assert "1 running, 1 ended" == text(browser, ".bar [role=status]")
+    choose(browser, "ended")
+    browser.wait("document.querySelectorAll('.jobs tbody tr').length === 1")
+    assert "old-13b" in cells(browser, ".jobs")[0]
+    choose(browser, "all")
+    for words, found in (("ANN", "old-13b"), ("gpu-77", "old-13b"), ("gpu-11", "llm-7b")):
+        browser.run(
+            f"(field => {{ field.value = '{words}'; field.dispatchEvent(new Event('input')) }})"
+            "(document.querySelector('input[type=search]'))"
+        )
+        browser.wait(
+            f"(rows => rows.length === 1 && rows[0].innerText.includes('{found}'))"
+            "(document.querySelectorAll('.jobs tbody tr'))"
+        )
+    assert "#/jobs?find=gpu-11" == browser.run("location.hash")
+
+
+def test_a_long_list_is_shown_a_hundred_rows_at_a_time(browser: Any, serve: Any):
+    collector = serve([])
+    collector.jobs = [{"job": f"run-{number}", "status": "ended", "hosts": [], "incidents": 0}
+                      for number in range(150)]  # fmt: skip
+    browser.open(f"{collector.address}/#/jobs")
+    browser.wait("document.querySelectorAll('.jobs tbody tr').length === 100")
+    browser.run("document.querySelector('[data-key=more]').click()")
+    browser.wait("document.querySelectorAll('.jobs tbody tr').length === 151")
+
+
+def test_the_runbook_of_a_cause_is_a_page_of_the_console(browser: Any, serve: Any, documents: Any):
+    collector = serve([documents.incident()])
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    link = browser.wait("document.querySelector('.now a[href^=\"#/runbooks\"]')?.href")
+    assert link.endswith("#/runbooks/host.cpu_contention")
+    browser.open(link)
+    assert "The trainers of one host are ready to run" in text(browser, ".runbook > p")
+    assert "cat /proc/pressure/cpu" in text(browser, ".runbook pre")
+    heads = browser.run("[...document.querySelectorAll('.runbook h2')].map(one => one.innerText)")
+    assert ["How we know", "Check first", "What to do now"] == heads[:3]
+    steps = browser.run(
+        "[...document.querySelectorAll('.runbook ol li')].map(one => one.innerText)"
+    )
+    assert 3 == len(steps)
+    assert steps[0].startswith("Neighbours: move them away")
+    assert "#/runbooks/gpu.slow" in browser.run(
+        "[...document.querySelectorAll('.runbook a')].map(one => one.getAttribute('href'))"
+    )
 
 
 def test_dead_letters_are_shown_and_sent_again(browser: Any, serve: Any, documents: Any):
@@ -187,11 +253,18 @@ def test_dead_letters_are_shown_and_sent_again(browser: Any, serve: Any, documen
     collector.webhooks = [documents.HOOK]
     browser.open(f"{collector.address}/#/deliveries")
     row = cells(browser, ".deliveries")
-    assert ["given up", "incident.opened", "5b8e1f0c2a7d"] == row[:3]
-    assert ["9", "503", "the receiver is overloaded"] == row[4:]
+    assert ["given up", "opened", "5b8e1f0c2a7d"] == row[:3]
+    assert ["26.7 min", "9", "503 · the receiver is overloaded"] == row[4:]
     browser.run("document.querySelector('[data-key^=replay]').click()")
     assert "1 message will be sent again" == text(browser, ".doing [role=status]")
     assert [("/api/v1/webhooks/wh_1/replay", {})] == collector.done
+
+
+def test_a_delivery_says_which_incident_it_was_about(browser: Any, serve: Any, documents: Any):
+    collector = serve([documents.incident()])
+    collector.webhooks = [documents.HOOK]
+    browser.open(f"{collector.address}/#/deliveries")
+    assert "CPU contention\nhost gpu-12 · llm-7b" == cells(browser, ".deliveries")[2]
 
 
 def test_a_reader_sees_deliveries_and_cannot_send_again(browser: Any, serve: Any, documents: Any):
@@ -208,3 +281,7 @@ def test_the_api_is_listed_from_its_own_description(browser: Any, serve: Any):
     browser.open(f"{collector.address}/#/api")
     assert "GET" in text(browser, ".operations")
     assert "/api/v1/jobs" in text(browser, ".operations")
+    browser.run("document.querySelector('.operations summary').click()")
+    shown = text(browser, ".operation")
+    for word in ("cluster", "string", "curl -H", "/api/v1/jobs", '"items": []'):
+        assert word in shown

@@ -53,5 +53,11 @@ def test_what_is_copied_is_in_the_build_context():
     for path in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src", "probe", "collector"):
         assert sent(path), path
     assert sent("deploy/probe/sitecustomize.py")
-    for path in (".git", ".venv", "docs", "tests", "deploy/kubernetes", "rankscope-data"):
+    links = [path for package in (ROOT / "src/rankscope").iterdir() for path in package.rglob("*")
+             if path.is_symlink()]  # fmt: skip
+    assert links, "a package's runbooks are a link"
+    for link in links:
+        for target in link.resolve().iterdir():
+            assert sent(target.relative_to(ROOT).as_posix()), f"{link} leads out of the context"
+    for path in (".git", ".venv", "docs/index.md", "tests", "deploy/kubernetes", "rankscope-data"):
         assert not sent(path), path

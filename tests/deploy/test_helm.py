@@ -164,6 +164,12 @@ def test_settings_reach_agent_and_collector(clients: Clients):
     assert "r.example/x:9" == container(collector(documents))["image"]
 
 
+def test_nodes_may_have_a_smaller_image_of_their_own(clients: Clients):
+    documents = clients.chart({"agent": {"image": "r.example/agent:9"}})
+    assert "r.example/agent:9" == container(agent(documents))["image"]
+    assert "registry.example/rankscope:0.1.0" == container(collector(documents))["image"]
+
+
 def test_the_collectors_file_is_one_that_it_accepts(clients: Clients, tmp_path):
     documents = clients.chart(EVERYTHING)
     text = one(documents, "Secret", "rankscope-collector")["stringData"]["collector.yaml"]

@@ -6,6 +6,8 @@ No API server was asked: what only it knows (defaults, admission, CEL) is not ch
 import copy
 import json
 import re
+import shutil
+import subprocess
 from typing import Any
 
 import kubernetes_validate
@@ -122,12 +124,14 @@ def test_each_overlay_differs_from_the_default_one(clients: Clients):
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_image_is_ours_and_where_the_site_says(overlay: str, clients: Clients):
     text = (KUBERNETES / "overlays" / overlay / "kustomization.yaml").read_text()
-    [image] = yaml.safe_load(text)["images"]
+    images = yaml.safe_load(text)["images"]
     documents = rendered(clients, overlay)
-    wanted = f"{image['newName']}:{image['newTag']}"
-    assert (
-        wanted == container(agent(documents))["image"] == container(collector(documents))["image"]
-    )
+    wanted = {one["name"]: f"{one['newName']}:{one['newTag']}" for one in images}
+    assert {
+        "rankscope": container(collector(documents))["image"],
+        "rankscope-agent": container(agent(documents))["image"],
+    } == wanted
+    assert 1 == len(set(wanted.values())), "one image is enough to begin with"
 
 
 def test_the_default_agent_has_no_right_of_a_privileged_one(clients: Clients):
@@ -386,3 +390,13 @@ def test_the_overlay_that_the_page_shows_is_rendered(clients: Clients, tmp_path)
     assert pod(agent(documents))["hostPID"]
     assert "PodMonitor" in {document["kind"] for document in documents}
     assert "true" == environ(collector(documents))["RANKSCOPE_KUBERNETES__WRITE_BACK"]
+
+
+def test_the_pages_command_writes_the_sites_registry_everywhere(tmp_path):
+    page = (KUBERNETES.parents[1] / "docs/deploy/kubernetes.md").read_text()
+    [command] = re.findall(r"^grep -rl registry.*$", page, re.MULTILINE)
+    shutil.copytree(KUBERNETES, tmp_path / "deploy/kubernetes")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    texts = [path.read_text() for path in tmp_path.rglob("*.yaml")]
+    assert not [text for text in texts if "registry.example/rankscope" in text]
+    assert len([text for text in texts if "registry.your-site/rankscope" in text]) >= 8

@@ -24,8 +24,9 @@ color:#8e8e9a;padding-top:20px}svg text{fill:#a0a0ac;font-size:10.5px}.grid-line
 line.grid{stroke:#2a2d34}.legend span{margin:0 12px 0 0;white-space:nowrap}
 div.legend{padding:0 10px;line-height:19px}.legend b{display:inline-block;width:12px;height:3px;
 margin-right:6px;vertical-align:middle}table{border-collapse:collapse;width:100%}
-table.legend{position:absolute;right:6px;top:34px;width:37%;font-size:11px}
-table.legend td,table.legend th{padding:1px 4px;border:0;white-space:nowrap}
+div.legend{overflow-y:auto}div.legend.beside{position:absolute;right:4px;top:34px;bottom:2px;width:38%;
+padding:0}table.legend{font-size:11px}table.legend td:first-child{max-width:0;width:100%;
+text-overflow:ellipsis}table.legend td,table.legend th{padding:1px 4px;border:0;white-space:nowrap}
 th{text-align:left;color:#6e9fff;font-weight:500}td,th{padding:5px 8px;
 border-bottom:1px solid #24272e;white-space:nowrap;overflow:hidden}td a{color:#6e9fff}
 .bar{display:flex;align-items:center;padding:3px 10px}.bar i{display:block;height:16px;

@@ -114,7 +114,7 @@ def timeseries(
                     ' stroke-dasharray="6 4"/>'
                 )
     picture = f'<svg width="{inner.width:.0f}" height="{inner.height:.0f}">{"".join(shapes)}</svg>'
-    return picture + _legend(panel, lines, beside=beside)
+    return picture + _legend(panel, lines, beside=beside, room=_legend_height(lines, frame))
 
 
 def heatmap(panel: Mapping[str, Any], lines: Sequence[Line], frame: Frame) -> str:
@@ -246,22 +246,31 @@ def _times(frame: Frame) -> str:
     return "".join(shapes)
 
 
-def _legend(panel: Mapping[str, Any], lines: Sequence[Line], *, beside: bool) -> str:
+def _legend(panel: Mapping[str, Any], lines: Sequence[Line], *, beside: bool, room: float) -> str:
+    """Return the legend; beneath, what does not fit into its `room` (pixels) is scrolled to."""
     unit = panel["fieldConfig"]["defaults"]["unit"]
     rows = []
     for number, line in enumerate(lines):
         hue = _hue(panel, line, number)
         rows.append((line, f'<b style="background:{hue}"></b>{html.escape(line.name)}'))
     if not beside:
-        return f'<div class="legend">{"".join(f"<span>{text}</span>" for _, text in rows)}</div>'
-    rows.sort(key=lambda row: -max((value for _, value in row[0].points), default=0.0))
-    cells = "".join(
-        f"<tr><td>{text}</td><td>{written(line.points[-1][1], unit)}</td>"
-        f"<td>{written(max(value for _, value in line.points), unit)}</td></tr>"
+        inside = "".join(f"<span>{text}</span>" for _, text in rows)
+        return f'<div class="legend" style="max-height:{room:.0f}px">{inside}</div>'
+    options = panel["options"]["legend"]
+    extreme = min if "min" in options["calcs"] else max
+    known = [
+        (extreme(value for _, value in line.points), line, text)
         for line, text in rows
         if line.points
+    ]
+    known.sort(key=lambda row: row[0], reverse=options["sortDesc"])
+    cells = "".join(
+        f"<tr><td>{text}</td><td>{written(line.points[-1][1], unit)}</td>"
+        f"<td>{written(most, unit)}</td></tr>"
+        for most, line, text in known
     )
-    return f'<table class="legend"><tr><th>Name</th><th>Last</th><th>Max</th></tr>{cells}</table>'
+    head = f"<tr><th>Name</th><th>Last</th><th>{options['sortBy']}</th></tr>"
+    return f'<div class="legend beside"><table class="legend">{head}{cells}</table></div>'
 
 
 def _turbo(share: float) -> str:

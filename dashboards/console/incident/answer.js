@@ -69,7 +69,13 @@ export function doNow(first) {
   if (!steps.length && !first?.runbook) return null;
   return h("section", { class: "now" }, h("h2", {}, t("now.title")),
     steps.length ? stepList(steps) : h("p", { class: "muted" }, t("now.nothing")),
-    first.runbook && h("p", { class: "fine" }, `${t("now.runbook")} `, link(first.runbook, first.runbook)));
+    first.runbook && h("p", { class: "fine" }, `${t("now.runbook")} `, runbook(first)));
+}
+
+/** Return a link to a runbook: ours are served by the collector, under the name of their fault. */
+function runbook(first) {
+  const ours = /^docs\/runbooks\/([\w.]+)\.md$/.exec(first.runbook);
+  return ours ? link(`#/runbooks/${ours[1]}`, title(ours[1])) : link(first.runbook, first.runbook);
 }
 
 /** Return what to check next and which causes each check tells apart, then what to look into. */

@@ -2,6 +2,7 @@
 
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
+import { filterBar, segments } from "../parts/filters.js";
 import { duration, epoch, faults, lost, moment, place, shortened, title } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 
@@ -60,13 +61,11 @@ export function order(a, b) {
 
 function controls(filters, changed) {
   const set = (name) => (value) => { filters[name] = value.trim(); changed(); };
-  const typed = (name) => (event) => set(name)(event.target.value);
-  return h("form", { class: "filters", "aria-label": t("incidents.filters"), onsubmit: (event) => event.preventDefault() },
-    h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, t("column.status")), STATUSES.map((value) =>
-      h("label", {}, h("input", { type: "radio", name: "status", value, checked: filters.status === value, onchange: typed("status") }), word("filter", value)))),
+  return filterBar(
+    segments(t("column.status"), "status", STATUSES.map((value) => [value, word("filter", value)]), filters.status, set("status")),
     choice(t("column.severity"), [["", t("incidents.anyseverity")], ...Object.keys(WORST).map((name) => [name, word("severity", name)])], filters.severity, set("severity"), { unseen: true }),
     choice(t("column.fault"), [["", t("incidents.anyfault")], ...faults()], filters.fault, set("fault"), { unseen: true }),
-    h("label", {}, h("span", { class: "unseen" }, t("column.job")), h("input", { type: "search", value: filters.job, placeholder: t("incidents.jobid"), spellcheck: "false", onchange: typed("job") })));
+    h("label", {}, h("span", { class: "unseen" }, t("column.job")), h("input", { type: "search", value: filters.job, placeholder: t("incidents.jobid"), spellcheck: "false", onchange: (event) => set("job")(event.target.value) })));
 }
 
 /** Return the table of incidents. */

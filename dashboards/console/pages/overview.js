@@ -6,7 +6,7 @@ import { h, show } from "../parts/dom.js";
 import { digits, duration, lost, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 import { incidentRows, order } from "./incidents.js";
-import { goodput, jobOrder, jobRows } from "./jobs.js";
+import { goodput, jobOrder, jobRows, noJobs } from "./jobs.js";
 
 const DAYS = 7;
 const MOST = { incidents: 6, jobs: 10, causes: 8, nodes: 8 };
@@ -34,7 +34,7 @@ export function overviewPage() {
     show(open, h("h2", {}, t("overview.now")), active.length ? incidentRows(active.slice(0, MOST.incidents), now) : h("p", { class: "good" }, t("overview.fine")),
       active.length > MOST.incidents && h("p", {}, h("a", { href: "#/incidents" }, t("overview.all", { n: active.length }))));
     const sorted = jobs.sort(jobOrder);
-    show(jobsPart, h("h2", {}, t("nav.jobs")), sorted.length ? jobRows(sorted.slice(0, MOST.jobs)) : h("p", { class: "muted" }, `${t("jobs.nonereported")} ${t("jobs.attach")} `, h("code", {}, "rankscope demo")),
+    show(jobsPart, h("h2", {}, t("nav.jobs")), sorted.length ? jobRows(sorted.slice(0, MOST.jobs), active) : noJobs(),
       sorted.length > MOST.jobs && h("p", {}, h("a", { href: "#/jobs" }, t("overview.alljobs", { n: sorted.length }))));
     show(lossPart, h("h2", {}, t("overview.causes", { n: DAYS })), causes(stats));
     show(nodesPart, h("h2", {}, t("overview.nodes", { n: DAYS })), worstNodes(nodes));

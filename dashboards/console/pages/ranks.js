@@ -11,7 +11,7 @@ const PAGE = 200;
 /** Return {root, refresh(job)}. */
 export function ranksPart(path, signal) {
   const body = h("div", {});
-  const details = h("details", { "data-key": "ranks" }, h("summary", {}, h("h2", {}, t("column.ranks"))), body);
+  const details = h("details", { "data-key": "ranks" }, h("summary", {}, h("h2", {}, t("ranks.title"))), body);
   const root = h("section", { class: "part-ranks" }, details);
   let current = null;
   let limit = PAGE;

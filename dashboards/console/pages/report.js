@@ -1,8 +1,9 @@
 // The show-back report: GPU time used and lost, by week, user, job or cause; and repeat offenders.
 
+import { bar } from "../charts/waits.js";
 import { get, items, text } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { clock, digits, duration, place, shortened, title } from "../parts/units.js";
+import { clock, digits, duration, lost, place, shortened, title } from "../parts/units.js";
 import { count, t } from "../texts/texts.js";
 
 const BY = ["week,user", "user", "user,job", "job", "week", "fault"];
@@ -15,6 +16,7 @@ export function reportPage(query) {
   const days = SINCE.includes(query.get("days")) ? query.get("days") : "";
   const since = days ? Math.floor(Date.now() / 1000 - days * 86400) : "";
   const go = (change) => { location.hash = `#/report?${new URLSearchParams({ by, days, ...change })}`; };
+  const totals = h("div", {});
   const table = h("div", {});
   const offenders = h("div", {});
   const root = h("article", { class: "page report-page" }, h("h1", {}, t("nav.report")),
@@ -23,15 +25,17 @@ export function reportPage(query) {
       choice(t("report.by"), BY.map((keys) => [keys, keys.split(",").map((key) => t(`report.${key}`)).join(" + ")]), by, (value) => go({ by: value })),
       choice(t("report.since"), SINCE.map((value) => [value, value ? t("report.lastdays", { n: value }) : t("report.everything")]), days, (value) => go({ days: value })),
       h("button", { type: "button", class: "quiet", "data-key": "csv", onclick: () => download({ by, since }) }, t("report.download")))),
-    table, offenders);
+    totals, table, offenders);
   let shown = "";
 
   async function refresh() {
-    const [report, named] = await Promise.all([
-      get("report", { by, since, limit: 200 }, abort.signal), get("offenders", { since, limit: 20 }, abort.signal)]);
-    const now = JSON.stringify([report, named]);
+    const [report, named, users, stats] = await Promise.all([
+      get("report", { by, since, limit: 200 }, abort.signal), get("offenders", { since, limit: 20 }, abort.signal),
+      get("report", { by: "user", since, limit: 1000 }, abort.signal), get("stats", { since }, abort.signal)]);
+    const now = JSON.stringify([report, named, users, stats]);
     if (now === shown) return;
     shown = now;
+    show(totals, summary(items(users), stats));
     show(table, reportTable(by.split(","), items(report)), report.next_cursor && h("p", { class: "fine" }, t("report.more")));
     show(offenders, offendersPart(items(named)));
   }
@@ -39,14 +43,29 @@ export function reportPage(query) {
   return { root, refresh, close: () => abort.abort() };
 }
 
+/** Return what was used and lost in all. A user stands for each job once, so their rows add up. */
+function summary(users, stats) {
+  const used = users.reduce((sum, row) => sum + (row.gpu_hours_used ?? 0), 0);
+  const gone = stats.gpu_hours_lost ?? 0;
+  const open = (stats.incidents?.open ?? 0) + (stats.incidents?.acknowledged ?? 0);
+  const part = (name, value, more) => h("div", {}, h("dt", {}, name), h("dd", {}, value), more && h("dd", { class: "fine" }, more));
+  return h("dl", { class: "figures wide-figures" },
+    part(t("report.used"), hours(used)),
+    part(t("report.lost"), hours(gone), used > 0 && t("report.share", { share: `${digits((100 * gone) / used)} %` })),
+    part(t("report.incidents"), digits(open + (stats.incidents?.resolved ?? 0)), open > 0 && t("report.open", { n: digits(open) })),
+    part(t("report.detect"), time(stats.mttd_seconds ?? null)),
+    part(t("report.resolve"), time(stats.mttr_seconds ?? null)));
+}
+
 function reportTable(keys, rows) {
   if (!rows.length) return h("p", { class: "nothing muted" }, t("report.nothing"));
+  const most = Math.max(...rows.map((row) => row.gpu_hours_lost ?? 0), 1e-9);
   const columns = [...keys.map((key) => [t(`report.${key}`)]), ...["used", "lost", "goodput", "incidents", "detect", "ack", "resolve"].map((name) => [t(`report.${name}`), { number: true }]), [t("report.costliest")]];
   return table(columns, rows.map((row) => ({ cells: [
-    ...keys.map((key) => keyed(key, row[key])), hours(row.gpu_hours_used), hours(row.gpu_hours_lost),
+    ...keys.map((key) => keyed(key, row[key])), hours(row.gpu_hours_used), [bar((row.gpu_hours_lost ?? 0) / most), h("span", {}, hours(row.gpu_hours_lost))],
     Number.isFinite(row.goodput) ? `${digits(row.goodput * 100)} %` : "–", digits(row.incidents),
     time(row.mttd_seconds), time(row.mtta_seconds), time(row.mttr_seconds),
-    row.costliest_fault ? title(row.costliest_fault) : "–",
+    row.costliest_fault ? h("a", { href: `#/incidents?${new URLSearchParams({ status: "all", fault: row.costliest_fault, ...(row.job ? { job: row.job } : {}) })}` }, title(row.costliest_fault)) : "–",
   ] })), { class: "report cards" });
 }
 
@@ -57,12 +76,12 @@ function offendersPart(rows) {
 }
 
 function offender(row) {
-  const counts = Object.entries(row.faults ?? {}).map(([fault, count]) => `${title(fault)} ${count}`).join(", ");
+  const counts = Object.entries(row.faults ?? {}).map(([fault, count]) => `${title(fault)} × ${count}`).join(", ");
   return h("details", { class: "contender", "data-key": `${row.type} ${row.id}` },
     h("summary", { class: "offender" },
       h("span", { class: "name", title: place(row) }, shortened(place(row)), " ", h("span", { class: "muted" }, counts)),
       h("span", { class: "fine" }, `${count("incident", row.incidents)}, ${count("job", list(row.jobs).length)}`),
-      h("span", { class: "number" }, `${hours(row.gpu_hours_lost)} h`)),
+      h("span", { class: "number" }, lost(3600 * row.gpu_hours_lost))),
     h("ul", {}, list(row.record).map((one) => h("li", {},
       h("a", { href: `#/incidents/${encodeURIComponent(one.incident)}` }, title(one.fault)), ` ${clock(one.opened_at)} · ${list(one.jobs).join(", ")} · ${shortened(one.entity)} · ${one.verdict ? t("offenders.feedback", { verdict: t(`verdict.${one.verdict}`) }) : t("offenders.nofeedback")}`))));
 }

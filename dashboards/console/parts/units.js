@@ -79,17 +79,17 @@ export function duration(seconds) {
   if (size < 1e-3) return `${digits(seconds * 1e6)} µs`;
   if (size < 1) return `${digits(seconds * 1e3)} ms`;
   if (size < 120) return `${digits(seconds)} s`;
-  if (size < 7200) return `${digits(seconds / 60)} min`;
-  if (size < 172800) return `${digits(seconds / 3600)} h`;
-  return `${digits(seconds / 86400)} d`;
+  if (size < 7200) return t("unit.min", { n: digits(seconds / 60) });
+  if (size < 172800) return t("unit.h", { n: digits(seconds / 3600) });
+  return t("unit.d", { n: digits(seconds / 86400) });
 }
 
 /** Return lost accelerator time: 41 GPU-s, 12 GPU-min, 4.1 GPU-h. */
 export function lost(seconds) {
   if (!Number.isFinite(seconds)) return NONE;
-  if (seconds < 120) return `${digits(seconds)} GPU-s`;
-  if (seconds < 7200) return `${digits(seconds / 60)} GPU-min`;
-  return `${digits(seconds / 3600)} GPU-h`;
+  if (seconds < 120) return t("lost.s", { n: digits(seconds) });
+  if (seconds < 7200) return t("lost.min", { n: digits(seconds / 60) });
+  return t("lost.h", { n: digits(seconds / 3600) });
 }
 
 /** Return a number with about three significant digits. */

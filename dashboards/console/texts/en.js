@@ -2,7 +2,7 @@
 
 export default {
   skip: "Skip to content", loading: "Loading.", language: "Language", more: "Show more", yes: "Yes", copy: "copy", "copy.done": "copied", "copy.byhand": "select and copy",
-  ago: "{time} ago", "chance.over": "over 99 %", "chance.under": "under 1 %",
+  ago: "{time} ago", "unit.min": "{n} min", "unit.h": "{n} h", "unit.d": "{n} d", "lost.s": "{n} GPU-s", "lost.min": "{n} GPU-min", "lost.h": "{n} GPU-h", "chance.over": "over 99 %", "chance.under": "under 1 %",
   theme: "theme: {name}", "theme.title": "Switch between light, dark and the system's choice", "theme.system": "system", "theme.light": "light", "theme.dark": "dark",
   "live.connecting": "connecting", "live.live": "live", "live.polling": "polling", "live.offline": "offline",
   "nav.pages": "Pages", "nav.overview": "Overview", "nav.incidents": "Incidents", "nav.jobs": "Jobs", "nav.nodes": "Nodes", "nav.report": "Report", "nav.deliveries": "Deliveries",
@@ -25,9 +25,9 @@ export default {
   "phase.compute": "compute", "phase.comm": "waiting in collectives", "phase.data": "waiting for data", "phase.optimizer": "optimizer", "phase.checkpoint": "checkpoint", "phase.gc": "garbage collection", "phase.other": "other",
 
   "column.what": "What", "column.where": "Where", "column.job": "Job", "column.opened": "Opened", "column.lasted": "Lasted", "column.lost": "Lost", "column.status": "Status", "column.severity": "Severity", "column.fault": "Fault",
-  "column.ranks": "Ranks", "column.rank": "Rank", "column.hosts": "Hosts", "column.host": "Host", "column.laststep": "Last step", "column.steptime": "Step time", "column.goodput": "Goodput", "column.incidents": "Incidents", "column.firstsample": "First sample", "column.lastsample": "Last sample",
+  "column.ranks": "Ranks", "column.rank": "Rank", "column.hosts": "Hosts", "column.host": "Host", "column.laststep": "Last step", "column.steptime": "Step time", "column.goodput": "Goodput", "column.firstsample": "First sample", "column.lastsample": "Last sample",
   "column.localrank": "Local rank", "column.device": "Device", "column.process": "Process", "column.sincestep": "Since that step", "column.switch": "Switch", "column.metric": "Metric", "column.of": "Of", "column.value": "Value",
-  "column.state": "State", "column.event": "Event", "column.incident": "Incident", "column.created": "Created", "column.attempts": "Attempts", "column.answer": "Answer", "column.error": "Error",
+  "column.state": "State", "column.event": "Event", "column.incident": "Incident", "column.created": "Created", "column.attempts": "Attempts", "column.answer": "Answer", 
 
   "incidents.filters": "Filters", "incidents.anyseverity": "any severity", "incidents.anyfault": "any fault", "incidents.jobid": "job id", "incidents.shown": "{n} shown", "incidents.watched": "{jobs} watched.", "incidents.seejobs": "See the jobs",
   "incidents.nomatch": "No incident matches these filters.", "incidents.none.active": "No active incident.", "incidents.none.resolved": "No resolved incident.", "incidents.none.all": "No incident.",
@@ -73,7 +73,15 @@ export default {
   "report.help": "GPU time that jobs used, and what incidents took of it. Goodput is the share that was left; times are means.", "report.by": "By", "report.since": "Since", "report.lastdays": "the last {n} days", "report.everything": "all that is kept", "report.download": "Download CSV", "report.more": "More rows are in the CSV.", "report.nothing": "Nothing was used, and nothing lost.",
   "report.week": "Week", "report.user": "User", "report.job": "Job", "report.fault": "Cause", "report.used": "GPU-h used", "report.lost": "GPU-h lost", "report.goodput": "Goodput", "report.incidents": "Incidents", "report.detect": "To detect", "report.ack": "To acknowledge", "report.resolve": "To resolve", "report.costliest": "Costliest cause", "report.nouser": "no user label",
   "offenders.title": "Repeat offenders", "offenders.help": "Devices, links and nodes that incidents keep naming, those in most jobs first. Open one to see its record.", "offenders.none": "Nothing was named twice.", "offenders.feedback": "feedback: {verdict}", "offenders.nofeedback": "no feedback",
-  "delivery.any": "any state", "delivery.pending": "pending", "delivery.delivered": "delivered", "delivery.dead": "given up", "delivery.suppressed": "suppressed", "deliveries.state": "State", "deliveries.nohook": "No webhook is configured: nobody is notified. Add one in the settings or by", "deliveries.disabled": "disabled", "deliveries.replay": "Send again what was given up", "deliveries.replayed": "{n} will be sent again",
-  "deliveries.test": "Send a test message", "deliveries.tested": "the test message was accepted", "deliveries.failed": "the test message was not accepted: {why}", "deliveries.dead": "{n} of these were given up.", "deliveries.none": "Nothing was sent.", "deliveries.newest": "The newest {n} are shown.",
+  "delivery.any": "any state", "delivery.pending": "pending", "delivery.delivered": "delivered", "delivery.dead": "given up", "delivery.suppressed": "suppressed", "deliveries.state": "State", "deliveries.nohook": "No webhook is configured: nobody is notified.", "deliveries.add": "Add one to the collector's settings, or by POST /api/v1/webhooks:", "deliveries.for": "Gets:", "deliveries.due": "next at {at}", "deliveries.disabled": "disabled", "deliveries.replay": "Send again what was given up", "deliveries.replayed": "{n} will be sent again",
+  "deliveries.test": "Send a test message", "deliveries.tested": "the test message was accepted", "deliveries.failed": "the test message was not accepted: {why}", "deliveries.dead": "Given up among these: {n}.", "deliveries.none": "Nothing was sent.", "deliveries.newest": "The newest {n} are shown.",
+  "runbook.crumb": "Runbook", "runbook.incidents": "Incidents with this cause",
+  "event.incident.opened": "opened", "event.incident.updated": "updated", "event.incident.acknowledged": "acknowledged", "event.incident.resolved": "resolved", "event.digest": "digest", "event.webhook.test": "test",
+  "format.standard": "Standard Webhooks", "format.alertmanager": "Alertmanager webhook", "format.alertmanager_api": "Alertmanager", "format.slack": "Slack", "format.feishu": "Feishu", "format.dingtalk": "DingTalk", "format.wecom": "WeCom", "format.pagerduty": "PagerDuty",
+  "list.nomatch": "Nothing matches.", "jobs.counted": "{running} running, {ended} ended", "jobs.filter.all": "All", "jobs.filter.running": "Running", "jobs.filter.ended": "Ended", "jobs.find": "job, user, cluster, host",
+  "nodes.filter.all": "All", "nodes.filter.trouble": "With an incident", "nodes.filter.silent": "Silent", "nodes.find": "host, switch, job", "nodes.trouble": "{n} with an active incident", "nodes.silent": "{n} silent", "nodes.issilent": "silent",
+  "column.worst": "Active incidents", "column.now": "Now", "column.past": "Incidents so far", "column.took": "Took",
+  "report.share": "{share} of what was used", "report.open": "{n} active",
+  "api.find": "path, word", "api.token": ". With tokens configured, all but the console, health and /metrics ask for one.", "api.parameter": "Parameter", "api.kind": "Type", "api.meaning": "Meaning", "api.required": "required", "api.sent": "Body", "api.answer": "Answer",
   "api.title": "HTTP API", "api.help": "What this collector answers to. The full description, with schemas and examples, is at",
 };

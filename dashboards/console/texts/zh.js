@@ -5,7 +5,7 @@ import faults from "./zh_faults.js";
 export default {
   ...faults,
   skip: "跳到正文", loading: "加载中。", language: "语言", more: "显示更多", yes: "是", copy: "复制", "copy.done": "已复制", "copy.byhand": "请选中后复制",
-  ago: "{time} 前", "chance.over": "超过 99 %", "chance.under": "不到 1 %",
+  ago: "{time}前", "unit.min": "{n} 分钟", "unit.h": "{n} 小时", "unit.d": "{n} 天", "lost.s": "{n} GPU 秒", "lost.min": "{n} GPU 分钟", "lost.h": "{n} GPU 小时", "chance.over": "超过 99 %", "chance.under": "不到 1 %",
   theme: "主题：{name}", "theme.title": "在浅色、深色和跟随系统之间切换", "theme.system": "系统", "theme.light": "浅色", "theme.dark": "深色",
   "live.connecting": "连接中", "live.live": "实时", "live.polling": "轮询", "live.offline": "离线",
   "nav.pages": "页面", "nav.overview": "总览", "nav.incidents": "事件", "nav.jobs": "作业", "nav.nodes": "节点", "nav.report": "报表", "nav.deliveries": "通知投递",
@@ -28,9 +28,9 @@ export default {
   "phase.compute": "计算", "phase.comm": "在集合通信中等待", "phase.data": "等待数据", "phase.optimizer": "优化器", "phase.checkpoint": "检查点", "phase.gc": "垃圾回收", "phase.other": "其他",
 
   "column.what": "问题", "column.where": "位置", "column.job": "作业", "column.opened": "开始", "column.lasted": "持续", "column.lost": "损失", "column.status": "状态", "column.severity": "严重程度", "column.fault": "故障",
-  "column.ranks": "Rank", "column.rank": "Rank", "column.hosts": "主机数", "column.host": "主机", "column.laststep": "最新步", "column.steptime": "步时", "column.goodput": "有效产出", "column.incidents": "事件", "column.firstsample": "首个样本", "column.lastsample": "最新样本",
+  "column.ranks": "Rank 数", "column.rank": "Rank", "column.hosts": "主机数", "column.host": "主机", "column.laststep": "最新步", "column.steptime": "步时", "column.goodput": "有效产出", "column.firstsample": "首个样本", "column.lastsample": "最新样本",
   "column.localrank": "本地 rank", "column.device": "设备", "column.process": "进程", "column.sincestep": "距该步", "column.switch": "交换机", "column.metric": "指标", "column.of": "属性", "column.value": "值",
-  "column.state": "状态", "column.event": "类型", "column.incident": "事件", "column.created": "创建", "column.attempts": "尝试次数", "column.answer": "响应", "column.error": "错误",
+  "column.state": "状态", "column.event": "类型", "column.incident": "事件", "column.created": "创建", "column.attempts": "尝试次数", "column.answer": "响应", 
 
   "incidents.filters": "筛选", "incidents.anyseverity": "任意严重程度", "incidents.anyfault": "任意故障", "incidents.jobid": "作业 id", "incidents.shown": "显示 {n} 个", "incidents.watched": "正在监视 {jobs}。", "incidents.seejobs": "查看作业",
   "incidents.nomatch": "没有符合筛选条件的事件。", "incidents.none.active": "没有进行中的事件。", "incidents.none.resolved": "没有已解决的事件。", "incidents.none.all": "没有事件。",
@@ -76,7 +76,15 @@ export default {
   "report.help": "作业使用的 GPU 时间，以及事件造成的损失。有效产出是剩余的占比；时间为平均值。", "report.by": "按", "report.since": "时间", "report.lastdays": "最近 {n} 天", "report.everything": "全部保留的数据", "report.download": "下载 CSV", "report.more": "更多行见 CSV。", "report.nothing": "没有使用，也没有损失。",
   "report.week": "周", "report.user": "用户", "report.job": "作业", "report.fault": "原因", "report.used": "已用 GPU 小时", "report.lost": "损失 GPU 小时", "report.goodput": "有效产出", "report.incidents": "事件", "report.detect": "检出", "report.ack": "确认", "report.resolve": "解决", "report.costliest": "损失最大的原因", "report.nouser": "无用户标签",
   "offenders.title": "反复出问题的对象", "offenders.help": "事件反复指向的设备、链路和节点，涉及作业最多的在前。展开可查看记录。", "offenders.none": "没有对象被多次指向。", "offenders.feedback": "反馈：{verdict}", "offenders.nofeedback": "无反馈",
-  "delivery.any": "任意状态", "delivery.pending": "待发送", "delivery.delivered": "已送达", "delivery.dead": "已放弃", "delivery.suppressed": "已抑制", "deliveries.state": "状态", "deliveries.nohook": "没有配置 webhook：不会通知任何人。请在设置中添加，或使用", "deliveries.disabled": "已停用", "deliveries.replay": "重发已放弃的消息", "deliveries.replayed": "将重发 {n}",
-  "deliveries.test": "发送测试消息", "deliveries.tested": "测试消息已被接收", "deliveries.failed": "测试消息未被接收：{why}", "deliveries.dead": "其中 {n}已放弃。", "deliveries.none": "没有发送过消息。", "deliveries.newest": "显示最新的 {n} 条。",
+  "delivery.any": "任意状态", "delivery.pending": "待发送", "delivery.delivered": "已送达", "delivery.dead": "已放弃", "delivery.suppressed": "已抑制", "deliveries.state": "状态", "deliveries.nohook": "没有配置 webhook：不会通知任何人。", "deliveries.add": "请在收集器的设置中添加，或使用 POST /api/v1/webhooks：", "deliveries.for": "接收：", "deliveries.due": "下次 {at}", "deliveries.disabled": "已停用", "deliveries.replay": "重发已放弃的消息", "deliveries.replayed": "将重发 {n}",
+  "deliveries.test": "发送测试消息", "deliveries.tested": "测试消息已被接收", "deliveries.failed": "测试消息未被接收：{why}", "deliveries.dead": "其中已放弃：{n}。", "deliveries.none": "没有发送过消息。", "deliveries.newest": "显示最新的 {n} 条。",
+  "runbook.crumb": "处置手册", "runbook.incidents": "以此为原因的事件",
+  "event.incident.opened": "新事件", "event.incident.updated": "更新", "event.incident.acknowledged": "已确认", "event.incident.resolved": "已解决", "event.digest": "汇总", "event.webhook.test": "测试",
+  "format.standard": "Standard Webhooks", "format.alertmanager": "Alertmanager webhook", "format.alertmanager_api": "Alertmanager", "format.slack": "Slack", "format.feishu": "飞书", "format.dingtalk": "钉钉", "format.wecom": "企业微信", "format.pagerduty": "PagerDuty",
+  "list.nomatch": "没有匹配的内容。", "jobs.counted": "{running} 个运行中，{ended} 个已结束", "jobs.filter.all": "全部", "jobs.filter.running": "运行中", "jobs.filter.ended": "已结束", "jobs.find": "作业、用户、集群、主机",
+  "nodes.filter.all": "全部", "nodes.filter.trouble": "有事件", "nodes.filter.silent": "无响应", "nodes.find": "主机、交换机、作业", "nodes.trouble": "{n} 台有进行中的事件", "nodes.silent": "{n} 台无响应", "nodes.issilent": "无响应",
+  "column.worst": "进行中的事件", "column.now": "当前", "column.past": "累计事件", "column.took": "用时",
+  "report.share": "占已用的 {share}", "report.open": "{n} 个进行中",
+  "api.find": "路径、关键词", "api.token": "。配置令牌后，除控制台、健康检查和 /metrics 外都需要令牌。", "api.parameter": "参数", "api.kind": "类型", "api.meaning": "含义", "api.required": "必填", "api.sent": "请求体", "api.answer": "响应",
   "api.title": "HTTP API", "api.help": "该收集器提供的接口。完整描述（含模式与示例）见",
 };

@@ -159,7 +159,6 @@ def jobs_row() -> list[Put]:
                 ),
                 steps=below(0.97, 0.9),
                 least=None,
-                beside=False,
             ),
             10,
             8,

@@ -110,7 +110,7 @@ def nodes_row() -> list[Put]:
                 steps=above(80, 88),
                 least=None,
                 marked=True,
-                beside=True,
+                beside="max",
             ),
             10,
             8,

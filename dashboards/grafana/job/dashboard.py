@@ -45,7 +45,6 @@ def build(given: Given) -> models.Dashboard:
             Section("Loss", loss_row()),
             Section("Which rank is slow", ranks_row()),
             Section("Where the time goes, and who waits for whom", time_row()),
-            Section("Memory", memory_row()),
-            Section("Devices of the job", devices_row()),
+            Section("Memory and devices of the job", [*memory_row(), *devices_row()]),
         ],
     )

@@ -40,7 +40,7 @@ def _of_devices(metric: str, labels: Mapping[str, str]) -> str:
 
 
 def memory_row() -> list[Put]:
-    """Return the panels of the row "Memory"."""
+    """Return the panels of memory, two in a line: names of devices are long."""
     fullest = extreme("hw_gpu_memory_usage_bytes", "max_over_time")
     used = placed("hw_gpu_memory_usage_bytes", fullest)
     there = placed("hw_gpu_memory_limit_bytes", fullest)
@@ -58,9 +58,10 @@ def memory_row() -> list[Put]:
                 ),
                 steps=PLAIN,
                 least=None,
+                beside="max",
             ),
-            8,
-            8,
+            12,
+            9,
         ),
         Put(
             lines(
@@ -74,9 +75,10 @@ def memory_row() -> list[Put]:
                 steps=above(0.92, 0.98),
                 least=None,
                 marked=True,
+                beside="max",
             ),
-            8,
-            8,
+            12,
+            9,
         ),
         Put(
             lines(
@@ -94,15 +96,16 @@ def memory_row() -> list[Put]:
                     "{{host_name}} rank {{rank}} {{role}}",
                 ),
                 steps=PLAIN,
+                beside="max",
             ),
-            8,
-            8,
+            12,
+            9,
         ),
     ]
 
 
 def devices_row() -> list[Put]:
-    """Return the panels of the row "Devices of the job"."""
+    """Return the panels of what the job's devices do, two in a line."""
     device = "{{host_name}} GPU {{gpu}} rank {{rank}}"
     slowest = extreme("hw_frequency_hertz", "min_over_time", "-", domain="sm")
     hottest = extreme("hw_temperature_celsius", "max_over_time", hw_sensor="gpu")
@@ -120,9 +123,10 @@ def devices_row() -> list[Put]:
                 ),
                 steps=PLAIN,
                 least=None,
+                beside="min",
             ),
-            8,
-            8,
+            12,
+            9,
         ),
         Put(
             lines(
@@ -136,9 +140,10 @@ def devices_row() -> list[Put]:
                 steps=above(80, 88),
                 least=None,
                 marked=True,
+                beside="max",
             ),
-            8,
-            8,
+            12,
+            9,
         ),
         Put(
             lines(
@@ -150,7 +155,7 @@ def devices_row() -> list[Put]:
                 Query(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
                 steps=below(0.7, 0.3),
             ),
-            8,
-            8,
+            12,
+            9,
         ),
     ]

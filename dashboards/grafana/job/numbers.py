@@ -131,7 +131,7 @@ def scores_row() -> Put:
                 "rank {{rank}} {{detector}}",
             ),
             steps=above(1, 5),
-            beside=True,
+            beside="max",
             none="no rank stands out",
         ),
         9,

@@ -117,7 +117,7 @@ def waits_row() -> list[Put]:
                     "{{job_id}} {{host_name}} rank {{rank}}",
                 ),
                 steps=above(0.2, 1),
-                beside=True,
+                beside="max",
             ),
             14,
             9,

@@ -17,7 +17,7 @@ def test_an_open_incident_is_described_from_what_broke_to_where_to_look(new_noti
         "Check next: read the uplinks' counters: ibqueryerrors",
         "Cost: 64 ranks on 8 hosts, training is stopped, 5.3 GPU-hours lost so far",
         "Since: 2023-11-14 22:13:20 UTC",
-        "Runbook: docs/runbooks/x.md",
+        "Runbook: https://rankscope.example/#/runbooks/x",
         "Incident: a1000000000000000000",
     ]
     assert "https://rankscope.example/#/incidents/a1000000000000000000" == (
@@ -41,6 +41,15 @@ def test_a_digest_says_what_it_stands_for_and_the_present_state(digest):
         "Warning: Switch fault: switch leaf-3; run-1, attempt 2 (cluster c1)",
         "And: 2 more incidents; the console lists them",
     ]
+
+
+def test_only_our_own_runbooks_become_pages_of_the_console():
+    link = wording.runbook_link
+    assert "https://c.example/#/runbooks/host.lost" == (
+        link("https://c.example/", "docs/runbooks/host.lost.md")
+    )
+    assert "docs/runbooks/host.lost.md" == link("", "docs/runbooks/host.lost.md")
+    assert "https://wiki.example/lost" == link("https://c.example", "https://wiki.example/lost")
 
 
 def test_without_a_console_there_is_no_link(new_document):

@@ -25,4 +25,4 @@ def page(fault: str) -> str:
 
 
 def _folder() -> Traversable:
-    return resources.files("rankscope.alerts.causes").joinpath("runbooks")
+    return resources.files(__package__ or "").joinpath("runbooks")
