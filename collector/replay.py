@@ -108,7 +108,7 @@ class Replay:
         try:
             schedule = self._schedule(Recorded.of(_skips(folder)))
             for count, entry in enumerate(journal.read(folder), start=1):
-                if entry.kind is Kind.STOP:
+                if entry.kind in (Kind.STOP, Kind.TIME):
                     schedule.until(entry.at)
                 elif entry.kind is not Kind.ACTION or not self.ignore_actions:
                     schedule.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)

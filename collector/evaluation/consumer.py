@@ -7,7 +7,7 @@ offset; intake takes payloads meanwhile. Then it follows the intake's watermark.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -17,9 +17,9 @@ from ...vocabulary.clock import Clock
 from ..actions import Entered
 from ..defects import Defects
 from ..health import Health
-from ..intake.decoding import Decoders
+from ..intake.decoding import Decoding
 from ..intake.payloads import Decoded, Payload
-from ..intake.tail import Tail
+from ..intake.tail import Entries, Received
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from ..journal.kinds import Kind
@@ -28,7 +28,7 @@ from .access import FairLock
 from .overload import Overload, Recorded
 from .rereading import Rereading
 from .schedule import Evaluator, Hooks, Moment, Schedule
-from .snapshot_timer import SnapshotTimer
+from .snapshot_timer import SNAPSHOT_SECONDS, SnapshotTimer
 from .snapshots import Snapshot, SnapshotError, Snapshots
 
 T = TypeVar("T")
@@ -36,14 +36,6 @@ P = TypeVar("P", bound=Evaluator)
 
 _LOG = structlog.get_logger(__name__)
 _PROGRESS_SECONDS = 5.0
-
-
-class Received(Protocol):
-    """What is needed of the intake."""
-
-    def watermark(self) -> float:
-        """Return a time up to which the tail has everything."""
-        ...
 
 
 class Consumer(Generic[P]):
@@ -56,8 +48,8 @@ class Consumer(Generic[P]):
         journal: Partition,
         decisions: Partition,
         received: Received,
-        tail: Tail,
-        decoders: Decoders,
+        tail: Entries,
+        decoders: Decoding,
         storing: Storing,
         clock: Clock,
         health: Health,
@@ -65,10 +57,12 @@ class Consumer(Generic[P]):
         rereading: Rereading | None = None,
         before_ns: int | None = None,
         refused: Callable[[int], None] = lambda _points: None,
+        recovered: Callable[[Offset | None], None] = lambda _offset: None,
+        snapshot_seconds: float = SNAPSHOT_SECONDS,
     ) -> None:
         """`before_ns`: the receive time of the newest entry of an earlier process.
 
-        `refused` gets how many points had no room.
+        `refused` gets how many points had no room, `recovered` the offset that a restart came to.
         """
         self._pipeline = pipeline
         self._journal = journal
@@ -79,7 +73,12 @@ class Consumer(Generic[P]):
         self._clock = clock
         self._health = health
         self._snapshots = snapshots
-        self._timer = None if snapshots is None else SnapshotTimer(snapshots, health=health)
+        self._timer = (
+            None
+            if snapshots is None
+            else SnapshotTimer(snapshots, health=health, seconds=snapshot_seconds)
+        )
+        self._recovered = recovered
         self._refused = refused
         self._rereading = rereading or Rereading()
         self._before_ns = before_ns
@@ -98,19 +97,21 @@ class Consumer(Generic[P]):
         self.whole = True
         """Whether all was applied in order; False once a stop has cut the restart short."""
         self._thread = threading.Thread(target=self._run, name="evaluation", daemon=True)
-        health.lag_seconds.set_function(self.lag)
 
     def start(self) -> None:
         """Start the thread; it first goes back to where the last process was."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Apply what was taken in, evaluate up to the watermark, write a snapshot, and end."""
+    def stop(self, *, keep: bool = True) -> None:
+        """Apply what was taken in, evaluate up to the watermark, write a snapshot, and end.
+
+        Without `keep` it just ends: somebody else goes on from the log.
+        """
         self._stopping = True
         self._tail.wake()
         if self._thread.ident is not None:
             self._thread.join()
-        if not self.whole:
+        if not self.whole or not keep:
             return
         self.step()
         if self._snapshots is not None and self._schedule.evaluated is not None:
@@ -174,6 +175,7 @@ class Consumer(Generic[P]):
 
     def _run(self) -> None:
         self.recover()
+        self._recovered(self._offset)
         while self.whole and not self._stopping:
             try:
                 self.step()
@@ -190,7 +192,10 @@ class Consumer(Generic[P]):
         item = self._tail.first()
         if item is not None and item.number <= self._next:
             if item.number == self._next:
-                self._schedule.apply(item.decoded, item.at)
+                if item.decoded is None:
+                    self._schedule.until(item.at)
+                else:
+                    self._schedule.apply(item.decoded, item.at)
                 self._offset = item.end
                 self._next += 1
             self._tail.drop()
@@ -210,7 +215,7 @@ class Consumer(Generic[P]):
         self._next = upto
 
     def _apply(self, entry: Entry) -> None:
-        if entry.kind is Kind.STOP:
+        if entry.kind in (Kind.STOP, Kind.TIME):
             self._schedule.until(entry.at)
             return
         try:

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the tests' own: a cluster in a folder, on a Unix socket, and many databases.
+"""A real PostgreSQL of one's own: a cluster in a folder, on a Unix socket, and many databases.
 
 It does not touch the server that Debian's package may have started, nor any port.
 """
@@ -59,6 +59,7 @@ class Server:
 
     @property
     def data(self) -> str:
+        """Return the folder of the cluster's files."""
         return str(self.folder / "data")
 
     def url(self, database: str) -> str:
@@ -83,8 +84,8 @@ class Server:
                 self._connect().close()
                 return
             except psycopg.OperationalError:
-                assert self._process.poll() is None, (self.folder / "log").read_text()
-                assert time.monotonic() < end, (self.folder / "log").read_text()
+                if self._process.poll() is not None or time.monotonic() > end:
+                    raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
     def stop(self) -> None:
@@ -121,4 +122,5 @@ class Server:
         done = subprocess.run(
             words, capture_output=True, text=True, check=False, cwd="/", **self._as
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
