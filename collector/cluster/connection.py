@@ -49,10 +49,9 @@ class Connection:
             self.call(self._connect(), _START_SECONDS)
         except ERRORS as error:
             self.stop()
+            servers = ", ".join(map(_shown, self._settings.servers))
             why = str(error) or "no answer"
-            raise LogUnavailableError(
-                f"log.url: {', '.join(map(_shown, self._settings.servers))} cannot be reached: {why}"
-            ) from None
+            raise LogUnavailableError(f"log.url: {servers} cannot be reached: {why}") from None
 
     def stop(self) -> None:
         """Close the connection and end the thread."""
@@ -91,7 +90,10 @@ class Connection:
             raise
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run on the loop without waiting."""
+        """Run on the loop without waiting. Raises LogUnavailableError once it is stopped."""
+        if not self._thread.is_alive():
+            work.close()
+            raise LogUnavailableError("the connection to NATS is closed")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def announce(self, subject: str, document: Any) -> None:

@@ -144,12 +144,11 @@ class Following:
                     continue
                 try:
                     found = await reader.fetch(_FETCH_SECONDS)
+                    if found:
+                        self._add(found)
                 except ERRORS as error:
                     _LOG.debug("a partition cannot be read", error=str(error))
                     await asyncio.sleep(_PAUSE_SECONDS)
-                    continue
-                if found:
-                    self._add(found)
         finally:
             await reader.close()
 

@@ -29,8 +29,7 @@ class ClusterHealth:
         )
         self.takeovers = Counter(
             "rankscope_collector_partition_takeovers",
-            "Partitions taken over, by how: snapshot, or reread without one.",
-            ["from"],
+            "Partitions that this collector has taken over.",
             registry=registry,
         )
         self.takeover_seconds = Histogram(
@@ -47,11 +46,6 @@ class ClusterHealth:
         self.aside = Counter(
             "rankscope_collector_aside_entries",
             "Entries of the log that could not be read and were moved aside.",
-            registry=registry,
-        )
-        self.gaps = Counter(
-            "rankscope_collector_log_lost_entries",
-            "Entries that left the log before evaluation had read them.",
             registry=registry,
         )
         self.snapshot_bytes = Gauge(

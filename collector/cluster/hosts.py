@@ -82,7 +82,9 @@ class HostPartitions:
             self._noted.pop((host, partition), None)  # with the next payload again
 
     async def _follow(self) -> None:
-        reader = Reader(self._connection, f"KV_{names.HOSTS}", newest_only=True)
+        reader = Reader(
+            self._connection, f"KV_{names.HOSTS}", subject=f"$KV.{names.HOSTS}.>", newest_only=True
+        )
         while True:
             try:
                 found = await reader.fetch(_WAIT_SECONDS)

@@ -14,6 +14,8 @@ import structlog
 from nats.aio.msg import Msg
 from nats.js.errors import APIError, KeyNotFoundError
 
+from ..defects import Defects
+from ..health import Health
 from . import names
 from .assignment import Assignment, Signs
 from .connection import ERRORS, Connection
@@ -49,6 +51,7 @@ class Membership:
         address: Callable[[], str],
         partitions: int,
         lease_seconds: float,
+        health: Health,
     ) -> None:
         self._connection = connection
         self._owner = owner
@@ -56,6 +59,7 @@ class Membership:
         self._address = address
         self._partitions = partitions
         self._signs = Signs(max(2, round(lease_seconds / _BEAT_SECONDS)))
+        self._defects = Defects(health=health)
         self._stopping = False
         self._poked = threading.Event()
         self.assignment = Assignment()
@@ -91,8 +95,10 @@ class Membership:
         while not self._stopping:
             try:
                 self.step()
-            except (APIError, *ERRORS) as error:
+            except ERRORS as error:
                 _LOG.debug("the leases cannot be renewed", error=str(error))
+            except Exception as error:  # noqa: BLE001  the thread must outlive any defect
+                self._defects.met("membership", error)
             self._poked.wait(_BEAT_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311  no secret
             if self._poked.is_set() and not self._stopping:
                 time.sleep(0.02)  # pokes come in groups

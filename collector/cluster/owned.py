@@ -104,6 +104,7 @@ class Owned:
         self.given = False
         """Whether its state is kept for the next owner."""
         self._parts = parts
+        self._snapshot = parts.folder / f"partition-{number}-{epoch}.snapshot"
         self._began = time.monotonic()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -143,6 +144,7 @@ class Owned:
             if self._storing is not None:
                 self._storing.stop()
             self._consumer = self._following = self._storing = None
+        self._snapshot.unlink(missing_ok=True)
         self.given = True
 
     @property
@@ -216,7 +218,7 @@ class Owned:
             clock=parts.clock,
             health=parts.health,
             snapshots=StoredSnapshots(
-                parts.folder / f"partition-{number}.snapshot",
+                self._snapshot,
                 parts.connection,
                 number,
                 parts.cluster,

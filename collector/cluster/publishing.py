@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import structlog
 from nats.js.errors import APIError
 
+from ...formats.otlp.errors import UndecodableError
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Written
 from ..journal.kinds import Kind
@@ -36,7 +37,7 @@ class Publisher:
     def publish_all(
         self, entries: Sequence[tuple[int, Kind, bytes]]
     ) -> list[LogUnavailableError | None]:
-        """Publish (partition, kind, body) at once; return for each None if it is kept, or why not."""
+        """Publish (partition, kind, body) at once; return why each is not kept, None where it is."""
         if not self._connection.up:
             return [LogUnavailableError("NATS is away") for _ in entries]
         work = self._all(entries, time.monotonic() + _WRITE_SECONDS)
@@ -86,7 +87,7 @@ class PublishedLog:
         parts: list[tuple[int, Kind, bytes]] = []
         numbers: list[int] = []
         for number, entry in enumerate(entries):
-            for partition, body in self._router.split(entry.kind, entry.body).items():
+            for partition, body in self._divided(entry).items():
                 parts.append((partition, entry.kind, body))
                 numbers.append(number)
         size = sum(len(body) for _, _, body in parts)
@@ -95,6 +96,14 @@ class PublishedLog:
             if failed is not None and number < kept:
                 kept, failure = number, failed
         return Written(kept, size, failure)
+
+    def _divided(self, entry: Entry) -> Mapping[int, bytes]:
+        try:
+            return self._router.split(entry.kind, entry.body)
+        except UndecodableError as error:
+            # It was decoded, so some of it is worth keeping, whatever cannot be taken apart.
+            _LOG.warning("a payload is kept whole: it cannot be divided", error=str(error))
+            return {0: entry.body}
 
     def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
         """Yield nothing: whoever owns a partition reads it."""

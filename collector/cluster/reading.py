@@ -102,7 +102,6 @@ class Reader:
             config.opt_start_time = datetime.fromtimestamp(self._since_ns / _SECOND_NS, UTC)
         elif self._newest_only:
             config.deliver_policy = DeliverPolicy.LAST_PER_SUBJECT
-            config.filter_subject = self._subject or ">"
         js = self._connection.js
         made = await js.add_consumer(self._stream, config)
         self._name = str(made.name)

@@ -28,7 +28,7 @@ from ..pipeline import UNKEPT, Pipeline
 from ..settings import CollectorSettings
 from ..store.store import Store
 from . import names, news, streams
-from .connection import Connection, LogUnavailableError
+from .connection import ERRORS, Connection, LogUnavailableError
 from .health import ClusterHealth
 from .hosts import HostPartitions
 from .membership import Membership
@@ -100,6 +100,8 @@ class ClusterStages:
             raise
         folder = settings.data_dir / "partitions"
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob("*.snapshot*"):
+            left.unlink()  # what counts is in the object store
         self._parts = Parts(
             connection=self._connection,
             log=log,
@@ -132,6 +134,7 @@ class ClusterStages:
             address=address,
             partitions=log.partitions,
             lease_seconds=log.lease_seconds,
+            health=health,
         )
         self.summaries = Summaries(self._connection, self._ready_ones, name=name)
         self._news = news.News(self._connection, store, self._pending, name=name)
@@ -186,8 +189,15 @@ class ClusterStages:
     def trim(self, now: float) -> int:
         """Return the bytes that the streams of one's own partitions hold; they trim themselves."""
         del now
-        work = (streams.state(self._connection, names.stream(one.number)) for one in self._ones())
-        return sum(self._connection.call(one, _AWAY_SECONDS)["bytes"] for one in work)
+        try:
+            return sum(
+                self._connection.call(
+                    streams.state(self._connection, names.stream(one.number)), _AWAY_SECONDS
+                )["bytes"]
+                for one in self._ones()
+            )
+        except ERRORS:
+            return 0  # what they hold is not known while NATS is away
 
     def submit(self, payload: Payload) -> "Future[Outcome]":
         """Queue a payload; the future resolves once a quorum of NATS has it."""
@@ -260,6 +270,8 @@ class ClusterStages:
             for number, one in list(self._owned.items()):
                 if leases.get(number) != one.epoch:
                     gone.append(self._owned.pop(number))
+                elif one.given and number not in leaving:
+                    del self._owned[number]  # who was to have it is gone: it is begun again
             for number, epoch in leases.items():
                 if number not in self._owned and number not in leaving:
                     self._owned[number] = Owned(number, epoch, self._parts)

@@ -1,5 +1,7 @@
 """The streams and buckets in JetStream: made at the first start, checked at every one."""
 
+import time
+
 from nats.js.api import (
     DiscardPolicy,
     KeyValueConfig,
@@ -12,27 +14,44 @@ from nats.js.errors import APIError, BadRequestError, NotFoundError
 
 from ..journal.settings import JournalSettings
 from . import names
-from .connection import Connection, LogUnavailableError
+from .connection import ERRORS, Connection, LogUnavailableError
 from .settings import LogSettings
 
 _DAY_SECONDS = 86_400.0
 _DUPLICATE_SECONDS = 120.0
 """A payload that is sent again within this time is kept once."""
 _MADE_SECONDS = 120.0
+_LEADER_SECONDS, _AGAIN_SECONDS = 15.0, 0.5
+"""For so long it is tried: servers that have just started have no leader yet."""
 _DECISION_BYTES, _ASIDE_BYTES = 64 << 20, 256 << 20
 
 
 def prepare(connection: Connection, log: LogSettings, journal: JournalSettings) -> None:
     """Make what is missing. Raises LogUnavailableError where that is not possible."""
-    try:
-        connection.call(_prepare(connection, log, journal), _MADE_SECONDS)
-    except APIError as error:
+    end = time.monotonic() + _LEADER_SECONDS
+    while True:
+        try:
+            connection.call(_prepare(connection, log, journal), _MADE_SECONDS)
+            return
+        except LogUnavailableError:
+            raise
+        except ERRORS as error:
+            if time.monotonic() > end:
+                raise _refused(error) from None
+            time.sleep(_AGAIN_SECONDS)
+
+
+def _refused(error: Exception) -> LogUnavailableError:
+    if isinstance(error, APIError):
         hint = ""
-        if "peers" in str(error.description) or error.err_code in (10005, 10074):
+        if error.err_code in (10005, 10074):
             hint = "; set log.replicas to 1 where there is one NATS server"
-        raise LogUnavailableError(
+        return LogUnavailableError(
             f"JetStream refuses the streams of log.url: {error.description}{hint}"
-        ) from None
+        )
+    return LogUnavailableError(
+        f"JetStream of log.url does not answer ({error}): is it enabled on the servers?"
+    )
 
 
 async def _prepare(connection: Connection, log: LogSettings, journal: JournalSettings) -> None:

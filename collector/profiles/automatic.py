@@ -60,7 +60,8 @@ class Automatic:
             self._queue.put_nowait(None)
         except queue.Full:
             return
-        self._thread.join(timeout)
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
 
     def changed(self, news: Sequence[Recorded]) -> None:
         """Take changes of incidents, in the thread that wrote them."""
