@@ -64,7 +64,7 @@ class PartitionLog:
 
     def range(self, start_ns: int, end_ns: int) -> Iterator[Entry]:
         """Yield the entries that JetStream took in [start_ns, end_ns]."""
-        reader = Reader(self._connection, self._stream, since_ns=start_ns)
+        reader = Reader(self._connection, self._stream, since_ns=start_ns or None)
         for entry, _ in self._read(reader, 0, 0):
             if entry.at_ns > end_ns:
                 return

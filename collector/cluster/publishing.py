@@ -37,7 +37,7 @@ class Publisher:
     def publish_all(
         self, entries: Sequence[tuple[int, Kind, bytes]]
     ) -> list[LogUnavailableError | None]:
-        """Publish (partition, kind, body) at once; return why each is not kept, None where it is."""
+        """Publish (partition, kind, body); return for each None once it is kept, or why not."""
         if not self._connection.up:
             return [LogUnavailableError("NATS is away") for _ in entries]
         work = self._all(entries, time.monotonic() + _WRITE_SECONDS)

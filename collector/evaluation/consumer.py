@@ -255,12 +255,13 @@ class Consumer(Generic[P]):
 
     def _reread(self) -> None:
         """Read the last minutes of the journal again: what is still open is found again."""
-        if self._before_ns is None:
-            return
-        seconds = self._rereading.seconds(self._clock.now())
+        now = self._clock.now()
+        seconds = self._rereading.seconds(now)
+        newest = now if self._before_ns is None else self._before_ns / 1e9
         with self._lock:
-            self._pipeline.remember(self._rereading.past(self._before_ns / 1e9 - seconds))
-        self._catch_up(self._journal.latest(seconds))
+            self._pipeline.remember(self._rereading.past(newest - seconds))
+        if self._before_ns is not None:
+            self._catch_up(self._journal.latest(seconds))
 
     def _catch_up(self, entries: Iterable[tuple[Entry, Offset]]) -> None:
         began = shown = time.monotonic()

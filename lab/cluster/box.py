@@ -33,6 +33,7 @@ class Box:
         if postgres is None:
             raise RuntimeError("postgres is missing: apt install postgresql-15")
         self.folder = folder
+        self.partitions = partitions
         self.nats = NatsServers(folder / "nats", count=servers)
         self.database = Server(postgres)
         self.receiver = Receiver(folder / "messages.jsonl", SECRET)
