@@ -1,10 +1,10 @@
 """`python -m rankscope.lab.cluster`: three collectors as one, on this machine.
 
 Without `--kills`: NATS of three servers, PostgreSQL, three collectors and haproxy are started, jobs
-send telemetry, and their progress is printed until Ctrl-C. With `--kills N` collectors are killed
-at random under load; at the end no acknowledged payload may be missing, no incident missing or double,
-no page sent under two ids, and a replay of the streams comes to what the database has. Interrupted,
-it goes on with the next round.
+send telemetry, and progress is printed until Ctrl-C. With `--kills N` collectors are killed at
+random under load; at the end no acknowledged payload may be missing, no incident missing or double,
+no page sent under two ids, and a replay of the streams comes to what the database has.
+Interrupted, it goes on with the next round.
 """
 
 import argparse

@@ -16,6 +16,7 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.settings import CollectorSettings
 from rankscope.collector.store.settings import WebhookSettings
 from rankscope.collector.store.store import Store
+from rankscope.lab.cluster.box import SECRET
 from rankscope.lab.cluster.nats_servers import NatsServers
 from rankscope.vocabulary.clock import SlewedClock
 
@@ -66,7 +67,7 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], 
         folder.mkdir()
         store = Store(
             f"sqlite:///{tmp_path / 'rankscope.db'}",
-            webhooks=[WebhookSettings(name="page", url="http://127.0.0.1:9/")],
+            webhooks=[WebhookSettings(name="page", url="http://127.0.0.1:9/", secret=SECRET)],
             owner=name,
         )
         stages = ClusterStages(
