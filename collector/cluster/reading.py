@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
@@ -18,7 +18,7 @@ _BATCH = 128
 _QUIET_SECONDS = 3.0
 """After so long without a message the consumer is looked for: its server may have died."""
 _INACTIVE_SECONDS = 60.0
-_SECOND_NS = 1_000_000_000
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Reader:
@@ -99,7 +99,8 @@ class Reader:
             config.opt_start_seq = self._after + 1
         elif self._since_ns is not None:
             config.deliver_policy = DeliverPolicy.BY_START_TIME
-            config.opt_start_time = datetime.fromtimestamp(self._since_ns / _SECOND_NS, UTC)
+            # Whole microseconds, downwards: rounded up, it would begin after the entry.
+            config.opt_start_time = _EPOCH + timedelta(microseconds=self._since_ns // 1000)
         elif self._newest_only:
             config.deliver_policy = DeliverPolicy.LAST_PER_SUBJECT
         js = self._connection.js
