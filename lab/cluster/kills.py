@@ -27,6 +27,9 @@ JOBS = 6
 KILLS_A_ROUND = 10
 _BETWEEN_SECONDS = (2.0, 8.0)
 _TAKEOVER_SECONDS = 60.0
+_AWAY_SECONDS = 5.0
+_MORE = 10
+"""Payloads that must be taken while something is away."""
 _SETTLED_SECONDS = 480.0
 _JOB_SECONDS = 240.0
 _GAUGE = re.compile(r"^rankscope_collector_partitions(_recovering)? ([0-9.]+)$", re.MULTILINE)
@@ -56,8 +59,11 @@ def round_of(
             time.sleep(chance.uniform(*_BETWEEN_SECONDS))
             took.append(_killed(box, chance.randrange(box.collectors.count)))
             say(f"kill {state.kills + number + 1}: taken over within {took[-1]:.1f} s")
+        state.wrong += _outages(box, taken, say)
         for job in load:
-            job.join(_JOB_SECONDS) if resolved else job.stop()
+            if not resolved:
+                job.stop()
+            job.join(_JOB_SECONDS)
         documents = _settled(box, names, resolved=resolved)
         box.collectors.end()
         state.wrong += _wrong(box, names, load, taken, documents, resolved=resolved)
@@ -70,6 +76,37 @@ def round_of(
     state.payloads += len(taken.payloads)
     state.repeated += checks.repeats(box.receiver.messages)
     return took
+
+
+def _outages(box: Box, taken: Acknowledged, say: Say) -> list[str]:
+    """Take parts away for a while; return what stopped that must not."""
+    wrong: list[str] = []
+    box.nats.kill(1)
+    if not _goes_on(taken):
+        wrong.append("telemetry was not taken while one NATS server was away")
+    box.nats.start(1)
+    box.database.stop()
+    if not _goes_on(taken):
+        wrong.append("telemetry was not taken while PostgreSQL was away")
+    box.database.start()
+    box.nats.kill()
+    time.sleep(_AWAY_SECONDS)
+    box.nats.start()
+    if not _goes_on(taken):
+        wrong.append("telemetry was not taken after all of NATS had been away")
+    say("one NATS server, PostgreSQL and all of NATS were away, one after the other")
+    return wrong
+
+
+def _goes_on(taken: Acknowledged) -> bool:
+    """Tell whether more payloads are acknowledged."""
+    end = time.monotonic() + _TAKEOVER_SECONDS
+    before = len(taken.payloads)
+    while len(taken.payloads) < before + _MORE:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _killed(box: Box, number: int) -> float:

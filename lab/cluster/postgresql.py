@@ -25,9 +25,9 @@ _USER = "rankscope"
 
 
 def path_of_programs() -> str:
-    """Return a PATH with the folders of PostgreSQL's programs at its end."""
+    """Return a PATH with the folders of PostgreSQL's and haproxy's programs at its end."""
     folders = sorted(map(str, Path("/").glob(PROGRAMS)), reverse=True)
-    return os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), *folders, "/usr/sbin"])
 
 
 def _unprivileged() -> Mapping[str, Any]:
