@@ -106,11 +106,10 @@ class Assignment:
             least = min(load, key=lambda name: (load[name], name))
             if load[most] - load[least] <= 1:
                 break
-            number = next(
-                (one for one, row in enumerate(leases) if row.owner == most and not row.next), None
-            )
-            if number is None:
+            free = [one for one, row in enumerate(leases) if row.owner == most and not row.next]
+            if not free:
                 break  # those on their way there move on once they are there
+            number = free[0]
             leases[number] = replace(leases[number], next=least)
             load[most] -= 1
             load[least] += 1

@@ -40,6 +40,7 @@ class Connection:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="nats", daemon=True)
         self._client = Client()
+        self._made = False
         self.js: JetStreamContext
 
     def start(self) -> None:
@@ -128,7 +129,7 @@ class Connection:
             self._settings.servers,
             name=self._name,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=0.2,  # type: ignore[arg-type]  seconds may be parts of one
+            reconnect_time_wait=0.2,  # type: ignore[arg-type]
             connect_timeout=2,
             ping_interval=3,
             max_outstanding_pings=2,
@@ -138,10 +139,16 @@ class Connection:
             reconnected_cb=_reconnected,
             tls=secure,
         )
+        self._made = True
         self.js = self._client.jetstream(timeout=_REQUEST_SECONDS)
 
     async def _close(self) -> None:
-        await self._client.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if self._made:
+            await self._client.close()
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

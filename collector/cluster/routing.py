@@ -6,22 +6,34 @@ own. What names neither goes to all if it is an event, since it may concern any 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from ...formats.otlp import splitting as otlp
 from ...formats.remote_write import splitting as series
 from ...vocabulary.samples import Resource
 from ..journal.kinds import Kind
 from . import names
-from .hosts import HostPartitions
 
 _JSON = {Kind.METRICS_JSON: "resourceMetrics", Kind.LOGS_JSON: "resourceLogs"}
 _EVENTS = frozenset((Kind.LOGS_PROTOBUF, Kind.LOGS_JSON))
 
 
+class Hosts(Protocol):
+    """The partitions of the jobs that run on each host."""
+
+    def partitions(self, host: str) -> frozenset[int]:
+        """Return the partitions of the jobs on a host; empty where none is known."""
+        ...
+
+    def learn(self, host: str, partition: int) -> None:
+        """Note that a job of a partition runs on a host."""
+        ...
+
+
 class Router:
     """Divides payloads among partitions; for one thread."""
 
-    def __init__(self, partitions: int, hosts: HostPartitions) -> None:
+    def __init__(self, partitions: int, hosts: Hosts) -> None:
         self._partitions = partitions
         self._hosts = hosts
         self._otlp = otlp.Splitter()

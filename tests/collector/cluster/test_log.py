@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def _entry(text: str) -> Entry:
-    return Entry(Kind.METRICS_JSON, 0, json.dumps({"note": text * 200}).encode())
+    return Entry(Kind.METRICS_JSON, 0, json.dumps({"note": text * 2000}).encode())
 
 
 def _publish(connection: Connection, *texts: str) -> None:
