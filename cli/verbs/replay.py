@@ -13,6 +13,7 @@ from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
+    from ...collector.frames import Frames
     from ...collector.replay import Progress, Replay
     from ...collector.settings import CollectorSettings
 
@@ -127,7 +128,7 @@ def _documents(
         ignore_actions=arguments.ignore_actions,
     )
     if arguments.log:
-        documents = _shared(replay, arguments, settings)
+        documents = _shared(replay, frames, arguments, settings)
     elif arguments.prometheus is None:
         documents = replay.run(arguments.path)
     else:
@@ -156,7 +157,10 @@ def _scraped(
 
 
 def _shared(
-    replay: "Replay", arguments: argparse.Namespace, settings: "CollectorSettings"
+    replay: "Replay",
+    frames: "Frames | None",
+    arguments: argparse.Namespace,
+    settings: "CollectorSettings",
 ) -> list[dict[str, Any]]:
     """Return the incidents of a shared log, its partitions one after another."""
     from ...collector.cluster import replaying  # noqa: PLC0415
@@ -165,11 +169,9 @@ def _shared(
 
     if not settings.log.shared:
         raise RecordingError("--log needs log.url (RANKSCOPE_LOG__URL)")
-    watch = replay.pipeline.watch
-
     def one() -> "Replay":
         line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
-        line.watch = watch
+        line.watch = None if frames is None else frames.evaluated
         return dataclasses.replace(replay, pipeline=line, _last={})
 
     start = 0.0 if arguments.start is None else times.parse(arguments.start)

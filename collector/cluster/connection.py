@@ -129,7 +129,7 @@ class Connection:
             self._settings.servers,
             name=self._name,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=0.2,  # type: ignore[arg-type]
+            reconnect_time_wait=0.2,
             connect_timeout=2,
             ping_interval=3,
             max_outstanding_pings=2,
