@@ -169,6 +169,7 @@ def _shared(
 
     if not settings.log.shared:
         raise RecordingError("--log needs log.url (RANKSCOPE_LOG__URL)")
+
     def one() -> "Replay":
         line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
         line.watch = None if frames is None else frames.evaluated

@@ -126,10 +126,10 @@ class Summaries(Watched):
         found: dict[str, Any] = json.loads(bytes(cramjam.zstd.decompress(message.data)))
         if found["by"] == self._name:
             return
-        rows = [
-            JobSummary(**{**row, "job": Job(row["job"]), "hosts": tuple(row["hosts"])})
-            for row in found["jobs"]
-        ]
+        rows: list[JobSummary] = []
+        for row in found["jobs"]:
+            given: dict[str, Any] = {**row, "job": Job(row["job"]), "hosts": tuple(row["hosts"])}
+            rows.append(JobSummary(**given))
         with self._mutex:
             self._elsewhere[int(found["partition"])] = (time.monotonic(), rows)
 

@@ -40,7 +40,7 @@ def _copied(first: Database, second: Database) -> dict[str, int]:
         for table in reversed(metadata.sorted_tables):
             writing.execute(table.delete())  # settings' webhooks, made at a first start
         for table in metadata.sorted_tables:
-            rows = [dict(row._mapping) for row in reading.execute(select(table))]  # noqa: SLF001
+            rows = [dict(row) for row in reading.execute(select(table)).mappings()]
             for start in range(0, len(rows), _ROWS):
                 writing.execute(insert(table), rows[start : start + _ROWS])
             counts[table.name] = len(rows)

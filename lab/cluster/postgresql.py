@@ -69,7 +69,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            process: subprocess.Popen[bytes] = subprocess.Popen(
                 [self._postgres, "-D", self.data, "-k", str(self.folder), "-h", "",
                  "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100",
                  "-c", "shared_buffers=16MB"],
@@ -78,13 +78,14 @@ class Server:
                 cwd="/",
                 **self._as,
             )  # fmt: skip
+        self._process = process
         end = time.monotonic() + 60
         while True:
             try:
                 self._connect().close()
                 return
             except psycopg.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > end:
+                if process.poll() is not None or time.monotonic() > end:
                     raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
