@@ -51,7 +51,7 @@ soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes o
 cluster: $(VENV)/.developing ## three collectors as one on this machine, under load (ARGS="--kills 20" kills them)
 	$(BIN)/python -m rankscope.lab.cluster $(ARGS)
 
-hangs: $(VENV)/.developing ## let real jobs hang in six ways, 75 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
+hangs: $(VENV)/.developing ## let real jobs hang in seven ways, 80 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
 	$(BIN)/python -m rankscope.lab.soak.hangs $(ARGS)
 
 steady: $(VENV)/.developing ## run agent, collector and a job for ten minutes and watch memory and CPU

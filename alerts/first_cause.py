@@ -7,12 +7,14 @@ a while: evidence has an age.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
 from .causes.calibration import overlap
+from .causes.catalogue import catalogue
 
 STABLE_SECONDS = 10.0
 """The first cause must hold for so long before it is called stable."""
@@ -24,8 +26,9 @@ EVIDENCE_SECONDS = 20.0
 """A stable cause is given up when for so long it has not beaten unknown on current evidence."""
 
 NOTHING_NEW_SECONDS = 300.0
-"""The same where the other cause rests on nothing that the stable one does not explain as well:
-evidence that comes and goes is no sign that what it showed is over."""
+"""The same where the other cause rests on nothing that the stable one has not explained as well:
+evidence that comes and goes is no sign that what it showed is over. A cause that was supported for
+longer is given up after as long: detectors compare with the past, and take in what lasts."""
 
 CONSEQUENCES: Mapping[str, frozenset[str]] = {
     "memory.gpu_leak": frozenset(("memory.gpu_oom",)),
@@ -36,8 +39,8 @@ CONSEQUENCES: Mapping[str, frozenset[str]] = {
 }
 """What a cause ends in at the same place: the end is no other cause."""
 
-OWN = ("prior", "scope", "time")
-"""Families of terms that are no findings."""
+NO_CAUSE_VISIBLE = ("gpu.slow", faults.UNKNOWN)
+"""Faults that give way to one that becomes visible at the same place."""
 
 RootKey = tuple[Fault, str, str]
 """Fault, and type and id of its entity."""
@@ -52,13 +55,18 @@ def _root(row: Hypothesis) -> RootKey:
     return row.fault, row.entity.type, row.entity.id
 
 
+@cache
+def _contradicting(fault: Fault) -> Mapping[str, float]:
+    """Return what a finding of each kind weighs against a fault, by the catalogue."""
+    rows = (
+        row for cause in catalogue().causes if cause.fault == fault for row in cause.contradicts
+    )
+    return {row.finding: row.present for row in rows}
+
+
 def _against(row: Hypothesis) -> float:
     """Return the weight of what was found against a hypothesis, zero or less."""
-    return sum(
-        term.weight
-        for term in row.evidence
-        if term.relation == "contradicts" and term.observed is not None and term.family not in OWN
-    )
+    return sum(t.weight for t in row.evidence if t.relation == "contradicts" and t.kind)
 
 
 def named(cause: RootCause) -> str:
@@ -77,6 +85,12 @@ class FirstCause:
     rival_since: float | None = None
     why: str = "the first ranking of the first evidence"
     """Why the held cause is the first one, or became stable."""
+    explained: set[str] = field(default_factory=set[str])
+    """Kinds of findings that have supported the held cause."""
+
+    def __post_init__(self) -> None:
+        """Note what supports the cause."""
+        self.explained |= _explained(self.cause.hypotheses[0])
 
     def update(self, found: RootCause, now: float, *, ages: bool) -> str | None:
         """Take the explanation of `now`; return what to write on the timeline.
@@ -89,6 +103,7 @@ class FirstCause:
         if key(found) != key(self.cause):
             return self._rival(found, now, ages=ages)
         self.rival_since = None
+        self.explained |= _explained(found.hypotheses[0])
         settled = self.cause.status != "stable" and now - self.since >= STABLE_SECONDS
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
         nearer = _rivals(found) > _rivals(self.cause) + MARGIN
@@ -118,13 +133,15 @@ class FirstCause:
             held = self.cause.hypotheses[0]
             if _follows(found.hypotheses[0], held):
                 return None
-            lasts = EVIDENCE_SECONDS if _brings(found.hypotheses[0], held) else NOTHING_NEW_SECONDS
+            lasts = EVIDENCE_SECONDS
+            if not self._brings(found.hypotheses[0]):
+                lasts = max(NOTHING_NEW_SECONDS, self.supported_at - self.since)
             aged = ages and now - self.supported_at >= lasts
             # Unknown has no evidence to defend: what beats it now, and lasts, is better.
             leads = (
                 held.fault == faults.UNKNOWN != found.hypotheses[0].fault
                 or found.hypotheses[0].score >= self._standing(found) + MARGIN
-            )
+            ) and not _says_less(found.hypotheses[0], held)
             if not leads and not aged:
                 self.rival_since = None
                 return None
@@ -136,16 +153,37 @@ class FirstCause:
         else:
             self.why = f"further evidence: {_strongest(found.hypotheses[0])}"
         self.cause, self.since, self.supported_at, self.rival_since = found, now, now, None
+        self.explained = _explained(found.hypotheses[0])
         return f"first cause is now {named(found)}"
+
+    def _brings(self, row: Hypothesis) -> bool:
+        """Return whether a hypothesis rests on what the held one has not explained."""
+        held = self.cause.hypotheses[0]
+        if not overlap(row.entity, held.entity):
+            return True
+        return not _says_less(row, held) and not _rests_on(row) <= self.explained
 
     def _standing(self, found: RootCause) -> float:
         """Return the score of the held cause less what has come to contradict it since.
 
-        Evidence that is gone for a while does not count against it, what was found since does.
+        Evidence that is gone for a while does not count against it, what was found since does: what
+        the catalogue lists against the held cause, and what supports the other one there.
         """
         held = self.cause.hypotheses[0]
-        now = next((row for row in found.hypotheses if _root(row) == _root(held)), held)
-        return held.score + min(_against(now) - _against(held), 0.0)
+        now = next((row for row in found.hypotheses if _root(row) == _root(held)), None)
+        if now is not None:
+            return held.score + min(_against(now) - _against(held), 0.0)
+        known = {row.kind for row in held.evidence if row.relation == "contradicts"}
+        against = _contradicting(held.fault)
+        return held.score + sum(
+            against[kind]
+            for kind in {
+                row.kind
+                for row in found.hypotheses[0].evidence
+                if row.relation == "supports" and overlap(row.entity, held.entity)
+            }
+            if kind in against and kind not in known
+        )
 
     def _why_given_up(self, found: RootCause, now: float, *, aged: bool) -> str:
         """Return why a stable cause gives way to another."""
@@ -162,23 +200,26 @@ def _follows(row: Hypothesis, held: Hypothesis) -> bool:
     return ends and (row.entity.host == held.entity.host or overlap(row.entity, held.entity))
 
 
-def _brings(row: Hypothesis, held: Hypothesis) -> bool:
-    """Return whether a hypothesis rests on a family of evidence that the held one does not."""
-    if not overlap(row.entity, held.entity):
-        return True
-    return not _families(row, least=1e-6) <= _families(held)
+def _says_less(row: Hypothesis, held: Hypothesis) -> bool:
+    """Return whether a hypothesis is unknown, or one slow member of the group of the held one.
+
+    Unknown gains where evidence is missing, which is no evidence; that a member is slow is how an
+    uneven group shows.
+    """
+    if row.fault == faults.UNKNOWN:
+        return held.fault != faults.UNKNOWN
+    member = held.entity.type == "group" and overlap(row.entity, held.entity)
+    return member and row.fault in NO_CAUSE_VISIBLE and held.fault not in NO_CAUSE_VISIBLE
 
 
-def _families(row: Hypothesis, least: float = 0.0) -> set[str]:
-    """Return the families of the findings that support a hypothesis, with `least` nats each."""
-    return {
-        term.family
-        for term in row.evidence
-        if term.relation == "supports"
-        and term.observed is not None
-        and term.weight >= least
-        and term.family not in OWN
-    }
+def _explained(row: Hypothesis) -> set[str]:
+    """Return the kinds of findings that a hypothesis explains."""
+    return {term.kind for term in row.evidence if term.relation == "supports" and term.kind}
+
+
+def _rests_on(row: Hypothesis) -> set[str]:
+    """Return the kinds of findings that support a hypothesis, readings that count once once."""
+    return {term.kind for term in row.evidence if term.weight > 0} & _explained(row)
 
 
 def _rivals(cause: RootCause) -> float:

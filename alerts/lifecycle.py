@@ -26,7 +26,7 @@ from ..vocabulary.incidents import (
 )
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth
-from .causes.engine import Explanation
+from .causes.engine import Explanation, ranks_at
 from .first_cause import FirstCause
 from .notices import Notices
 from .outside import MOST_NOTED, Note
@@ -290,7 +290,7 @@ class TrackedIncident:
                 slowdown=None if stopped else max(slow, default=1.0),
                 gpu_seconds_lost=sum(part.gpu_seconds_lost for part in parts),
                 jobs=len(parts),
-                ranks_at_cause=len(cause.hypotheses[0].entity.ranks),
+                ranks_at_cause=len(ranks_at(cause)),
             ),
             cause_history=tuple(self.cause_history),
             timeline=tuple(self.timeline),

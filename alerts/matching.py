@@ -7,14 +7,11 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.entities import Entity
 from ..vocabulary.ids import Job
 from . import first_cause
-from .causes.engine import Explanation
+from .causes.engine import Explanation, ranks_at
 from .lifecycle import TrackedIncident
 
 SHARED_TYPES = ("host", "switch", "storage", "nic", "gpu")
 """Entities that several jobs stand on: a root on one is one incident for all of them."""
-
-NO_CAUSE_VISIBLE = ("gpu.slow", faults.UNKNOWN)
-"""Faults that give way to one that becomes visible at the same place."""
 
 SEEN_LATER = {"numerics.nan_data": ("numerics.nan_rank", faults.UNKNOWN)}
 """Faults that only their return in another attempt shows, and what the first was taken for."""
@@ -62,12 +59,18 @@ def left_over(
     )
 
 
-def includes(explanation: Explanation, incident: TrackedIncident) -> bool:
-    """Return whether what an incident is about lies within another explanation's root."""
-    root, held = explanation.cause.hypotheses[0].entity, _entity(incident)
-    if root.type == "job" or held is None or not held.ranks or held.ranks == root.ranks:
+def includes(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
+    """Return whether what an incident is about lies within another explanation's root.
+
+    Only where that explains a symptom of it: a host's clock that is off explains no slow device.
+    """
+    if not _shares_symptom(incident, explanation, job):
         return False
-    return len(held.ranks) < len(root.ranks) and all(rank in root.ranks for rank in held.ranks)
+    root, held = explanation.cause.hypotheses[0].entity, _entity(incident)
+    there = ranks_at(explanation.cause)
+    if root.type == "job" or held is None or not held.ranks or held.ranks == there:
+        return False
+    return len(held.ranks) < len(there) and all(rank in there for rank in held.ranks)
 
 
 def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
@@ -78,11 +81,15 @@ def shows_why(incident: TrackedIncident, explanation: Explanation) -> bool:
     root, held = explanation.cause.hypotheses[0], _entity(incident)
     if (
         incident.first is None
-        or incident.root[0] not in NO_CAUSE_VISIBLE
+        or incident.root[0] not in first_cause.NO_CAUSE_VISIBLE
         or not _named(explanation)
     ):
         return False
-    if held is None or "job" in (held.type, root.entity.type) or root.fault in NO_CAUSE_VISIBLE:
+    if (
+        held is None
+        or "job" in (held.type, root.entity.type)
+        or root.fault in first_cause.NO_CAUSE_VISIBLE
+    ):
         return False
     began = min(symptom.onset[0] for symptom in explanation.symptoms)
     over = max((part.last_active for part in incident.parts.values()), default=began)
@@ -137,4 +144,5 @@ def _may_be(incident: TrackedIncident, explanation: Explanation, job: Job) -> bo
     if "job" in (root.type, known.type):
         return True
     same_host = root.host is not None and root.host == known.host
-    return same_host or any(rank in root.ranks for rank in known.ranks)
+    there = ranks_at(explanation.cause)
+    return same_host or any(rank in there for rank in ranks_at(held))

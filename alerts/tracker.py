@@ -142,7 +142,7 @@ class IncidentTracker:
             explanation = pairs.get(number)
             change = None
             if explanation is None:
-                change = self._merged(incident, incidents, pairs, now)
+                change = self._merged(job, incident, incidents, pairs, now)
             elif (other := self._of_one_change(incident, explanation)) is not None:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
@@ -283,6 +283,7 @@ class IncidentTracker:
 
     def _merged(
         self,
+        job: Job,
         incident: TrackedIncident,
         incidents: Sequence[TrackedIncident],
         pairs: Mapping[int, Explanation],
@@ -293,7 +294,7 @@ class IncidentTracker:
             return None
         for number, explanation in pairs.items():
             other = incidents[number]
-            if other is not incident and matching.includes(explanation, incident):
+            if other is not incident and matching.includes(explanation, incident, job):
                 return self._explained_by(other, incident, now)
         return None
 

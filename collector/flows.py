@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from .cluster.stages import ClusterStages
+    from .tracing.spans import Tracing
 
 T = TypeVar("T")
 
@@ -69,9 +70,14 @@ class Log(Protocol):
     """Where payloads are kept, opened."""
 
     def flow(
-        self, store: Store, clock: Clock, health: Health, line: Callable[[], Pipeline]
+        self,
+        store: Store,
+        clock: Clock,
+        health: Health,
+        line: Callable[[], Pipeline],
+        traced: "Tracing | None",
     ) -> Flow:
-        """Return the flow over it; `line` makes a pipeline."""
+        """Return the flow over it; `line` makes a pipeline, `traced` gets spans."""
         ...
 
     def close(self) -> None:
@@ -94,7 +100,12 @@ class Files:
         self._decisions.close()
 
     def flow(
-        self, store: Store, clock: Clock, health: Health, line: Callable[[], Pipeline]
+        self,
+        store: Store,
+        clock: Clock,
+        health: Health,
+        line: Callable[[], Pipeline],
+        traced: "Tracing | None",
     ) -> Flow:
         """Return the stages over these files."""
         settings = self._settings
@@ -102,13 +113,14 @@ class Files:
             pipeline=line(),
             journal=self._journal,
             decisions=self._decisions,
-            sink=store,
+            sink=store if traced is None else traced.sink(store),
             clock=clock,
             health=health,
             snapshots=Snapshots(settings.snapshot_file),
             rereading=Rereading.of(store, settings.journal),
             queue_bytes=settings.intake.queue_bytes,
             tail_bytes=settings.intake.tail_bytes,
+            tracing=traced,
         )
 
 

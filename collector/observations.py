@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..alerts.lifecycle import JobHealth
-from ..detectors.own_time import step_ends
+from ..detectors.liveness import parted
 from ..detectors.readings import NamedReadings
 from ..detectors.window import JobWindow
 from .windows.attempt import Attempt
@@ -11,14 +11,12 @@ from .windows.attempt import Attempt
 
 def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
     """Return what incidents need of a job beside its findings."""
-    ends = step_ends(window.steps)
-    ends = ends[np.isfinite(ends)]
     return JobHealth(
         ranks=window.world_size,
         nodes=max(len(window.hosts), 1),
         cluster=window.cluster,
         attempt=attempt.number,
-        last_step_at=float(ends[-1]) if len(ends) else float("-inf"),
+        last_step_at=parted.last_step(window),
         silent_seconds=window.now - attempt.last_received,
     )
 

@@ -194,6 +194,10 @@ class Pipeline:
             knowledge=self._knowledge(),
         ).document()
 
+    def findings(self) -> Mapping[str, Sequence[Finding]]:
+        """Return what was found when each job was last evaluated, by job."""
+        return dict(self._findings)
+
     def scores(self) -> list[tuple[str, str, int, float]]:
         """Return (job, detector, rank, score) of the ranks that stood out last."""
         return [

@@ -21,20 +21,21 @@ from . import flows, identity, listening, logs
 from .api.app import create_app
 from .flows import Files, Log
 from .health import Health
-from .kubernetes.server import Server
-from .kubernetes.settings import KubernetesSettings
-from .kubernetes.writer import Writer
+from .intake import over_grpc
+from .kubernetes import starting as kubernetes
+from .long_term import starting as long_term
 from .metering import Metering
 from .pipeline import Pipeline
 from .priors import Priors
 from .profiles.automatic import Automatic
 from .profiles.shelf import Shelf
 from .prometheus.polling import pollers
-from .services import Services
+from .services import Connected, Services
 from .settings import CollectorSettings
 from .store.deliver import Deliverer
 from .store.errors import StoreError
 from .store.store import Store
+from .tracing import starting as tracing
 
 _LOG = structlog.get_logger(__name__)
 _TRIM_SECONDS = 60
@@ -104,21 +105,35 @@ class Service:
         self.address = self._listening.address
         self._priors = Priors()
         self._store.subscribe_learnt(self._priors.learn)
-        self._stages = log.flow(self._store, clock, self._health, self._pipeline)
+        self._tracing = tracing.tracing(
+            self._health.registry, version=metadata.version("rankscope")
+        )
+        traced = self._tracing if self._tracing is not None and self._tracing.records else None
+        self._stages = log.flow(self._store, clock, self._health, self._pipeline, traced)
         self._profiles = Shelf(settings.profiles_folder, settings.profiles)
         self._automatic = Automatic(
             self._profiles, stages=self._stages, settings=settings.profiles, clock=clock
         )
         self._metering = Metering(flows.metered(self._stages), self._store, settings.users)
-        self._deliverer = Deliverer(outbox=self._store, clock=clock, registry=self._health.registry)
-        self._kubernetes = self._write_back(settings.kubernetes)
-        self._pollers = pollers(
-            settings.prometheus,
-            submit=self._stages.submit,
+        self._deliverer = Deliverer(
+            outbox=self._store if traced is None else traced.outbox(self._store),
             clock=clock,
-            health=self._health,
-            polls=lambda: flows.polls(self._stages),
+            registry=self._health.registry,
         )
+        self._kubernetes = kubernetes.writer(
+            settings.kubernetes, store=self._store, clock=clock, registry=self._health.registry
+        )
+        self._connected: list[Connected] = [
+            *pollers(
+                settings.prometheus,
+                submit=self._stages.submit,
+                clock=clock,
+                health=self._health,
+                polls=lambda: flows.polls(self._stages),
+            )
+        ]
+        self._connected += long_term.writers(self.services())
+        self._connected += over_grpc.intakes(self.services())
         self._server = _Server(
             uvicorn.Config(
                 create_app(self.services()),
@@ -150,7 +165,7 @@ class Service:
             version=metadata.version("rankscope"),
             profiles=self._profiles,
             health=self._health,
-            pollers=self._pollers,
+            connected=self._connected,
             gateway=flows.gateway(self._stages),
         )
 
@@ -169,8 +184,8 @@ class Service:
             self._automatic.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
-        for poller in self._pollers:
-            poller.start()
+        for one in self._connected:
+            one.start()
         unsubscribe = self._store.subscribe(lambda _: self._deliverer.wake())
         profiling = self._store.subscribe(self._automatic.changed)
         assert self._listening is not None  # noqa: S101  bound in __init__
@@ -180,8 +195,8 @@ class Service:
             scheduler.shutdown(wait=True)
             profiling()
             self._automatic.stop(timeout=_GRACE_SECONDS)
-            for poller in self._pollers:
-                poller.stop()
+            for one in self._connected:
+                one.stop()
             self._stages.stop()
             self._meter()
             unsubscribe()
@@ -189,23 +204,14 @@ class Service:
             if self._kubernetes is not None:
                 self._kubernetes.stop()
             self._store.close()
+            if self._tracing is not None:
+                self._tracing.stop()
             self._listening.socket.close()
             _LOG.info("collector stopped")
 
     def stop(self) -> None:
         """Tell `serve` to end; may be called from any thread."""
         self._server.should_exit = True
-
-    def _write_back(self, settings: KubernetesSettings) -> Writer | None:
-        if not settings.write_back:
-            return None
-        return Writer(
-            settings=settings,
-            api=Server(settings),
-            store=self._store,
-            clock=self._clock,
-            registry=self._health.registry,
-        )
 
     def _periodic_work(self) -> BackgroundScheduler:
         scheduler = BackgroundScheduler(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..vocabulary.clock import Clock
 from .health import Health
@@ -12,9 +12,24 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from .flows import Flow
-    from .prometheus.polling import Poller
     from .settings import CollectorSettings
     from .store.store import Store
+
+
+class Connected(Protocol):
+    """Something that talks to a store of the site from a thread of its own."""
+
+    def start(self) -> None:
+        """Start its thread."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to know of it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class Services:
     version: str
     profiles: Shelf
     health: Health = field(default_factory=Health)
-    pollers: "Sequence[Poller]" = ()
+    connected: Sequence[Connected] = ()
+    """What asks or writes stores of the site."""
     gateway: "Callable[[ASGIApp], ASGIApp] | None" = None
     """What passes requests on to the collectors that have the answers, where there are several."""

@@ -12,6 +12,7 @@ from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
 from .journal.settings import JournalSettings
 from .kubernetes.settings import KubernetesSettings
+from .long_term.settings import LongTermSettings
 from .past.settings import PastSettings
 from .profiles.settings import ProfilesSettings
 from .prometheus.settings import PrometheusSettings
@@ -92,6 +93,8 @@ class CollectorSettings(Section):
     prometheus: tuple[PrometheusSettings, ...] = Field(
         default=(), description="Prometheus-compatible stores that are polled"
     )
+
+    long_term: LongTermSettings = LongTermSettings()
 
     @property
     def protected(self) -> bool:

@@ -7,7 +7,7 @@ submit -> intake -> journal, then acknowledged
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..vocabulary.clock import Clock
 from .actions import Entered, Pending
@@ -24,6 +24,9 @@ from .journal.interface import Partition
 from .journal.kinds import Kind
 from .series_limit import SeriesLimit
 from .storing import Sink, Storing
+
+if TYPE_CHECKING:
+    from .tracing.spans import Tracing
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Evaluator)
@@ -46,7 +49,10 @@ class Stages(Generic[P]):
         rereading: Rereading | None = None,
         queue_bytes: int = 256 << 20,
         tail_bytes: int = 256 << 20,
+        tracing: "Tracing | None" = None,
     ) -> None:
+        """`tracing` is there only where the collector observes itself."""
+        self._tracing = tracing
         self._pending = Pending()
         self._journal = journal
         self._decisions = decisions
@@ -85,6 +91,7 @@ class Stages(Generic[P]):
             rereading=rereading,
             before_ns=before_ns,
             refused=self._limit.refused,
+            observer=tracing,
         )
 
         health.lag_seconds.set_function(self.consumer.lag)
@@ -129,6 +136,8 @@ class Stages(Generic[P]):
 
     def submit(self, payload: Payload) -> "Future[Outcome]":
         """Queue a payload; the future resolves once it is safe on disk (see `Appending.submit`)."""
+        if self._tracing is not None:
+            return self._tracing.submit(payload, self.intake.submit)
         return self.intake.submit(payload)
 
     def act(self, action: Entered, *, timeout_seconds: float) -> bool:

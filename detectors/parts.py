@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..vocabulary.findings import Finding
-from . import onsets, own_time
+from . import durations, onsets, own_time
 from .findings import report
 from .window import Flags, Floats, Ints, JobWindow, Steps
 
@@ -295,7 +295,7 @@ def slowed(
         signal=own_time.STEP,
         observed=found.step,
         expected=shorter,
-        text=f"steps take {found.step:.3g} s; without {without.format(named)} they would take "
-        f"{shorter:.3g} s",
+        text=f"steps take {durations.seconds(found.step)}; without {without.format(named)} they "
+        f"would take {durations.seconds(shorter)}",
         ranks=ranks,
     )

@@ -126,8 +126,10 @@ class JobWindow:
     empty where nobody can tell. host_returned: [hosts] when a host reported again after a silence
     of several intervals, -inf where it never was silent; empty where nobody can tell.
     newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
-    has held more ranks.
-    placed: the topology, where the collector has made it.
+    has held more ranks. steps_interval: how often steps arrive where several arrive at once, as of
+    a log that is written in blocks, s; 0 where each arrives soon after its end.
+    placed: the topology, where the collector has made it. hw_models: the model of devices, by
+    `hw.id`, where they are described.
     """
 
     job: Job
@@ -156,9 +158,11 @@ class JobWindow:
     host_returned: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0
     newest_world_size: int = 0
+    steps_interval: float = 0.0
     placed: Topology | None = None
     held_baselines: Baselines | None = None
     processes: Processes = field(default_factory=no_processes)
+    hw_models: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def features(self) -> StepFeatures:

@@ -69,7 +69,10 @@ class Symptom:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One term of a hypothesis' score: `weight` is what it adds, in log-odds."""
+    """One term of a hypothesis' score: `weight` is what it adds, in log-odds.
+
+    `kind` is that of the finding it rests on, "" where it is none; it is not part of the document.
+    """
 
     relation: Relation
     family: str
@@ -80,6 +83,7 @@ class Evidence:
     expected: float | str | None
     weight: float
     text: str
+    kind: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return the evidence as the incident document shows it."""
@@ -188,7 +192,7 @@ class Impact:
     """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped.
 
     The blast radius is all ranks and nodes of `jobs` jobs; `ranks_at_cause` of the ranks are placed
-    on the entity of the first cause, the others are held up by it.
+    on the entity of the first cause and the others that it names, the rest is held up by them.
     """
 
     ranks: int

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from ...vocabulary import findings as kinds
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, RootCause
+from ...vocabulary.ranks import Ranks
 from ...vocabulary.topology import Topology
 from . import explaining_away
 from .catalogue import Catalogue, catalogue
@@ -21,13 +22,13 @@ from .index import FindingIndex
 from .ranking import ENGINE, ranking
 from .view import JobView
 
-__all__ = ["ENGINE", "OTHERS", "Explanation", "explain", "explanations"]
+__all__ = ["ENGINE", "OTHERS", "Explanation", "explain", "explanations", "ranks_at"]
 
 OTHERS = "others"
-"""Family of the entry that counts other entities with the same fault."""
+"""Family of the entries that name other entities with the same fault; each holds their number."""
 
-MOST_NAMED = 3
-"""So many of them are named."""
+MOST_NAMED = 32
+"""So many of them are named: the hosts of a rack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +77,37 @@ def explanations(
     )
 
 
+def ranks_at(cause: RootCause) -> Ranks:
+    """Return the ranks at the first hypothesis: those on its entity, and where the same is found.
+
+    Of a rack whose cooling fails they are those of all its hosts.
+    """
+    first = cause.hypotheses[0]
+    others = (row.entity for row in first.evidence if row.family == OTHERS)
+    return Ranks(rank for entity in (first.entity, *others) for rank in entity.ranks)
+
+
 def _with_others(cause: RootCause, root: explaining_away.Root) -> RootCause:
-    """Name other entities with the same fault in an entry of the first hypothesis, weight 0."""
+    """Name other entities with the same fault in entries of the first hypothesis, weight 0."""
     if not root.others:
         return cause
     first, *rest = cause.hypotheses
-    named = ", ".join(entity.id for entity in root.others[:MOST_NAMED])
-    more = f" and {len(root.others) - MOST_NAMED} more" if len(root.others) > MOST_NAMED else ""
-    window = first.evidence[0].window
-    row = Evidence(
-        relation="supports",
-        family=OTHERS,
-        entity=first.entity,
-        signal="catalogue",
-        window=window,
-        observed=float(len(root.others)),
-        expected=0.0,
-        weight=0.0,
-        text=f"the same on {named}{more}",
+    named = root.others[:MOST_NAMED]
+    beyond = len(root.others) - len(named)
+    rows = (
+        Evidence(
+            relation="supports",
+            family=OTHERS,
+            entity=entity,
+            signal="catalogue",
+            window=first.evidence[0].window,
+            observed=float(len(root.others)),
+            expected=0.0,
+            weight=0.0,
+            text=f"the same on {entity.id}"
+            + (f" and {beyond} more" if number == 0 < beyond else ""),
+        )
+        for number, entity in enumerate(named)
     )
-    first = replace(first, evidence=(*first.evidence, row))
+    first = replace(first, evidence=(*first.evidence, *rows))
     return replace(cause, hypotheses=(first, *rest))

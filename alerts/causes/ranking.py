@@ -18,10 +18,14 @@ from .index import FindingIndex
 from .unknown import unknown
 from .view import JobView
 
-ENGINE = "log-odds-4"
+ENGINE = "log-odds-5"
 
 PAGES = 1.0
 """A slowness that its detector scores below this costs too little to page anybody."""
+
+NEARLY = 0.6
+TOGETHER_SECONDS = 30.0
+"""One that scores so much is why a job became slow where it began within so many seconds of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,17 @@ def explains(cause: Cause, symptom: Finding, index: FindingIndex) -> bool:
     if symptom.entity.type != "job" or not _slows(symptom.kind) or symptom.score < PAGES:
         return True
     own = [
-        found.score
+        found
         for kind in cause.essential_findings
         if kind != symptom.kind and _slows(kind)
         for found in index.of_kind(kind)
     ]
-    return not own or max(own) >= PAGES
+    return not own or any(found.score >= PAGES or _with(found, symptom) for found in own)
+
+
+def _with(found: Finding, symptom: Finding) -> bool:
+    """Return whether what costs nearly enough for a page began when its symptom did."""
+    return found.score >= NEARLY and abs(found.onset[1] - symptom.onset[1]) <= TOGETHER_SECONDS
 
 
 def _slows(kind: str) -> bool:

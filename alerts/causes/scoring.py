@@ -229,6 +229,7 @@ def _row(relation: Relation, finding: Finding, weight: float) -> Evidence:
         expected=finding.expected,
         weight=weight,
         text=finding.text,
+        kind=finding.kind,
     )
 
 

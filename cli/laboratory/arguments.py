@@ -137,6 +137,12 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
         help="what a missing source costs: the cases once more without it; may be repeated, all is "
         "each source (with --docs: missing-sources.md)",
     )
+    parser.add_argument(
+        "--at-most",
+        type=int,
+        metavar="N",
+        help="with --without: so many cases, spread over the faults",
+    )
 
 
 def _add_from_incident(parser: argparse.ArgumentParser) -> None:

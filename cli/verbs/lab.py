@@ -157,6 +157,7 @@ def _score(arguments: argparse.Namespace) -> int:
         as_json=arguments.json,
         docs=arguments.docs,
         without=tuple(arguments.without),
+        at_most=arguments.at_most,
     )
     return command.score(options)
 

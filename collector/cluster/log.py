@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...vocabulary.clock import Clock
 from .. import identity
@@ -11,6 +12,9 @@ from ..settings import CollectorSettings
 from ..store.store import Store
 from .connection import LogUnavailableError
 from .stages import ClusterStages
+
+if TYPE_CHECKING:
+    from ..tracing.spans import Tracing
 
 _ANY = ("0.0.0.0", "::", "")  # noqa: S104  compared, not bound
 
@@ -31,9 +35,15 @@ class SharedLog:
         """Do nothing: nothing is opened yet."""
 
     def flow(
-        self, store: Store, clock: Clock, health: Health, line: Callable[[], Pipeline]
+        self,
+        store: Store,
+        clock: Clock,
+        health: Health,
+        line: Callable[[], Pipeline],
+        traced: "Tracing | None",
     ) -> ClusterStages:
-        """Return the stages over it. Raises LogUnavailableError."""
+        """Return the stages over it; spans end with the log. Raises LogUnavailableError."""
+        del traced
         return ClusterStages(
             self._settings,
             store=store,

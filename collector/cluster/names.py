@@ -35,8 +35,11 @@ def aside(partition: int) -> str:
 
 
 def of_job(job: str, partitions: int) -> int:
-    """Return the partition of a job's telemetry."""
-    return _hashed(f"job {job}", partitions)
+    """Return the partition of a job's telemetry.
+
+    Jobs of one id in two clusters, told apart as `id@cluster`, are in one.
+    """
+    return _hashed(f"job {job.partition('@')[0]}", partitions)
 
 
 def of_host(host: str, partitions: int) -> int:

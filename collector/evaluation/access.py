@@ -1,7 +1,45 @@
-"""Taking turns with the pipeline: evaluation holds it in small pieces, readers get in between."""
+"""Whom evaluation meets: readers, between two pieces of work; intake; and who observes it."""
 
 import threading
+from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Any, Protocol
+
+Changed = Callable[[Sequence[Any], float], None]
+"""Gets the changes of one second, and that second."""
+
+
+class Received(Protocol):
+    """What is needed of the intake."""
+
+    def watermark(self) -> float:
+        """Return a time up to which the tail has everything."""
+        ...
+
+
+class Observer(Protocol):
+    """Somebody who follows payloads through evaluation, where the collector observes itself."""
+
+    def applied(self, cause: object) -> None:
+        """Note that a payload was applied, by the trace that it began, if any."""
+        ...
+
+    def evaluated(self, changes: Sequence[Any], second: float) -> None:
+        """Note that an evaluation changed incidents."""
+        ...
+
+
+def observed(observer: Observer | None, changed: Changed) -> Changed:
+    """Return what gets changes: the observer first, where there is one."""
+    if observer is None:
+        return changed
+    seen = observer.evaluated
+
+    def both(changes: Sequence[Any], second: float) -> None:
+        seen(changes, second)
+        changed(changes, second)
+
+    return both
 
 
 class FairLock:

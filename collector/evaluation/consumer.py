@@ -19,12 +19,12 @@ from ..defects import Defects
 from ..health import Health
 from ..intake.decoding import Decoding
 from ..intake.payloads import Decoded, Payload
-from ..intake.tail import Entries, Received
+from ..intake.tail import Entries
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from ..journal.kinds import Kind
 from ..storing import Storing
-from .access import FairLock
+from .access import FairLock, Observer, Received, observed
 from .overload import Overload, Recorded
 from .rereading import Rereading
 from .schedule import Evaluator, Hooks, Moment, Schedule
@@ -59,11 +59,13 @@ class Consumer(Generic[P]):
         refused: Callable[[int], None] = lambda _points: None,
         recovered: Callable[[Offset | None], None] = lambda _offset: None,
         snapshot_seconds: float = SNAPSHOT_SECONDS,
+        observer: Observer | None = None,
     ) -> None:
         """`before_ns`: the receive time of the newest entry of an earlier process.
 
         `refused` gets how many points had no room, `recovered` the offset that a restart came to.
         """
+        self._observer = observer
         self._pipeline = pipeline
         self._journal = journal
         self._received = received
@@ -195,6 +197,8 @@ class Consumer(Generic[P]):
                 if item.decoded is None:
                     self._schedule.until(item.at)
                 else:
+                    if self._observer is not None:
+                        self._observer.applied(item.decoded.trace)
                     self._schedule.apply(item.decoded, item.at)
                 self._offset = item.end
                 self._next += 1
@@ -290,7 +294,7 @@ class Consumer(Generic[P]):
 
     def _scheduled(self, moment: Moment) -> Schedule:
         hooks = Hooks(
-            changed=self._storing.add,
+            changed=observed(self._observer, self._storing.add),
             failed=self._defects.met,
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,

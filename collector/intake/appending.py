@@ -8,6 +8,7 @@ here waits for evaluation or for the database.
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 
 import structlog
 
@@ -168,6 +169,8 @@ class Appending:
             self._defects.met("decode", error)
             future.set_exception(error)
             return None
+        if payload.trace is not None:
+            decoded = replace(decoded, trace=payload.trace)
         if decoded.rejected:
             self._health.reject(decoded.reason, decoded.rejected)
             self._rejected(decoded.reason)

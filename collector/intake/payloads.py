@@ -19,6 +19,8 @@ class Payload:
     kind: Kind
     body: bytes
     jobs: tuple[str, ...] = ()
+    trace: object = None
+    """Where the collector observes itself: the trace that it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Decoded:
     table: SeriesTable | None = None
     rejected: int = 0
     reason: str = ""
+    trace: object = None
 
     @property
     def layout(self) -> PayloadLayout | None:

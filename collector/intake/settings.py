@@ -7,7 +7,14 @@ from .bodies import LIMIT_BYTES
 
 
 class IntakeSettings(Section):
-    """How much is taken at once."""
+    """How much is taken at once, and where else."""
+
+    grpc_listen: str = Field(
+        default="",
+        pattern=r"^$|^.+:[0-9]{1,5}$",
+        description="HOST:PORT of OTLP over gRPC beside OTLP over HTTP, such as 0.0.0.0:4317; "
+        "empty: not taken. Needs grpcio: pip install 'rankscope[collector,grpc]'",
+    )
 
     body_limit_bytes: int = Field(
         default=LIMIT_BYTES, ge=1024, description="Largest request body after decompression"

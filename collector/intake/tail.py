@@ -30,14 +30,6 @@ class Item:
     end: Offset | None
 
 
-class Received(Protocol):
-    """What is needed of whoever takes entries in."""
-
-    def watermark(self) -> float:
-        """Return a time up to which everything is here: what comes later is received later."""
-        ...
-
-
 class Adding(Protocol):
     """What the intake hands durable entries on to."""
 

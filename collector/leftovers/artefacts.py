@@ -21,6 +21,7 @@ def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Fou
     """
     files = _files(path)
     found = Found()
+    empty: list[str] = []
     of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
     for name, file in files.items():
         try:
@@ -30,14 +31,18 @@ def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Fou
             found.unread[name] = f"cannot be read: {error.strerror}"
             continue
         kind = _kind(head)
+        if not head:
+            empty.append(name)
         if kind in of_kind:
             of_kind[kind][name] = file
         else:
             found.unread[name] = kind
-    groups = recorders.read(of_kind["dump"], resource, found)
+    dumps = recorders.load(of_kind["dump"], found)
+    lines = logs.gather(of_kind["log"], dumps.groups, found, empty=empty, zone=zone)
+    recorders.add(dumps, lines.endings, resource, found)
     nccl.read_ras(of_kind["ras"], resource, found)
     nccl.read_inspector(of_kind["inspector"], resource, found)
-    logs.read(of_kind["log"], groups, resource, found, zone=zone)
+    logs.add(lines, resource, found)
     if not found.read:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(found.unread.items())[:5])
         raise RecordingError(f"{path}: nothing in it can be read: {reasons or 'it is empty'}")

@@ -20,6 +20,10 @@ from .found import Found
 _PAUSE_SECONDS = 20.0
 """A standstill so long is no pause of normal life, once somebody asks why the job died."""
 
+_LEAST_SECONDS = 2.0
+"""A standstill that outlasted the job's own time-out is one, however short that was set."""
+_TIMED_OUT = frozenset({"collective.timeout", "gloo.timeout"})
+
 _SEVERITIES = ("critical", "warning", "info")
 
 
@@ -62,8 +66,8 @@ def diagnose(
     `zone` is that of times in logs without one, None: the machine's. `warn` gets what was left out,
     `failed` defects that were passed over. Raises RecordingError where nothing in it can be read.
     """
-    pipeline = Pipeline(detectors=_detectors(settings), settings=settings.evaluation)
     found = gather(folder, Resource("", job=job, attempt=0), zone=zone)
+    pipeline = Pipeline(detectors=_detectors(settings, found), settings=settings.evaluation)
     replay = Replay(pipeline=pipeline, warn=warn, failed=failed)
     with tempfile.TemporaryDirectory(prefix="rankscope-diagnose-") as scratch:
         recording = Path(scratch) / "leftovers.jsonl"
@@ -75,11 +79,14 @@ def diagnose(
     return Diagnosis(incidents[0] if incidents else None, incidents[1:], found)
 
 
-def _detectors(settings: CollectorSettings) -> Selection:
+def _detectors(settings: CollectorSettings, found: Found) -> Selection:
     """Return the detectors of a live collector, which need not wait for a job that is dead."""
+    stalls = {"pause": _PAUSE_SECONDS}
+    if any(event.attributes.get("signature") in _TIMED_OUT for event in found.events):
+        stalls["least"] = _LEAST_SECONDS
     chosen = settings.detectors
     parameters = {name: dict(values) for name, values in chosen.parameters.items()}
-    parameters["stalls"] = {"pause": _PAUSE_SECONDS} | parameters.get("stalls", {})
+    parameters["stalls"] = stalls | parameters.get("stalls", {})
     return chosen.model_copy(update={"parameters": parameters}).selection()
 
 

@@ -1,7 +1,7 @@
 """Logs of ranks and of kernels: what their lines report, of which rank and on which host."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from ...formats import kernel_log, training_logs
 from ...formats.kernel_log import events as kernel_events
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from .endings import UNDATED, Endings
 from .found import Found, Quote
 from .startup import START_SECONDS, StartUp, process_of
 
@@ -34,16 +35,19 @@ class _Process:
 
 
 @dataclass(slots=True)
-class _Read:
-    """Everything read so far, before it is known which rank runs where."""
+class Lines:
+    """Everything that logs report, before it is known which rank runs where."""
 
     zone: tzinfo | None
     samples: list[tuple[int | None, Sample]] = field(default_factory=list)
     events: list[tuple[int | None, str, Event]] = field(default_factory=list)
     processes: dict[int, _Process] = field(default_factory=dict)
     start: StartUp = field(default_factory=StartUp)
+    endings: Endings = field(default_factory=Endings)
+    written: float = 0.0
 
     def process(self, rank: int) -> _Process:
+        """Return what is known of a rank's process."""
         return self.processes.setdefault(rank, _Process())
 
 
@@ -66,20 +70,22 @@ def rank_of(name: str) -> int | None:
     return None
 
 
-def read(
+def gather(
     files: Mapping[str, Path],
     groups: Mapping[int, Mapping[str, str]],
-    resource: Resource,
     found: Found,
     *,
+    empty: Iterable[str] = (),
     zone: tzinfo | None,
-) -> None:
-    """Add what the lines of all logs of a job report, given by name.
+) -> Lines:
+    """Return what the lines of all logs of a job report, given by name; `empty` are files of none.
 
     `groups` holds by rank the names of its groups by their description, where dumps tell them.
     `zone` is that of times without one, None: the machine's.
     """
-    gathered = _Read(zone)
+    gathered = Lines(zone)
+    for name in empty:
+        _has_log(rank_of(name), gathered)
     for name, path in files.items():
         try:
             lines = sum(1 for _ in _training(name, path, groups, gathered, found))
@@ -92,16 +98,23 @@ def read(
         else:
             found.unread[name] = "no line in it is of a form or a fault that is known"
     # Python's errors have no time: where no line has one, the files say when the job was over.
-    written = max((path.stat().st_mtime for path in files.values()), default=0.0)
-    _place(gathered, resource, found, written)
+    gathered.written = max((path.stat().st_mtime for path in files.values()), default=0.0)
+    return gathered
+
+
+def _has_log(rank: int | None, gathered: Lines) -> None:
+    if rank is not None:
+        gathered.endings.logs.add(rank)
+        gathered.process(rank)
 
 
 def _training(
-    name: str, path: Path, groups: Mapping[int, Mapping[str, str]], gathered: _Read, found: Found
+    name: str, path: Path, groups: Mapping[int, Mapping[str, str]], gathered: Lines, found: Found
 ) -> Iterator[int]:
     """Read what a job wrote; yield the number of each line that says something."""
     rank = rank_of(name)
     known = groups.get(rank, {}) if rank is not None else {}
+    _has_log(rank, gathered)
     if rank is not None:
         _learn_process(path, rank, gathered)
     with path.open("rb") as opened:
@@ -117,11 +130,12 @@ def _training(
                 gathered.events.append((own, "", event))
                 _learn(event, own, at, gathered)
                 gathered.start.learn(event, own)
+                gathered.endings.learn(event, own)
                 _quote(event, own, name, line.line, at, found)
             yield line.line
 
 
-def _learn_process(path: Path, rank: int, gathered: _Read) -> None:
+def _learn_process(path: Path, rank: int, gathered: Lines) -> None:
     """Learn where a rank ran, from what NCCL writes before each of its lines."""
     with path.open("rb") as opened:
         found = process_of(opened)
@@ -130,7 +144,7 @@ def _learn_process(path: Path, rank: int, gathered: _Read) -> None:
         process.host, process.pid = found
 
 
-def _learn(event: Event, rank: int | None, at: float | None, gathered: _Read) -> None:
+def _learn(event: Event, rank: int | None, at: float | None, gathered: Lines) -> None:
     if event.name == "collective.communicator" and rank is not None:
         process = gathered.process(rank)
         process.host = str(event.attributes["host"])
@@ -140,7 +154,7 @@ def _learn(event: Event, rank: int | None, at: float | None, gathered: _Read) ->
         gathered.process(rank).lives(at)
 
 
-def _kernel(name: str, path: Path, gathered: _Read, found: Found) -> Iterator[int]:
+def _kernel(name: str, path: Path, gathered: Lines, found: Found) -> Iterator[int]:
     """Read what a kernel wrote: lines that bear the mark of its log, all in a file named so."""
     parser = kernel_log.Parser()
     named = bool(_KERNEL.search(path.name))
@@ -170,13 +184,14 @@ def _quote(
     found.quotes.append(Quote(name, line, at, rank, signature, role, text))
 
 
-def _place(gathered: _Read, resource: Resource, found: Found, written: float) -> None:
-    """Give each sample and event its host and, where its line has none, a time."""
+def add(gathered: Lines, resource: Resource, found: Found) -> None:
+    """Give each sample and event its host and, where its line has none, a time; add them."""
     hosts = {process.host for process in gathered.processes.values() if process.host}
     times = [event.at for _, _, event in gathered.events if event.at > 0]
-    times += [sample.at for _, sample in gathered.samples if sample.at > 0]
-    newest = max([0.0 if found.until is None else found.until, *times]) or written
+    times += [sample.at for _, sample in gathered.samples if sample.at > UNDATED]
+    newest = max([0.0 if found.until is None else found.until, *times]) or gathered.written
     oldest = min([newest, *times])
+    endings = gathered.endings
 
     def of(rank: int | None, file: str) -> Resource:
         host = gathered.processes[rank].host if rank in gathered.processes else ""
@@ -185,13 +200,15 @@ def _place(gathered: _Read, resource: Resource, found: Found, written: float) ->
             host = host or (next(iter(hosts)) if len(hosts) == 1 else "")
         return replace(resource, host=host)
 
-    for rank, sample in gathered.samples:
-        at = sample.at or newest
-        found.samples.append((of(rank, ""), replace(sample, at=at)))
-    for rank, file, event in gathered.events:
+    for rank, sample in endings.dated(gathered.samples, newest):
+        found.samples.append((of(rank, ""), sample))
+    silent = [(rank, "", event) for rank, event in endings.without_words(newest)]
+    for rank, file, event in [*gathered.events, *silent]:
         # A line without a time was written at the end, as most errors are.
+        at = event.at or endings.of(rank, newest)
         pairs = dict(event.attributes) | ({} if rank is None else {"rank": rank})
-        found.events.append(Event(event.name, event.at or newest, pairs, of(rank, file)))
+        found.events.append(Event(event.name, at, pairs, of(rank, file)))
+    found.missing += endings.missing()
     size = max([found.world_size, *(rank + 1 for rank in gathered.processes)])
     if gathered.start.gave_up and not found.samples:
         size = max(size, gathered.start.joined[1] if gathered.start.joined else 0)

@@ -3,17 +3,22 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...formats import flight_recorder
 from ...formats.flight_recorder import Dump, Ledger, layout
 from ...vocabulary.groups import Group
 from ...vocabulary.samples import Event, Resource, Sample, Scalar, attributes
+from .endings import Endings
 from .found import Found
 
 _LAST_NUMBER = re.compile(r"(\d+)(?:\.[A-Za-z]+)?$")
 _SHORTEST, _LONGEST = 60.0, 3600.0
 """Seconds from the last operation to the dump, where neither the file nor a time-out says it."""
+
+_LOST_SECONDS = 1.0
+"""What a rank takes to dump once it has lost its peers."""
 
 
 def is_dump(head: bytes) -> bool:
@@ -27,13 +32,25 @@ def rank_of(name: str) -> int | None:
     return int(match[1]) if match is not None and len(match[1]) <= 7 else None
 
 
-def read(
-    files: Mapping[str, Path], resource: Resource, found: Found
-) -> Mapping[int, Mapping[str, str]]:
-    """Add the telemetry of all dumps of a job, given by name, to what was found.
+@dataclass(frozen=True, slots=True)
+class Dumps:
+    """The dumps of a job by rank, the files that they are in, and when the newest was written."""
 
-    Returns by rank the names of its groups by their description.
-    """
+    of_rank: Mapping[int, Dump]
+    files: Mapping[int, str]
+    written: float
+
+    @property
+    def groups(self) -> Mapping[int, Mapping[str, str]]:
+        """Return by rank the names of its groups by their description."""
+        return {
+            rank: {group.desc: group.name for group in dump.groups}
+            for rank, dump in self.of_rank.items()
+        }
+
+
+def load(files: Mapping[str, Path], found: Found) -> Dumps:
+    """Return all dumps of a job, given by name; note in `found` which could be read."""
     dumps: dict[int, Dump] = {}
     of_rank: dict[int, str] = {}
     written = -math.inf
@@ -54,18 +71,33 @@ def read(
         of_rank[rank] = name
         written = max(written, path.stat().st_mtime)
         found.read[name] = f"Flight Recorder dump of rank {rank}"
-    if dumps:
-        _add(Ledger(dumps), of_rank, written, resource, found)
-    return {rank: {group.desc: group.name for group in dump.groups} for rank, dump in dumps.items()}
+    return Dumps(dumps, of_rank, written)
 
 
-def _add(
-    ledger: Ledger, files: Mapping[int, str], written: float, resource: Resource, found: Found
-) -> None:
+def add(dumps: Dumps, endings: Endings, resource: Resource, found: Found) -> None:
+    """Add the telemetry of all dumps to what was found.
+
+    A rank whose last collective failed by its log has not completed it: gloo's recorder ends an
+    operation that failed as it ends one that succeeded.
+    """
+    if dumps.of_rank:
+        ledger = Ledger({
+            rank: dump.interrupted() if rank in endings.failed else dump
+            for rank, dump in dumps.of_rank.items()
+        })  # fmt: skip
+        _add(ledger, dumps, endings, resource, found)
+
+
+def _add(ledger: Ledger, dumps: Dumps, endings: Endings, resource: Resource, found: Found) -> None:
     last = ledger.last
     if not math.isfinite(last):
-        last = written - _SHORTEST
-    at = _dumped(last, ledger.timeout, written)
+        last = dumps.written - _SHORTEST
+    endings.stood = last
+    if endings.failed:
+        # A rank that lost its peers did not wait for its time-out.
+        at = last + max(endings.waited, _LOST_SECONDS)
+    else:
+        at = _dumped(last, ledger.timeout, dumps.written)
     along = layout.dimensions(ledger.groups)
     found.layout = {name: [_spelled(group) for group in groups] for name, groups in along.items()}
     found.world_size = max(found.world_size, len(ledger.ranks))
@@ -89,7 +121,7 @@ def _add(
         for moment in (last + 1.0, at):
             found.samples += [(resource, sample) for sample in ledger.counters(rank, moment)]
     found.samples += [(resource, sample) for sample in ledger.launches(at)]
-    found.events += _timed_out(ledger, files, at, resource)
+    found.events += _timed_out(ledger, dumps.files, at, resource)
     if ledger.absent:
         absent = ", ".join(map(str, ledger.absent[:16]))
         found.missing.append(f"no Flight Recorder dump of ranks {absent}, which groups name")

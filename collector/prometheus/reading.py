@@ -1,7 +1,7 @@
 """Reads a store stretch by stretch, each sample once, as remote write."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from . import selection
 from .asking import Asking
+from .pods import AGAIN_SECONDS, METRICS, Pods, pod_of
 from .settings import PrometheusSettings
 
 DISCOVER_SECONDS = 300.0
@@ -16,6 +17,9 @@ DISCOVER_SECONDS = 300.0
 
 BODY_SAMPLES = 10_000
 _FORGET_SECONDS = 3600.0
+
+_Key = tuple[tuple[str, str], ...]
+"""Labels of a series, in the order of the answer."""
 
 
 @dataclass(slots=True)
@@ -71,11 +75,13 @@ class Reading:
     def __init__(self, settings: PrometheusSettings, asking: Asking) -> None:
         self._settings = settings
         self._asking = asking
-        self._known: dict[tuple[tuple[str, str], ...], _Known] = {}
+        self._known: dict[_Key, _Known] = {}
         self._pages: list[selection.Page] = []
         self._left_out: tuple[str, ...] = ()
         self._warnings: tuple[str, ...] = ()
         self._discovered_at = -math.inf
+        self._pods = Pods(asking, settings.matchers)
+        self._learnt_at = -math.inf
 
     @property
     def series(self) -> int:
@@ -94,6 +100,7 @@ class Reading:
                 name, count = _counted(row)
                 if name:
                     found[name] = found.get(name, 0) + count
+        self._pods.there = tuple(name for name in METRICS if found.pop(name, 0))
         self._pages, self._left_out = selection.pages(
             found, page_series=settings.page_series, max_series=settings.max_series
         )
@@ -109,8 +116,10 @@ class Reading:
             query = selection.samples(page.names, self._settings.matchers, end - start)
             answer = self._asking.query(query, end)
             stretch.warnings = tuple(dict.fromkeys((*stretch.warnings, *answer.warnings)))
-            for row in answer.result:
-                self._take(row, stretch, start)
+            rows = [keyed for row in answer.result if (keyed := _keyed(row, stretch)) is not None]
+            self._learn_pods(rows, end)
+            for key, row in rows:
+                self._take(key, row, stretch, start)
         return stretch
 
     def taken(self, stretch: Stretch) -> None:
@@ -123,13 +132,25 @@ class Reading:
             limit = newest - _FORGET_SECONDS * 1000
             self._known = {key: one for key, one in self._known.items() if one.newest_ms >= limit}
 
-    def _take(self, row: Any, stretch: Stretch, start: float) -> None:
+    def _learn_pods(self, rows: list[tuple[_Key, Any]], at: float) -> None:
+        """Ask which jobs the pods of series belong to; a series that belongs elsewhere moves."""
+        if not self._pods.there:
+            return
+        if at - self._learnt_at < AGAIN_SECONDS:
+            rows = [row for row in rows if row[0] not in self._known]
+        else:
+            self._learnt_at = at
+        changed = self._pods.learn((dict(key) for key, _ in rows), at)
+        if changed:
+            for key, one in self._known.items():
+                if pod_of(dict(key)) in changed:
+                    one.labels = encoded_labels(self._pods.joined(dict(key)))
+
+    def _take(self, key: _Key, row: Any, stretch: Stretch, start: float) -> None:
         try:
-            metric: Mapping[str, str] = row["metric"]
-            key = tuple(metric.items())
             known = self._known.get(key)
             if known is None:
-                known = self._known[key] = _Known(encoded_labels(metric))
+                known = self._known[key] = _Known(encoded_labels(self._pods.joined(dict(key))))
             after = max(known.newest_ms, int(start * 1000))
             values = [
                 (at_ms, float(value))
@@ -141,6 +162,17 @@ class Reading:
             return
         if values:
             stretch.found.append((known, values))
+
+
+def _keyed(row: Any, stretch: Stretch) -> tuple[_Key, Any] | None:
+    """Return a row with the labels of its series; None, and counted, for what is no series."""
+    try:
+        key = tuple(row["metric"].items())
+        hash(key)
+    except (KeyError, TypeError, AttributeError):
+        stretch.malformed += 1
+        return None
+    return key, row
 
 
 def _counted(row: Any) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from functools import cache
 from ...formats import exporters
 from ...formats.remote_write.exported import spellings
 from ...vocabulary import metrics
+from . import pods
 
 _QUERY_BYTES = 8_000
 """Of names in one query: VictoriaMetrics takes no query over 16 KiB."""
@@ -23,7 +24,11 @@ class Page:
 
 def discovery(matchers: Sequence[str]) -> list[str]:
     """Return the queries for which metrics there are, and how many series of each."""
-    alternatives = [*wanted(), *(pattern.replace("\\", "\\\\") for pattern in _patterns())]
+    alternatives = [
+        *wanted(),
+        *pods.METRICS,
+        *(pattern.replace("\\", "\\\\") for pattern in _patterns()),
+    ]
     return [f"count by (__name__) ({_selector(part, matchers)})" for part in _parted(alternatives)]
 
 

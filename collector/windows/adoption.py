@@ -5,6 +5,7 @@ to, and no more. Each device of such a job is then taken for one rank, numbered 
 which devices were first seen; the devices of no job are watched together, as a job `unassigned`.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,6 +20,9 @@ UNASSIGNED = "unassigned"
 
 Device = tuple[int, str]
 """Number of the host, and `hw.id`."""
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
+"""An id that no other device in the world has; an index is none."""
 
 
 def by_labels(resource: Resource) -> bool:
@@ -39,14 +43,18 @@ class Adoption:
         self._holders: dict[Device, list[int]] = {}
         """Numbers of the attempts that a device was given to, the newest last."""
         self._shared: set[Device] = set()
+        self._returned: set[Device] = set()
+        """Devices that a job had again after they were in none: two exporters report them, and only
+        one of them names the job. They stay in it."""
 
     def ranks(
         self, attempt: Attempt, hosts: Sequence[int], devices: Sequence[str]
     ) -> tuple[Ints, list[tuple[int, Device]]]:
         """Return the ranks that devices stand in for, and what was taken from other attempts.
 
-        A device that an agent reports a rank of has none here: -1. What was taken is (number of the
-        attempt, device): its series are to be placed anew when they next report.
+        A device that an agent reports a rank of has none here: -1; so has one that another exporter
+        gives to a job, or to this one under another name of its host. What was taken is (number of
+        the attempt, device): its series are to be placed anew when they next report.
         """
         ranks = np.full(len(hosts), -1, np.int64)
         taken: list[tuple[int, Device]] = []
@@ -56,9 +64,14 @@ class Adoption:
         for place, device in enumerate(zip(hosts, devices, strict=True)):
             if device[1] in reported:
                 continue
+            if unassigned(attempt) and device in self._returned:
+                continue
             rank = attempt.adopted.get(device)
             if rank is None:
+                if _UUID.search(device[1]) and device[1] in attempt.adopted_ids:
+                    continue  # two exporters report it, and name its host differently
                 rank = attempt.adopted[device] = len(attempt.adopted)
+                attempt.adopted_ids.add(device[1])
             row = attempt.row(rank)
             if attempt.placements.hw_ids[row] != device[1]:
                 attempt.placements.hw_ids[row] = device[1]
@@ -73,6 +86,7 @@ class Adoption:
         attempt.informed = True
         stood_in = bool(attempt.adopted)
         attempt.adopted.clear()
+        attempt.adopted_ids.clear()
         return stood_in
 
     def forget(self, numbers: Sequence[int]) -> None:
@@ -83,6 +97,7 @@ class Adoption:
             if not holders:
                 del self._holders[device]
                 self._shared.discard(device)
+                self._returned.discard(device)
 
     def _take(self, attempt: Attempt, device: Device) -> list[tuple[int, Device]]:
         """Take a device from the job that had it before; several jobs may share one."""
@@ -95,6 +110,8 @@ class Adoption:
             others = [self._attempts.numbered[number] for number in before]
             if any(one is not None and not unassigned(one) for one in others):
                 self._shared.add(device)  # it came back while another had it
+            elif any(one is not None and unassigned(one) for one in others):
+                self._returned.add(device)
         holders[:] = [*before, mine]
         taken = []
         for number in before:

@@ -142,6 +142,8 @@ class Attempt:
     joined: Joined | None = None
     adopted: dict[tuple[int, str], int] = field(default_factory=dict)
     """Ranks that devices stand in for, by host and `hw.id`; see `adoption`."""
+    adopted_ids: set[str] = field(default_factory=set)
+    """The `hw.id` of those devices."""
     informed: bool = False
     """Whether `training.rank.info` was received."""
     user: str | None = None

@@ -14,9 +14,16 @@ class Attempts:
         self.by_key: dict[tuple[Job, int], Attempt] = {}
         self.numbered: list[Attempt | None] = []
         self._newest: dict[Job, int] = {}
+        self._clusters: dict[Job, str] = {}
+        """The cluster that first reported a job."""
 
     def of(self, job: Job, number: int | None, cluster: str | None) -> Attempt:
-        """Return an attempt, a new one if needed; without a number the newest of the job."""
+        """Return an attempt, a new one if needed; without a number the newest of the job.
+
+        A job of another cluster that has the same id is another job: it goes by `id@cluster`.
+        """
+        if cluster and self._clusters.setdefault(job, cluster) != cluster:
+            job = Job(f"{job}@{cluster}")
         if number is None:
             newest = self._newest.get(job)
             if newest is not None:
@@ -47,6 +54,7 @@ class Attempts:
             self._newest[attempt.job] = max(left)
         else:
             del self._newest[attempt.job]
+            self._clusters.pop(attempt.job, None)
 
     def _add(self, job: Job, number: int, cluster: str | None, *, derived: bool) -> Attempt:
         place = next((n for n, held in enumerate(self.numbered) if held is None), None)

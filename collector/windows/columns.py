@@ -55,6 +55,11 @@ class Columns:
         return int(self.at.nbytes) + sum(int(plane.nbytes) for plane in self.planes)
 
     @property
+    def newest(self) -> float:
+        """Return the newest step index, -inf where there is none."""
+        return float(self.index[self.start + self.used - 1]) if self.used else -np.inf
+
+    @property
     def here(self) -> slice:
         """Return where the columns lie in the matrices."""
         return slice(self.start, self.start + self.used)
@@ -83,6 +88,8 @@ class Columns:
                 matrix[self.here, self.height : height] = np.nan
             self.height = height
             return
+        for matrix in self._matrices():  # copied as wide as they are, and never written there yet
+            matrix[self.here, self.height :] = np.nan
         self.height = height
         self._width = max(height, self._width + min(self._width, self._width // 4 + 4096), 4)
         self.at = self._copied(self.at, len(self.index), self.start)

@@ -46,6 +46,8 @@ class Hosts:
         self.labels: dict[str, dict[str, Scalar]] = {}
         self.nics: dict[str, dict[str, Nic]] = {}
         self.events: dict[str, deque[tuple[Event, float]]] = {}
+        self.models: dict[str, str] = {}
+        """Models of devices, by `hw.id`, as `hw.gpu.info` describes them."""
         self.event_counts: Ints = np.zeros(0, np.int64)
         self.scraped_until = -np.inf
         """The newest reading that was scraped of any host."""

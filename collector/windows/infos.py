@@ -1,10 +1,11 @@
 """Series that carry facts and no reading: where a rank runs, a group's ranks, a NIC."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from ...formats.otlp.series import Series
 from ...vocabulary.ranks import Ranks
 from ...vocabulary.samples import Attributes, Scalar
 from ...vocabulary.topology import UNKNOWN, Nic
@@ -58,6 +59,14 @@ def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
         except ValueError:
             attempt.malformed_groups += 1
     attempt.version += 1
+
+
+def take_models(held: dict[str, str], described: Iterable[Series]) -> None:
+    """Take the models of devices, from the attributes of `hw.gpu.info`."""
+    for one in described:
+        pairs = dict(one.attributes)
+        if pairs.get("hw.id") and pairs.get("hw.model"):
+            held[str(pairs["hw.id"])] = str(pairs["hw.model"])
 
 
 def take_nic(held: dict[str, Nic], host: str, attributes: Attributes) -> None:

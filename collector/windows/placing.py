@@ -26,10 +26,11 @@ from .steps import StepGrid
 
 IGNORED, PLACED, FORGOTTEN = 0, 1, 2
 
-INFO, GROUP_INFO, NIC_INFO = (
+INFO, GROUP_INFO, NIC_INFO, DEVICE_INFO = (
     "training.rank.info",
     "collective.group.info",
     "hw.network.info",
+    "hw.gpu.info",
 )
 OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"})
 """Metrics that a device has once for each process."""
@@ -162,6 +163,8 @@ class Placing:
         metric = vocabulary.catalogue().get(name)
         if metric is None or metric.cadence == "sample":
             return
+        if name == DEVICE_INFO:
+            infos.take_models(self._hosts.models, (self._table[one] for one in series.tolist()))
         ranks = self.attributes.rank[sets].astype(np.int64)
         if attempt is not None and self.by_labels[series].any():
             ranks = self._adopted(attempt, ranks, series, sets)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints, Steps
+from .arrivals import Arrivals
 from .columns import Columns
 
 MOST_AHEAD = 1e6
@@ -51,6 +52,7 @@ class StepGrid:
 
     def __init__(self) -> None:
         self.columns = Columns()
+        self.arrivals = Arrivals()
         self.late = 0
         self.last_received: Floats = np.zeros(0)
         self.last_at: Floats = np.zeros(0)
@@ -143,7 +145,7 @@ class StepGrid:
         steps = planes == step_plane
         if steps.any():
             self._reports_steps = True
-            ended = self._end_steps(rows[steps], at[steps], value[steps])
+            ended = self._end_steps(rows[steps], at[steps], value[steps], float(now[-1]))
             others = ~steps
             self._place(planes[others], rows[others], at[others], value[others], now[others], ended)
             self._retry(float(now[-1]))
@@ -164,12 +166,11 @@ class StepGrid:
         }
         return Steps(columns.index[here], columns.at[here, :height].T, planes)
 
-    def _end_steps(self, rows: Ints, at: Floats, steps: Floats) -> _Ended | None:
+    def _end_steps(self, rows: Ints, at: Floats, steps: Floats, now: float) -> _Ended | None:
         sane = np.isfinite(steps) & (np.abs(steps) < 2**53)
         if self.used:
             # One rank's absurd index must not become the newest column of everybody.
-            newest = float(self.columns.index[self.columns.start + self.used - 1])
-            sane &= steps < newest + MOST_AHEAD
+            sane &= steps < self.columns.newest + MOST_AHEAD
             self.late += int((~sane).sum())
         rows, at, index = rows[sane], at[sane], steps[sane].astype(np.int64)
         if not len(rows):
@@ -182,7 +183,9 @@ class StepGrid:
                 self.columns.undo(int(row), int(index[back & (rows == row)].min()))
             self.columns.shrink()
             self.began_again[rows[back]] = at[back]
+        newest = self.columns.newest
         known, column_of = self.columns.of(np.unique(index))
+        self.arrivals.take(int((known > newest).sum()), now)
         column = column_of[np.searchsorted(known, index)]
         kept = column >= 0
         self.late += int((~kept).sum())
@@ -190,10 +193,8 @@ class StepGrid:
         new = self.columns.end(rows, column, at)
         # A step whose end is reported again (a gauge that is scraped repeats itself) ended once.
         newer = new & (at >= self.last_at[rows])
-        order = np.argsort(at[newer], kind="stable")
-        newest_rows = rows[newer][order]
-        self.last_at[newest_rows] = at[newer][order]
-        self.last_index[newest_rows] = index[newer][order]
+        ordered = np.flatnonzero(newer)[np.argsort(at[newer], kind="stable")]
+        self.last_at[rows[ordered]], self.last_index[rows[ordered]] = at[ordered], index[ordered]
         return rows, at, column
 
     def _place(
@@ -288,10 +289,10 @@ class StepGrid:
         new = np.concatenate(([True], (rows[1:] != rows[:-1]) | (at[1:] != at[:-1])))
         firsts = np.flatnonzero(new)
         steps = np.zeros(len(firsts), np.int64)
-        for number, position in enumerate(firsts):
-            self._counted[rows[position]] += 1
-            steps[number] = self._counted[rows[position]]
-        self._end_steps(rows[firsts], at[firsts], steps.astype(np.float64))
+        for number, row in enumerate(rows[firsts]):
+            self._counted[row] += 1
+            steps[number] = self._counted[row]
+        self._end_steps(rows[firsts], at[firsts], steps.astype(np.float64), now)
         column = self._find(rows, at)
         found = column >= 0
         self._write(planes[found], rows[found], column[found], value[found])

@@ -74,8 +74,10 @@ def job_window(
         newest_world_size=attempt.newest_world_size,
         host_announced=hosts.announced(where.host_ids),
         host_returned=hosts.returned_at[where.host_ids],
+        steps_interval=attempt.grid.arrivals.interval(attempt.start),
         held_baselines=None if until is not None else attempt.baselines,
         processes=planes.processes.view(until),
+        hw_models=hosts.models,
     )
     attempt.baselines.frozen = not learn
     if until is None:

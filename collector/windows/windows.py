@@ -5,7 +5,7 @@ A series is placed once, when it is first seen; from then on a batch is a few ar
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import Topology
-from . import pending, restarts, views
+from . import host_times, pending, restarts, views
 from .attempt import Attempt
 from .attempts import Attempts
 from .attributes import rank_of
+from .exporter_faults import ExporterFaults
 from .hosts import Hosts
 from .pending import Pending
 from .placing import FORGOTTEN, PLACED, Placing
@@ -49,6 +50,7 @@ class Windows:
         self.known_hosts = Hosts()
         self._attempts = Attempts()
         self._placing = Placing(table, self.known_hosts, self._attempts)
+        self._faults = ExporterFaults(table)
         self._pending = Pending()
         self.ignored = 0
         self.future = 0
@@ -65,20 +67,35 @@ class Windows:
             series, at, value = series[known], at[known], value[known]
         if not len(series):
             return
+        new = np.zeros(len(series), np.bool_)
         if len(self.table) > placing.count:
             self._flush()
             restarts.by_start_time(self._attempts, placing, self.table)
+            before = placing.count
+            new = series >= before
             placing.place_new()
-        kind = placing.kind[series]
-        if (kind == FORGOTTEN).any():
+            self._faults.learn(np.arange(before, placing.count))
+        forgotten = placing.kind[series] == FORGOTTEN
+        if forgotten.any():
             self._flush()
-            placing.place(np.unique(series[kind == FORGOTTEN]).astype(np.int64))
-            kind = placing.kind[series]
-        at = self._scraped(series, at, now) if batch.scraped else self._received(series, at, now)
+            again = np.unique(series[forgotten]).astype(np.int64)
+            placing.place(again)
+            self._faults.learn(again)
+            new |= forgotten
+        kind = placing.kind[series]
+        if batch.scraped and new.any():
+            fresh = series[new]
+            self._faults.first(fresh, at[new], placing.host[fresh], placing.attributes)
+        note = host_times.scraped if batch.scraped else host_times.reported
+        at = note(self.known_hosts, placing.host[series], at, now)
         sane = (at > 0) & (at <= now + FUTURE_SECONDS)
         if not sane.all():
             self.future += int((~sane).sum())
             series, at, value, kind = series[sane], at[sane], value[sane], kind[sane]
+        if batch.scraped:
+            hosts = placing.host[series]
+            for event in self._faults.take(series, at, value, hosts, placing.attributes):
+                self.known_hosts.event(event.resource.host, event, now)
         attempts = placing.attempt[series]
         numbers = _distinct(attempts)
         for number in numbers:
@@ -109,6 +126,8 @@ class Windows:
                 self.future += 1
                 event = replace(event, at=now)
             self.known_hosts.received(number, now)
+            if event.name == "gpu.fault":
+                self._faults.reported(event)
             if event.name == "agent.lifecycle":
                 self.known_hosts.lifecycle(number, event, now)
             if event.resource.job is None:
@@ -150,6 +169,7 @@ class Windows:
         released = np.concatenate((released, self._placing.forget_hosts(silent)))
         for number in silent.tolist():
             self.known_hosts.events.pop(self.known_hosts.names[number], None)
+        self._faults.forget(released)
         self.expired += len(released)
         self.table.release(released)
 
@@ -275,46 +295,6 @@ class Windows:
             mine = planes == plane
             attempt.grid.last_received[rows[mine]] = now[mine]
 
-    def _received(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
-        """Note which hosts reported; return `at` freed of their clocks' offsets."""
-        known = self.known_hosts
-        hosts = self._placing.host[series]
-        if at[0] == at[-1] and hosts[0] == hosts[-1] and _one_of(at) and _one_of(hosts):
-            return at - self._offset(int(hosts[0]), float(at[0]), now)
-        order = np.lexsort((at, hosts))
-        sorted_hosts = hosts[order]
-        edges = np.append(0, np.flatnonzero(sorted_hosts[1:] != sorted_hosts[:-1]) + 1)
-        middles = order[(edges + np.append(edges[1:], len(order)) - 1) // 2]
-        off = False
-        for number, middle in zip(hosts[order[edges]].tolist(), at[middles].tolist(), strict=True):
-            off |= bool(self._offset(number, middle, now))
-        return at - known.offset[hosts] if off else at
-
-    def _scraped(self, series: NDArray[np.int32], at: Floats, now: float) -> Floats:
-        """Note which hosts were read, and when; return `at`.
-
-        The times are those of who read them: a host's own clock is not in them, and what was read
-        long ago does not say that it still answers. All of it comes later than it was read: a host
-        counts as received as long ago as its newest reading is older than the newest of any host.
-        """
-        known = self.known_hosts
-        known.scraped_until = max(known.scraped_until, min(float(at.max()), now))
-        hosts = self._placing.host[series]
-        newest = np.full(int(hosts.max(initial=0)) + 1, -np.inf)
-        np.maximum.at(newest, hosts, at)
-        for number in np.flatnonzero(newest > -np.inf).tolist():
-            behind = max(known.scraped_until - float(newest[number]), 0.0)
-            known.received(number, now, read_at=now - behind)
-        return at
-
-    def _offset(self, number: int, middle: float, now: float) -> float:
-        """Note that a host reported, points of about `middle`; return how far its clock is off."""
-        known = self.known_hosts
-        offset = known.clocks[number].update(middle, now)
-        known.offset[number] = offset
-        known.received(number, now)
-        return offset
-
     def _note(self, number: int, at: Floats, now: float) -> None:
         attempt = self._attempts.numbered[number]
         if attempt is None or not len(at):
@@ -322,11 +302,6 @@ class Windows:
         attempt.first_at = min(attempt.first_at, float(at.min()))
         attempt.last_at = max(attempt.last_at, float(at.max()))
         attempt.last_received = max(attempt.last_received, now)
-
-
-def _one_of(values: NDArray[Any]) -> bool:
-    """Tell whether all values are one."""
-    return bool((values == values[0]).all())
 
 
 def _distinct(values: NDArray[np.int32]) -> list[int]:

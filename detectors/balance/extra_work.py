@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import durations, own_time, parts
 from ..activity import CPU
 from ..contract import Detector
 from ..findings import report
@@ -138,8 +138,8 @@ class ExtraWork(Detector):
             signal=signal,
             observed=float(found.seconds[row]),
             expected=float(found.peers[row]),
-            text=f"rank {int(window.ranks[row])} works {extra:.3g} s longer in a step than its "
-            f"peers, {_WHERE[signal]}",
+            text=f"rank {int(window.ranks[row])} works {durations.seconds(extra)} longer in a "
+            f"step than its peers, {_WHERE[signal]}",
         )
 
     def _left_over(

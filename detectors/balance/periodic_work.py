@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import durations, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
@@ -119,7 +119,7 @@ class PeriodicWork(Detector):
         rank, every = int(window.ranks[row]), _every(index[odd[row]])
         planned = lost < self.least_from_start or every * usual >= self.seldom
         habit = planned and _always(index, np.isfinite(work[row]), int(index[begun]), every)
-        what = f"rank {rank} works {extra:.3g} s longer at every {every:.0f}. step"
+        what = f"rank {rank} works {durations.seconds(extra)} longer at every {every:.0f}. step"
         return [
             report(
                 window,

@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
-from .. import onsets, own_time, parts
+from .. import durations, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
@@ -117,8 +117,9 @@ class Stages(Detector):
                 signal=own_time.COMPUTE,
                 observed=float(seconds[slowest]),
                 expected=others,
-                text=f"pipeline stage {int(names[slowest])} works {seconds[slowest]:.3g} s in a "
-                f"step, the other stages {others:.3g} s, since {since}",
+                text=f"pipeline stage {int(names[slowest])} works "
+                f"{durations.seconds(seconds[slowest])} in a "
+                f"step, the other stages {durations.seconds(others)}, since {since}",
                 ranks=window.ranks[rows].tolist(),
             )
         ]

@@ -1,4 +1,4 @@
-"""Devices that hold their peers back, where nothing but devices is reported of a job."""
+"""Devices that hold their peers back, by what the devices themselves report."""
 
 from collections.abc import Sequence
 
@@ -7,18 +7,29 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
-from ..window import Flags, Floats, JobWindow
-from . import devices
+from ..window import Flags, Floats, JobWindow, Readings
+from . import devices, held_back
 from .clocks import LowClock
-from .throttling import CLOCK, Throttling
+from .throttling import CLOCK, LOWER, Throttling
 
 ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.power")
 """What a device does more of that works while its peers wait for it, the most telling first."""
 
 WARM_UP_SECONDS = 120.0
+FEWEST_READINGS = 4
 PAST_SECONDS = 7200.0
 SETTLED_SECONDS = 30.0
 """A low clock counts from so much later on, if it is still without a reason."""
+
+LASTS = 3
+"""Of so many time ranges, one after the other, a device is ahead of its peers in each: a rank that
+evaluates or saves for the others is busy while they wait, and is done after a while."""
+
+MOST = 32
+"""More than one device in so many that does more than the others has been given more to do."""
+
+PAUSED = 0.3
+"""Share of its usual activity below which a job pauses: afterwards its ranks may run elsewhere."""
 
 OLDER = 0.5
 """A device's own past is the older half of so many seconds."""
@@ -27,19 +38,25 @@ _CLOCKS: tuple[Detector, ...] = (Throttling(), LowClock())
 
 
 class BehindPeers(Detector):
-    """Name the devices of a job of which neither steps nor collectives are reported.
+    """Name the devices that a job must wait for, whether or not its steps show it already.
 
-    What scraped exporters show cannot tell that a job is slow, only which of its devices must hold
-    it back. Two things do: a clock that is held down (`throttling`, `low_clock`), and work that
-    lasts longer. In a synchronous job all devices do the same work and wait for the slowest, so the
-    slowest is busy while the others wait: over the newest `seconds` it is more active than the
-    median of its peers by `least`, by six times their robust spread, and by `least` more than it
-    was in the older part of its own past: a device that always has more to do is no slow one.
+    A synchronous job waits for its slowest device. A busy one whose clock is held down
+    (`throttling`, `low_clock`) to `lower` below its peers' is worth knowing before enough steps
+    have ended to show what it costs, and where steps are reported without their parts: it is info.
+    Where neither steps nor collectives are reported it is all that can be known, and a warning.
+    What scraped exporters show cannot tell then that a job is slow, only which of its devices must
+    hold it back. Two things do: such a clock, and work that lasts longer. All devices do the same
+    work and wait for the slowest, so the slowest is busy while the others wait: in each of the
+    newest three times `seconds` it is more active than the median of its peers by `least`, by six
+    times their robust spread, and by `least` more than it was in the older part of its own past: a
+    device that always has more to do is no slow one. Only the most telling metric that is reported
+    is looked at.
 
     Parameters
     ----------
-    seconds : the newest time range evaluated; at least three readings lie in it.
+    seconds : a time range that is evaluated; at least three readings lie in it.
     least : how much more active than its peers, and than before, a device must be (0.06 = 6 %).
+    lower : how far below its peers' a clock must be where steps are reported.
 
     Examples
     --------
@@ -65,15 +82,16 @@ class BehindPeers(Detector):
     kinds = ("gpu.behind_peers",)
     cadence_seconds = 5.0
 
-    def __init__(self, *, seconds: float = 90.0, least: float = 0.06) -> None:
+    def __init__(self, *, seconds: float = 90.0, least: float = 0.06, lower: float = LOWER) -> None:
         self.seconds = seconds
         self.least = least
+        self.lower = lower
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that holds the others back."""
         if not blind(window):
-            return []
-        held = [found for one in _CLOCKS for found in one.evaluate(window)]
+            return held_back.before_steps_show(window, self.name, _held(window), self.lower)
+        held = _held(window)
         findings: dict[str, Finding] = {}
         clock = devices.level(window, CLOCK, self.seconds)
         for found in held:
@@ -101,13 +119,11 @@ class BehindPeers(Detector):
 
     def _longer(self, window: JobWindow, known: dict[str, Finding]) -> list[Finding]:
         """Return findings on devices that work while their peers wait."""
-        for metric in ACTIVITY:
-            if metric not in window.rank_readings:
-                continue
+        for metric in (name for name in ACTIVITY if name in window.rank_readings):
             ratio, newest = self._ratio(window, metric)
             rows = np.flatnonzero(self._odd(window, metric, ratio, newest))
-            if not 0 < len(rows) <= max(1, len(ratio) // 8):
-                continue
+            if not 0 < len(rows) <= max(1, len(ratio) // MOST):
+                return []
             found = []
             for row in rows.tolist():
                 entity = window.gpu_entity(row)
@@ -136,9 +152,22 @@ class BehindPeers(Detector):
         return []
 
     def _ratio(self, window: JobWindow, metric: str) -> tuple[Floats, float]:
-        """Return [ranks], the newest activity over that of peers, and the newest reading's time."""
-        value, newest = devices.recent(window.rank_readings[metric], self.seconds)
-        return self._over_peers(window, value), newest
+        """Return [ranks], activity over that of peers, and the newest reading's time.
+
+        The lowest of the newest time ranges.
+        """
+        held = window.rank_readings[metric]
+        newest, seconds = held.newest_at(), self._range(held)
+        lowest = np.full(len(window.ranks), np.inf)
+        for number in range(LASTS):
+            end = newest - number * seconds
+            value = held.mean(end - seconds, end)
+            lowest = np.minimum(lowest, self._over_peers(window, value))
+        return lowest, newest
+
+    def _range(self, held: Readings) -> float:
+        """Return the length of a time range: of slow reporters it is longer."""
+        return max(self.seconds, 3.2 * held.period())
 
     def _over_peers(self, window: JobWindow, value: Floats) -> Floats:
         kinds, _ = devices.models(window)
@@ -150,15 +179,16 @@ class BehindPeers(Detector):
 
     def _odd(self, window: JobWindow, metric: str, ratio: Floats, newest: float) -> Flags:
         """Return [ranks], who does more than its peers, and did not use to."""
-        least = self.least if metric != "hw.power" else self.least / 2
-        odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
+        least = self.least
+        with np.errstate(invalid="ignore"):
+            odd: Flags = ratio >= 1 + max(least, 6 * devices.spread(ratio))
         if not odd.any():
             return odd
         held = window.rank_readings[metric]
         seen = held.at[np.isfinite(held.at)]
-        first = max(float(seen.min()), window.attempt_started_at)
+        first = max(float(seen.min()), window.attempt_started_at, _paused_until(held))
         start = max(newest - PAST_SECONDS, first + WARM_UP_SECONDS)
-        end = min(start + OLDER * (newest - start), newest - 2 * self.seconds)
+        end = min(start + OLDER * (newest - start), newest - LASTS * self._range(held))
         if end <= start:
             return np.zeros(len(ratio), np.bool_)
         before = self._over_peers(window, held.mean(start, end))
@@ -179,6 +209,30 @@ class BehindPeers(Detector):
         usual = at[np.isfinite(at) & ~more]
         after = at[np.isfinite(at) & more & (at > usual.max(initial=-np.inf))]
         return float(after.min()) if len(after) else float(np.nanmax(at))
+
+
+def _paused_until(held: Readings) -> float:
+    """Return when all devices last began to work again after they had paused; -inf: never.
+
+    A restart is not reported where nothing but devices is; its ranks may have moved.
+    """
+    value = np.where(np.isfinite(held.at), held.value, np.nan)
+    known = np.isfinite(value).any(axis=0)
+    if known.sum() < FEWEST_READINGS:
+        return -np.inf
+    middle = np.full(value.shape[1], np.nan)
+    middle[known] = np.nanmedian(value[:, known], axis=0)
+    usual = float(np.nanmedian(middle))
+    with np.errstate(invalid="ignore"):
+        paused = np.flatnonzero(middle < PAUSED * usual)
+    if not len(paused):
+        return -np.inf
+    return float(np.nanmax(held.at[:, paused[-1]]))
+
+
+def _held(window: JobWindow) -> list[Finding]:
+    """Return the findings on clocks that are held down."""
+    return [found for one in _CLOCKS for found in one.evaluate(window)]
 
 
 def blind(window: JobWindow) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import durations
 from ..contract import Detector
 from ..findings import report
 from ..window import JobWindow
@@ -94,7 +95,7 @@ class ClockOffsets(Detector):
                     signal=OFFSET,
                     observed=float(value[host]),
                     expected=middle,
-                    text=f"{entity}: its clock is {abs(off):.3g} s {word} its peers",
+                    text=f"{entity}: its clock is {durations.seconds(abs(off))} {word} its peers",
                     ranks=(),
                 )
             )

@@ -26,6 +26,9 @@ BEFORE, PAST, OLDER = 90.0, 600.0, 0.4
 """A device's own past is what it did from so many seconds ago back to so many; of that its older
 part, this share, says what was usual."""
 
+ALIKE_PEERS, ALIKE = 3, 0.01
+"""So many peers whose clocks differ by no more than this share of them are known as well."""
+
 MANY = 8
 """Peers from which on their spread is known well enough for small differences."""
 
@@ -34,7 +37,8 @@ class LowClock(Detector):
     """Compare the SM clocks of busy devices of one model and power limit.
 
     A clock counts that is below the median of the peers by `least` (half of it where there are
-    eight peers or more) and by six times their own robust spread, over the newest `seconds`.
+    eight peers or more, or three that all run alike) and by six times their own robust spread, over
+    the newest `seconds`.
     Devices that report heat or a brake are left to throttling.py. Where no reasons are reported, a
     device far hotter than its peers, or near its slowdown limit, counts as throttled, one at its
     power limit while its peers are not as held by power; what is left has its clock set low.
@@ -125,7 +129,8 @@ class LowClock(Detector):
             peers = float(usual[same[0]])
             if not peers > 0:
                 continue
-            least = self.least / 2 if len(same) >= MANY else self.least
+            alike = len(same) >= MANY or _others_alike(clock[same])
+            least = self.least / 2 if alike else self.least
             below = max(least * peers, 6 * devices.spread(clock[same]))
             low[same[clock[same] < peers - below]] = True
         if low.any():
@@ -188,6 +193,12 @@ class LowClock(Detector):
             elif not reasons and full[row]:
                 found[row] = "gpu.power_held"
         return found
+
+
+def _others_alike(speeds: Floats) -> bool:
+    """Tell whether all devices but the slowest, three at least, run at the very same clock."""
+    others = np.sort(speeds)[1:]
+    return len(others) >= ALIKE_PEERS and bool(np.ptp(others) <= ALIKE * others[-1])
 
 
 def _host_runs_alike(window: JobWindow, work: Flags, speed: Floats, row: int, least: float) -> bool:

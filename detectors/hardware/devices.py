@@ -55,8 +55,9 @@ def models(window: JobWindow, *, power: bool = True) -> tuple[Ints, bool]:
     """Return [ranks], a number for each model of device, and whether anything is known of them.
 
     Of one model are devices with equal memory and highest memory clock, and with `power` equal
-    power limits. A lower highest SM clock makes another model only where a fifth of the devices
-    share it: of fewer it is a setting that holds them down.
+    power limits; where no such limit is reported, devices of one name. A lower highest SM clock
+    makes another model only where a fifth of the devices share it: of fewer it is a setting that
+    holds them down.
     """
     return window.features.once((models, power), lambda: _models(window, power=power))
 
@@ -72,6 +73,11 @@ def _models(window: JobWindow, *, power: bool) -> tuple[Ints, bool]:
     clock = np.where(np.isfinite(clock), clock, latest(window, "hw.frequency.limit"))
     known = bool(np.isfinite([*limits, clock]).any())
     columns = [np.nan_to_num(one, nan=-1.0, posinf=-1.0, neginf=-1.0) for one in limits]
+    if window.hw_models and not np.isfinite(latest(window, "hw.power.limit")).any():
+        # Exporters show no limits of power and clock, but what a device is called.
+        names = [window.hw_models.get(hw_id or "", "") for hw_id in window.hw_ids]
+        known = known or any(names)
+        columns.append(np.unique(names, return_inverse=True)[1].astype(float))
     kinds = _numbered(columns)
     clock = np.round(np.nan_to_num(clock, nan=-1.0, posinf=-1.0, neginf=-1.0) / 1e6)
     if not len(clock) or clock.min() == clock.max():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time, parts
+from .. import durations, onsets, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
@@ -109,8 +109,8 @@ class SlowCollectives(Detector):
                 signal=own_time.COMM,
                 observed=seen,
                 expected=usual,
-                text=f"even the rank that waits least spends {seen:.3g} s of a step in "
-                f"collectives, {usual:.3g} s before",
+                text=f"even the rank that waits least spends {durations.seconds(seen)} of a step "
+                f"in collectives, {durations.seconds(usual)} before",
             ),
             *slow,
         ]
@@ -137,8 +137,8 @@ class SlowCollectives(Detector):
                 signal=own_time.STEP,
                 observed=step,
                 expected=step - lost,
-                text=f"steps take {step:.3g} s; were the exchange in collectives as fast as before "
-                f"they would take {step - lost:.3g} s",
+                text=f"steps take {durations.seconds(step)}; were the exchange in collectives as "
+                f"fast as before they would take {durations.seconds(step - lost)}",
             )
         ]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -119,8 +119,8 @@ class StepClocks(Detector):
             signal="training.step.duration",
             observed=off,
             expected=0.0,
-            text=f"{entity}: its clock moved {word} by {abs(off):.3g} s, as the ends of its steps "
-            f"show{_taken_out(window)}",
+            text=f"{entity}: its clock moved {word} by {durations.seconds(abs(off))}, as the "
+            f"ends of its steps show{_taken_out(window)}",
             ranks=(),
         )
 

@@ -13,6 +13,9 @@ from ..window import JobWindow
 from . import stops
 from .stops import code_of, rank_of
 
+ENDS = "log.ends_without_error"
+"""Signature that stands for the log of a rank which says nothing of an end."""
+
 
 class Exits(Detector):
     """Order the abnormal exits of a job's ranks: the first one is the suspect, the rest cascade.
@@ -24,7 +27,9 @@ class Exits(Detector):
     of those whose peers were gone. All ranks killed by SIGKILL together, without a kernel that
     says it lacked memory, are stopped as well, also where SIGTERM reached some of them in time:
     over several hosts that is certain, on one host, or of a job of one rank, it is a first word
-    only, and names nobody. A rank whose log says that a peer closed the connection ended because of
+    only, and names nobody. So is the end of the only rank that is reported where nobody saw its
+    code: who is not the parent of a process never sees one, and jobs end in order every day.
+    A rank whose log says that a peer closed the connection ended because of
     that peer, however early its exit was seen. An exit that steps of the same rank follow is over:
     the job was restarted.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
@@ -114,7 +119,8 @@ class Exits(Detector):
         )
         row = window.row_of(rank_of(first) or 0)
         waited = rank_of(first) not in root and stops.after_time_out(window, suspects)
-        if row is not None and not together_all and not waited:
+        unsaid = len(together) > 1 and {rank_of(event) for event in together} <= _unsaid(window)
+        if row is not None and not together_all and not waited and not unsaid:
             how = _how(first)
             findings.append(
                 report(
@@ -209,6 +215,15 @@ class Exits(Detector):
                 )
             )
         return findings
+
+
+def _unsaid(window: JobWindow) -> set[int | None]:
+    """Return the ranks whose logs end without an error: of several nobody knows who was first."""
+    return {
+        rank_of(event)
+        for event in window.events
+        if event.name == "log.fault" and event.attributes.get("signature") == ENDS
+    }
 
 
 def _is_root(event: Event) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 
 from ...vocabulary.findings import Finding
-from ..tenants import own_logs
+from ..tenants import logged, own_logs
 from . import stops
 from .collective_signs import OTHER_COLLECTIVE
 from .stall_signs import Stall
@@ -16,6 +16,9 @@ _MISMATCH = re.compile(
     r"Rank (\d+) is running collective: \w+\(SequenceNumber=(\d+), OpType=(\w+)", re.IGNORECASE
 )
 """PyTorch's TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks of a line, the logging one among them."""
+
+_CUT = re.compile(r"gloo/transport/.*(?:closed|reset) by peer|caused pair closure", re.IGNORECASE)
+"""A rank whose collective of gloo lost its peers."""
 
 _LOGGED = ("log.fault", "collective.communicator")
 
@@ -77,6 +80,11 @@ def unlogged(stall: Stall) -> list[Finding]:
               and (rank := stops.rank_of(event)) is not None}  # fmt: skip
     read = {rank for event in window.events if event.name in _LOGGED
             and (rank := stops.rank_of(event)) is not None}  # fmt: skip
+    # gloo closes its connections on a time-out, and ranks that waited too log only that.
+    cut = {rank for event in own_logs(window)
+           if event.at > stall.last and _CUT.search(logged(event))
+           and (rank := stops.rank_of(event)) is not None} if waited else set[int]()  # fmt: skip
+    waited |= cut
     lacking = sorted(read - waited)
     if not 0 < len(lacking) <= len(waited) / 3:
         return []
@@ -84,7 +92,7 @@ def unlogged(stall: Stall) -> list[Finding]:
     return [
         stall.sign(
             row, "rank.probe_silent", "log.fault", "nothing", "time-out of a collective", 1.5,
-            f"rank {rank} logged no time-out of a collective, as {len(waited)} others did",
+            f"rank {rank} logged no failure of a collective, as {len(waited)} others did",
         )
         for rank, row in rows
     ]  # fmt: skip

@@ -8,9 +8,13 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import activity
-from ..window import Ints, JobWindow
+from ..window import Flags, Ints, JobWindow
 from . import collective_signs, pauses, stops
+from .parted import STEPS_ALONE
 from .stall_signs import Stall
+
+_ELSEWHERE = (collective_signs.OTHER_COLLECTIVE, STEPS_ALONE)
+"""Kinds of ranks that will never come to the collective that their peers wait in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def limits(parameters: Parameters, stall: Stall, signs: Sequence[Finding], shown
         return Limits(shown.least, shown.least, shown.least)  # no pause lasts so long
     survived = parameters.beyond * shown.longest
     circle = any(sign.kind == collective_signs.CIRCLE for sign in signs)
-    unlike = any(sign.kind == collective_signs.OTHER_COLLECTIVE for sign in signs)
+    unlike = any(sign.kind in _ELSEWHERE for sign in signs)
     if unlike or circle or _left_alone(stall, rows(stall, signs, "rank.left_loop")):
         # None of these ends by itself, whatever else the ranks do meanwhile.
         soon = max(15.0, 3 * stall.usual) if unlike else parameters.agreed
@@ -108,7 +112,7 @@ def _by_activity(
             if _nobodys_work(window, suspects) and not shown.saving:
                 long = min(max(parameters.lone, 10 * usual, survived), long)
             return Limits(long, long, timeout)
-        if (done.pending | unseen)[suspects].all():
+        if (done.pending | unseen | _unseen_work(stall, signs, done))[suspects].all():
             return Limits(max(least, survived), long, timeout)
         idle = (np.nan_to_num(done.cpu, nan=1.0) < activity.BUSY[0])[suspects].all()
         if np.isin(suspects, silent).all():
@@ -123,6 +127,20 @@ def _by_activity(
     if done.busy.any():
         return Limits(long, timeout, 2 * timeout)
     return Limits(max(least, survived), long, timeout)
+
+
+def _unseen_work(stall: Stall, signs: Sequence[Finding], done: activity.Activity) -> Flags:
+    """Return [ranks], that may evaluate for the others without anything that would show it.
+
+    The first of a host of which neither CPU nor device is reported, whose stack nobody took, and
+    which neither stopped on its device nor fell silent. Only time tells its work from being stuck.
+    """
+    window = stall.window
+    unseen: Flags = np.isnan(done.cpu) & np.isnan(done.device)
+    shown = rows(stall, signs, "rank.behind_completed", "rank.outside_collective",
+                 "rank.probe_silent")  # fmt: skip
+    unseen[shown] = False
+    return unseen & _firsts(window)
 
 
 def _left_alone(stall: Stall, gone: Ints) -> bool:
@@ -142,7 +160,12 @@ def _nobodys_work(window: JobWindow, suspects: Ints) -> bool:
     What one rank does for all (a checkpoint, an evaluation, a download) is the first one's, of the
     job or of a host.
     """
-    if len(suspects) != 1:
-        return False
-    peers = window.ranks[window.host_of == window.host_of[suspects[0]]]
-    return int(window.ranks[suspects[0]]) > int(peers.min())
+    return len(suspects) == 1 and not _firsts(window)[suspects[0]]
+
+
+def _firsts(window: JobWindow) -> Flags:
+    """Return [ranks], which are the first of their host; of ranks without one the first of them."""
+    first = np.full(len(window.hosts) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, window.host_of, window.ranks)
+    found: Flags = window.ranks == first[window.host_of]
+    return found

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
 from . import (
     collective_signs,
     logged_collectives,
+    parted,
     pauses,
     progress,
     stall_limits,
@@ -29,14 +30,12 @@ _STRONG = (
     "rank.outside_collective",
     "rank.probe_silent",
     collective_signs.OTHER_COLLECTIVE,
+    parted.STEPS_ALONE,
 )
 
 
 RARE_SECONDS = 7.5
 """Hosts that report less often than this may hold back steps that have ended."""
-
-_REPORTED_SECONDS = 5.0
-"""How often counters of collectives are reported: those of a job at work have moved each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,8 @@ class _Still:
     newest: when the newest report was made. interval: how often the slowest host reports. least:
     how long no step ends before it is looked at. All in seconds. sparse: steps are reported one in
     several, and collectives are counted between. steps: there are steps at all; else it is the
-    collectives that move, or no longer do.
+    collectives that move, or no longer do. apart: some ranks step on while most stand still. held:
+    seconds for which steps that have ended are held back, by a log that is written in blocks.
     """
 
     ends: Floats
@@ -58,6 +58,8 @@ class _Still:
     least: float
     sparse: bool
     steps: bool
+    apart: parted.Parted | None
+    held: float
 
 
 class Stalls(Detector):
@@ -80,7 +82,9 @@ class Stalls(Detector):
     or so is reported, counters of collectives tell the pace between. Where no source reports steps
     at all, it is the counters that stand still, and nothing is said before `pause` or a time-out.
     Hosts that report rarely are given two of their reports, unless every rank's own report says
-    that its last step is as old as the newest one that arrived.
+    that its last step is as old as the newest one that arrived. Where steps arrive many at once (a
+    log that is written in blocks, TensorBoard's files) and nothing else shows progress, the usual
+    wait for a block comes on top of every limit, and nothing is said before `pause`.
 
     Parameters
     ----------
@@ -94,13 +98,13 @@ class Stalls(Detector):
 
     Examples
     --------
-    The last step ends 60 s after the start, the probes report on, and rank 2 has not launched the
+    The last step ends 60 s after the start, the probes report on, and rank 3 has not launched the
     collective that its peers wait in.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> from rankscope.detectors.window import Group
     >>> at = START + np.arange(0, 91, 5)
-    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 60, 61]),
+    >>> group = Group("dp:1", "dp", np.arange(4), enqueued=np.array([61.0, 61, 61, 60]),
     ...               completed=np.full(4, 60.0), at=np.full(4, START + 90),
     ...               changed_at=np.full(4, START + 60))
     >>> window = sketch(np.full((4, 60), 0.8), now=START + 90, groups=(group,),
@@ -108,12 +112,12 @@ class Stalls(Detector):
     >>> for finding in Stalls().evaluate(window):
     ...     print(finding.kind, finding.entity, finding.onset[0] - START, finding.score)
     job.stalled job example 60.0 3.0
-    rank.behind_enqueued rank 2 on host-1 60.0 3.0
+    rank.behind_enqueued rank 3 on host-1 60.0 3.0
 
     Fails to name a rank where no counters, stacks or activity are reported. Cannot see that a rank
-    which burns its CPU outside any collective is stuck and not at work, nor that a rank which
-    writes to a hung file system is not: both are first words until the limits above. Start-up
-    (before the second step) is another detector's.
+    which burns its CPU outside any collective is stuck and not at work, that a rank which writes to
+    a hung file system is not, nor what a host's first rank does where counters are all there is:
+    first words until the limits above. Start-up (before the second step) is another detector's.
 
     References: facts on training signals 0.1 and 3.3 (the rule on Flight Recorder counters named
     8 of 8 culprits); Aegis (NSDI'25), C4 (HPCA'25).
@@ -132,8 +136,8 @@ class Stalls(Detector):
     def __init__(
         self,
         *,
-        least: float = 9.5,
-        steps: float = 2.5,
+        least: float = parted.LEAST,
+        steps: float = parted.STEPS,
         agreed: float = 30.0,
         surely: float = 60.0,
         beyond: float = 1.5,
@@ -158,23 +162,27 @@ class Stalls(Detector):
         ends, gaps, newest, least = still.ends, still.gaps, still.newest, still.least
         usual, interval = still.usual, still.interval
         last = float(ends.max())
-        # A phase that ended and a collective that completed are progress as well.
-        last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
-        last = max(last, _collectives_moved(window, last, interval, sparse=still.sparse))
+        if still.apart is None:
+            # A phase that ended and a collective that completed are progress as well.
+            last = max([last, *(e.at for e in window.events if e.name == "training.phase")])
+            last = max(
+                last, progress.collectives_moved(window, last, interval, sparse=still.sparse)
+            )
         stalled = newest - last
         phase = pauses.phase(window)
         if stalled < least or phase == "shutdown" or _over(window, last):
             return []
         # An announced pause that is over says how long one is before the job has shown another.
         longest = max(pauses.longest(window), float(gaps[2:].max()) if len(gaps) > 2 else usual,
-                      last - float(ends.max()))  # fmt: skip
+                      last - float(ends.max()), still.held)  # fmt: skip
         stall = Stall(window, last, usual)
         tops = stall_signs.stacks(stall)
         circle = collective_signs.circle(stall)
         signs = [
+            *parted.signs(stall, still.apart),
             *collective_signs.behind(stall),
             *(collective_signs.unlike(stall) or logged_collectives.unlike(stall)),
-            *stall_signs.behind_in_steps(stall),
+            *([] if still.held else stall_signs.behind_in_steps(stall)),
             *stall_signs.outside(stall, tops),
             *stall_signs.silent(stall),
             *stall_signs.unanswering(stall),
@@ -183,13 +191,16 @@ class Stalls(Detector):
         ]
         signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
+        least = max(self.least, least - still.held)
         shown = Shown(suspects, stall_signs.pausing(tops), least, longest, phase)
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         # Where no step is reported nobody says either that one saves, compiles or evaluates.
-        silent = not still.steps and not any(at > last for at in stops.timed_out(window))
-        if stalled < (max(limits.first, self.pause) if silent else limits.first):
+        silent = not still.steps or (still.held > 0 and not len(suspects))
+        silent = silent and not any(at > last for at in stops.timed_out(window))
+        waited = stalled - still.held  # steps that ended since may not have been written yet
+        if waited < (max(limits.first, self.pause) if silent else limits.first):
             return []
-        score = 3.0 if stalled >= limits.certain else 2.0 if stalled >= limits.warning else 1.0
+        score = 3.0 if waited >= limits.certain else 2.0 if waited >= limits.warning else 1.0
         symptom = report(
             window,
             self.name,
@@ -202,9 +213,7 @@ class Stalls(Detector):
             signal=AGE,
             observed=stalled,
             expected=usual,
-            text=f"no step has ended for {stalled:.0f} s; a step usually takes {usual:.3g} s"
-            if still.steps
-            else f"no collective has moved for {stalled:.0f} s",
+            text=_text(still, stalled),
             ranks=window.ranks[suspects].tolist(),
         )
         # A circle accuses nobody in it: each is behind for the others.
@@ -234,14 +243,15 @@ class Stalls(Detector):
 
     def _measured(self, window: JobWindow) -> _Still | None:
         ends = own_time.step_ends(window.steps)
-        ended = np.isfinite(ends)
+        newest = progress.newest_report(window)
+        apart = parted.find(window, least=self.least, steps=self.steps)
+        ended = np.isfinite(ends) & (apart is None or ends <= apart.last)
         ends = ends[ended]
         steps = len(ends) >= 2
         if not steps:
-            ends = _moved(window)
+            ends = progress.moved(window)
         if len(ends) < 2:
             return None
-        newest = progress.newest_report(window)
         rising = np.maximum.accumulate(ends)
         if newest - float(rising[-1]) < self.least:
             return None
@@ -250,44 +260,30 @@ class Stalls(Detector):
         strides = np.diff(window.steps.index[ended])[-200:] if steps else np.ones(0)
         counted = any(np.isfinite(group.completed).any() for group in window.groups)
         sparse = counted and own_time.middle(strides.astype(np.float64)) > 1
-        if sparse:
+        if window.steps_interval > RARE_SECONDS and len(gaps) > 1:
+            sparse, usual = sparse or counted, float(gaps[-200:].mean())
+        elif sparse:
             usual = own_time.middle(gaps[-200:] / np.maximum(strides, 1))
         interval = float(np.max(stall_signs.host_interval(window), initial=0.0))
-        least = max(self.least, self.steps * usual)
-        if interval > RARE_SECONDS and not progress.all_stand(window, float(rising[-1]), usual):
-            least = max(least, 2.2 * interval)
+        least, held = max(self.least, self.steps * usual), 0.0
+        rare = max(interval, window.steps_interval)
+        if rare > RARE_SECONDS and not progress.all_stand(window, float(rising[-1]), usual):
+            held = 0.0 if counted else window.steps_interval
+            least = max(least, 2.2 * interval, self.steps * held)
         if any(at > rising[-1] for at in stops.timed_out(window)):
-            least = self.least  # nothing more is due, however rarely hosts report
+            least, held = self.least, 0.0  # nothing more is due, however rarely hosts report
         if newest - float(rising[-1]) < least:
             return None
-        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps)
+        return _Still(ends, gaps, usual, newest, interval, least, sparse, steps, apart, held)
 
 
-def _moved(window: JobWindow) -> Floats:
-    """Return when collectives last moved and the report before, where no source would show steps.
-
-    Nothing where one would, for its first step may take long, nor where nobody waits in a
-    collective: such a job may be at work, or over.
-    """
-    if AGE in window.rank_readings or any(e.name == "training.phase" for e in window.events):
-        return np.zeros(0)
-    if not any(collective_signs.waits(group) for group in window.groups):
-        return np.zeros(0)
-    last = max((float(np.max(group.changed_at, initial=-np.inf)) for group in window.groups),
-               default=-np.inf)  # fmt: skip
-    return np.array([last - _REPORTED_SECONDS, last]) if np.isfinite(last) else np.zeros(0)
-
-
-def _collectives_moved(window: JobWindow, last: float, interval: float, *, sparse: bool) -> float:
-    """Return when collectives were last seen to complete after the last step; -inf if never.
-
-    The step's own collectives are seen up to two reporting periods late. With `sparse` steps they
-    are those of steps that nobody reports.
-    """
-    moved = max((float(np.max(g.changed_at, initial=-np.inf)) for g in window.groups),
-                default=-np.inf)  # fmt: skip
-    late = 0.0 if sparse else max(12.0, 2.2 * interval)
-    return moved if moved > last + late else -np.inf
+def _text(still: _Still, stalled: float) -> str:
+    if not still.steps:
+        return f"no collective has moved for {stalled:.0f} s"
+    where = ""
+    if still.apart is not None:
+        where = f" on {int(still.apart.standing.sum())} of {still.apart.reporting} ranks"
+    return f"no step has ended{where} for {stalled:.0f} s{durations.usual_step(still.usual)}"
 
 
 def _over(window: JobWindow, last: float) -> bool:

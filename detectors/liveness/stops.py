@@ -35,7 +35,9 @@ _TAKES = re.compile(r"evict|node.?(?:not.?ready|lost|fail|pressure)|taint", re.I
 """Reasons of a scheduler that end the processes of a host because of its state."""
 
 _TIMED_OUT = re.compile(
-    r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out", re.IGNORECASE
+    r"collective operation time.?out|watchdog.?time.?out|collective.{0,40}timed out|"
+    r"timed out waiting \d{1,12}ms for (?:recv|send) operation",
+    re.IGNORECASE,
 )
 """What a rank logs that waited in a collective for the whole time-out, and then ends itself."""
 
@@ -108,13 +110,15 @@ def being_ended(window: JobWindow, last: float) -> bool:
     """Tell whether ranks ended since the last step at `last`: crashed, or asked to end just now.
 
     The others then wait for them, and that is no stall. Ranks that ended in order and left the
-    others waiting, and ones ended by a signal longer ago than the grace period, are.
+    others waiting, and ones ended by a signal longer ago than the grace period, are. So are those
+    of which nobody saw how they ended: a scheduler may have asked them to.
     """
     for event in exits_of(window):
         code = code_of(event)
-        if event.at < last or code == 0 or code is None:
+        if event.at < last or code == 0:
             continue
-        if not is_stop(event) or window.now - event.at < GRACE_SECONDS:
+        crashed = code is not None and not is_stop(event)
+        if crashed or window.now - event.at < GRACE_SECONDS:
             return True
     return False
 
@@ -144,8 +148,13 @@ def outcome(window: JobWindow, exits: Sequence[Event], abnormal: Sequence[Event]
         least = 2 if kills and wished[0].at <= kills[0].at else 3
         many = least <= len(kills) and len(abnormal) < 4 * len(kills)
         return "together" if many and len(window.ranks) <= len(abnormal) else "crashed"
-    most = len(window.ranks) if codes == {-SIGKILL} else len(window.ranks) / 2 + 0.5
-    if len(window.ranks) == 1 and (codes != {-SIGKILL} or window.world_size > 1):
+    half = len(window.ranks) / 2 + (0.5 if codes - {None} else 0.0)
+    most = len(window.ranks) if codes == {-SIGKILL} else half
+    if (
+        len(window.ranks) == 1
+        and codes != {None}
+        and (codes != {-SIGKILL} or window.world_size > 1)
+    ):
         return "crashed"
     return "together" if most <= len(abnormal) else "crashed"
 

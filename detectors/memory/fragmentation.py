@@ -25,8 +25,8 @@ class Fragmentation(Detector):
     again, which waits for all kernels. Retries in several steps of the newest `seconds` and a gap
     of `gap` of the reserved memory, wider by `wider` of it than before the first retry, are
     fragmentation; otherwise memory is simply full: more is allocated. So is reserved memory that
-    goes on growing beyond `near` of the device's memory while allocated memory does not: a warning
-    where retries are not reported, info where they are and there is none yet.
+    goes on growing while allocated memory does not: info where it will run out within hours or the
+    limit is not reported, and beyond `near` of the device's memory a warning where retries are not.
     A symptom because the next large tensor finds no block and the job dies.
 
     Parameters
@@ -35,7 +35,8 @@ class Fragmentation(Detector):
     steps : steps with a retry that are needed; one alone is a resize.
     gap : reserved less allocated memory, as a share of the reserved.
     wider : how much of the reserved memory the gap has gained since before the first retry.
-    near : reserved memory as a share of the device's, below which the allocator may grow.
+    near : reserved memory as a share of the device's, from which on it will run out.
+    grown : growth of reserved memory, as a share of it, that is looked at where it is not near.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Fragmentation(Detector):
     >>> torn.kind, str(torn.entity), torn.magnitude
     ('rank.memory_fragmented', 'rank 1 on host-0', 8.0)
 
-    Fails where neither retries nor reserved memory with the device's limit are reported.
+    Fails where neither retries nor reserved memory are reported.
 
     References: PyTorch notes on CUDA memory management (num_alloc_retries); facts on root
     causes 14.
@@ -69,12 +70,14 @@ class Fragmentation(Detector):
         gap: float = 0.15,
         wider: float = 0.08,
         near: float = 0.9,
+        grown: float = 0.1,
     ) -> None:
         self.seconds = seconds
         self.steps = steps
         self.gap = gap
         self.wider = wider
         self.near = near
+        self.grown = grown
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a rank."""
@@ -129,19 +132,23 @@ class Fragmentation(Detector):
         return findings
 
     def _runs_away(self, window: JobWindow) -> list[Finding]:
-        """Return the ranks whose reserved memory grows near the limit, and not the allocated."""
+        """Return the ranks whose reserved memory goes on growing, and not the allocated."""
         reserved, held = allocated(window, RESERVED), allocated(window)
         assert reserved is not None and held is not None  # noqa: S101, PT018  both are reported
         limit = window.of_ranks(LIMIT).latest()[0]
-        with np.errstate(invalid="ignore"):
-            near = reserved.latest()[0] >= self.near * np.where(limit > 0, limit, np.inf)
-        if not near.any():
+        size, known = reserved.latest()[0], np.where(limit > 0, limit, np.inf)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            near = size >= self.near * known
+            loose = 1.0 - held.latest()[0] / size >= self.gap
+            loose &= size >= (1 + self.grown) * _lowest(reserved.value)
+        if not (near | loose).any():
             return []
         waits = window.steps.has(RETRIES)  # the first retry decides
+        least = np.where(near, 0.01 * limit, np.where(loose, self.grown * size, np.inf))
         found = growth.growing(
             reserved,
             now=window.now,
-            least=np.where(near, 0.01 * limit, np.inf),
+            least=np.nan_to_num(least, nan=np.inf),
             limit=np.where(near, limit, np.inf),
             since=warm_up_end(window),
         )
@@ -160,6 +167,14 @@ class Fragmentation(Detector):
             grown = float(found.slope[place]) * (found.end - begun)
             if not (gap[place] >= self.gap and late - early < 0.3 * grown):
                 continue
+            if not near[row] and left[place] > growth.HORIZON_SECONDS:
+                continue
+            later = waits or not near[row]
+            left_over = (
+                f", and {room[place] / 2**30:.3g} GiB of the device are left"
+                if limit[row] > 0
+                else ""
+            )
             findings.append(
                 report(
                     window,
@@ -168,17 +183,22 @@ class Fragmentation(Detector):
                     window.rank_entity(row),
                     onset=begun,
                     magnitude=float(gap[place]),
-                    score=growth.INFO if waits else growth.score(float(left[place])),
+                    score=growth.INFO if later else growth.score(float(left[place])),
                     signal=RESERVED,
                     observed=float(found.slope[place]),
                     expected=0.0,
                     text=f"reserved memory of rank {int(window.ranks[row])} grows by "
                     f"{found.slope[place] * 60 / 2**20:.3g} MiB a minute while allocated memory "
-                    f"does not; {gap[place]:.0%} of it is not allocated, and "
-                    f"{room[place] / 2**30:.3g} GiB of the device are left",
+                    f"does not; {gap[place]:.0%} of it is not allocated{left_over}",
                 )
             )
         return findings
+
+
+def _lowest(values: Floats) -> Floats:
+    """Return [rows], the lowest value of each, inf where there is none."""
+    lowest: Floats = np.where(np.isfinite(values), values, np.inf).min(axis=1, initial=np.inf)
+    return lowest
 
 
 def _gap(window: JobWindow, rows: Ints) -> Floats:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Readings
@@ -141,7 +141,7 @@ class GpuLeak(Detector):
             latest = max(LARGEST - float(found.level[place]), 0.0) / slope
             ends = ""
             if not np.isfinite(seconds):
-                ends = f"; it runs out within {growth.duration(latest)}, whatever the device has"
+                ends = f"; it runs out within {durations.duration(latest)}, whatever the device has"
                 ends = ends if latest <= self.horizon else ""
             else:
                 span = growth.span(float(shortest[place]), seconds, float(longest[place]))
@@ -166,7 +166,7 @@ class GpuLeak(Detector):
                 observed=slope,
                 expected=0.0,
                 text=f"{what} of {owner} grows by {slope * 60 / 2**20:.3g} MiB a minute for "
-                f"{growth.duration(window.now - begun)}{ends}",
+                f"{durations.duration(window.now - begun)}{ends}",
             )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..durations import duration
 from ..window import Flags, Floats, Ints, Readings, Steps
 from . import trend
 
@@ -219,16 +220,6 @@ def _before(readings: Readings, start: float) -> Floats:
 def span(shortest: float, seconds: float, longest: float) -> str:
     """Return an expected time with its interval: `40 min (35 min to 47 min)`."""
     return f"{duration(seconds)} ({duration(shortest)} to {duration(longest)})"
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time as a person writes it: `40 min`, `11 h`."""
-    if not seconds < np.inf:
-        return "no known time"
-    for unit, size in (("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def score(seconds: float, horizon: float = HORIZON_SECONDS) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.entities import process as process_entity
 from ...vocabulary.findings import Finding
+from .. import durations
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
@@ -116,7 +117,9 @@ def _fastest(window: JobWindow, found: growth.Growth, host: Ints, pid: Ints) -> 
 def _words(found: growth.Growth, place: int, times: tuple[Floats, Floats, Floats]) -> str:
     """Return how fast one grows, for how long, and when its host's memory is used up."""
     rate = found.slope[place] * 60 / 2**20
-    text = f"{rate:.3g} MiB a minute for {growth.duration(found.end - float(found.begun[place]))}"
+    text = (
+        f"{rate:.3g} MiB a minute for {durations.duration(found.end - float(found.begun[place]))}"
+    )
     seconds, shortest, longest = (float(time[place]) for time in times)
     if not seconds < growth.INTEREST_SECONDS:
         return text

@@ -26,6 +26,9 @@ LATE, PAUSE = 16, 5.0
 """Among so many first points some may still be of the processes before: a pause of so many usual
 steps is the restart."""
 
+PASSING = 0.5
+"""A rise that has fallen to this share of itself within the first points passes by itself."""
+
 
 class BadResume(Detector):
     """Report that the first losses after a restart lie well above the loss at the same step before.
@@ -36,7 +39,8 @@ class BadResume(Detector):
     as a loss that falls steeply is lower there; and no lower than what the same steps had before,
     where they are repeated. Each of the first points has to be above it, less
     what the line falls by meanwhile, by `least` of it and by three standard deviations, and their
-    median by eight times the standard error of both medians. The plane
+    median by eight times the standard error of both medians. A rise that halves within fewer points
+    is a spike that passes: then all of them are waited for. The plane
     has to be the same: a loss of another scope has another noise, and perhaps another unit. Below
     `severe` nobody is paged.
 
@@ -111,6 +115,8 @@ class BadResume(Detector):
             return []
         if not float(np.median(first)) > level + limit:
             return []
+        if len(first) < self.points and first[-1] - level < PASSING * (first[0] - level):
+            return []  # a spike that passes, as at any other step
         if len(now) > self.keep and newest < level + limit:
             return []
         return [

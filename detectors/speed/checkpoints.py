@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -112,11 +112,11 @@ class Checkpoints(Detector):
         lost = float(np.sum(length[long] - usual)) / seconds if long.any() else 0.0
         since = _lasting(length)
         if lost >= self.least:
-            why = f"usual: {usual:.3g} s"
+            why = f"usual: {durations.seconds(usual)}"
         elif recent[-1] and (lasts := _lost_since(found, since)) >= self.least_lasting:
             usual, lost = float(np.median(length[:since])), lasts
             long = np.arange(len(length)) >= since
-            why = f"{int(long.sum())} in a row; usual: {usual:.3g} s"
+            why = f"{int(long.sum())} in a row; usual: {durations.seconds(usual)}"
         else:
             share = float(np.sum(length[recent])) / seconds
             if share < self.most or recent.sum() < 3:
@@ -169,7 +169,7 @@ class Checkpoints(Detector):
             signal=CHECKPOINT,
             observed=seconds,
             expected=expected,
-            text=f"a checkpoint stops the training for {seconds:.3g} s ({why})",
+            text=f"a checkpoint stops the training for {durations.seconds(seconds)} ({why})",
         )
         return [slow, evidence]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time, parts
+from .. import durations, own_time, parts
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
@@ -21,6 +21,9 @@ MOST_RANKS = 2 / 3
 SMALL_SECONDS, SMALL_STEPS = 45.0, 12
 """How much of the newest past small effects are looked for in."""
 
+LITTLE_SCORE = 0.9
+"""Score of a job that waits a little longer than it used to: worth knowing (alerts/severity.py)."""
+
 ALWAYS_SECONDS, ALWAYS_STEPS = 60.0, 20
 """How long the job must have waited where nobody knows what is usual for it."""
 
@@ -35,8 +38,9 @@ class DataWait(Detector):
     role (of a rank that has none, over its own) and the rank's own early habit, as a share of the
     step. The peers must wait in collectives meanwhile, where those are reported. Where more than
     two thirds of the ranks wait longer than they used to, nobody stands out: the job starves (a
-    file system, too few workers), and so does one that has waited for a good part of its steps
-    since it began. Waits that come at every k-th step are those for k workers.
+    file system, too few workers), which is info below `starved`, and so does one that has waited
+    for a good part of its steps since it began. Waits that come at every k-th step are those for
+    k workers.
 
     Parameters
     ----------
@@ -132,8 +136,8 @@ class DataWait(Detector):
             signal=DATA,
             observed=seen,
             expected=peers,
-            text=f"rank {int(window.ranks[row])} waits {seen:.3g} s for data in a step, its peers "
-            f"{peers:.3g} s",
+            text=f"rank {int(window.ranks[row])} waits {durations.seconds(seen)} for data in a "
+            f"step, its peers {durations.seconds(peers)}",
         )
 
     def _usual(self, wait: Floats, count: int) -> float:
@@ -144,12 +148,32 @@ class DataWait(Detector):
         habit = parts.habit_of(early, count)
         return float(np.median(habit[np.isfinite(habit)])) if np.isfinite(habit).any() else 0.0
 
+    def _starves_a_little(
+        self, window: JobWindow, steps: Steps, wait: Floats
+    ) -> tuple[int, float, float, float] | None:
+        """Return (steps, wait, step, usual wait) where all wait a little longer for a minute."""
+        count = own_time.recent_count(window, seconds=SMALL_SECONDS, fewest=SMALL_STEPS)
+        if count > len(steps.index) - parts.WARM_UP:
+            return None
+        seen, step = _waited(steps.last(count), wait[:, -count:])
+        if not seen >= self.least_small * step:
+            return None
+        usual = self._usual(wait, count)
+        grown = usual > 0 and seen >= 2 * usual and seen - usual >= self.least_small * step
+        return (count, seen, step, usual) if grown and _lasts(wait, count, usual, seen) else None
+
     def _starved(self, window: JobWindow, steps: Steps, wait: Floats) -> list[Finding]:
         """Return that most ranks wait for data: more than they used to, or much all along."""
         count = parts.newest(window, steps)
         seen, step = _waited(steps.last(count), wait[:, -count:])
         usual = self._usual(wait, count) if seen >= self.starved * step else np.inf
+        little = False
         if seen < 2 * usual:
+            small = self._starves_a_little(window, steps, wait)
+            little = small is not None
+            if small is not None:
+                count, seen, step, usual = small
+        if not little and seen < 2 * usual:
             count = own_time.recent_count(window, seconds=ALWAYS_SECONDS, fewest=ALWAYS_STEPS)
             if count > len(steps.index) - parts.WARM_UP:
                 return []
@@ -184,12 +208,13 @@ class DataWait(Detector):
 
         share = lost / step
         found = [
-            say("job.slow", step / (step - lost), max(share / self.starved, 1.0),
-                f"steps take {step:.3g} s; without the wait for data they would take "
-                f"{step - lost:.3g} s"),
+            say("job.slow", step / (step - lost),
+                LITTLE_SCORE if little else max(share / self.starved, 1.0),
+                f"steps take {durations.seconds(step)}; without the wait for data they would take "
+                f"{durations.seconds(step - lost)}"),
             say("job.data_wait", seen, min(seen / step / self.starved, 5.0),
-                f"ranks wait {seen:.3g} s for data in a step of {step:.3g} s "
-                f"(usual: {usual:.2g} s){rhythm}"),
+                f"ranks wait {durations.seconds(seen)} for data in a step of "
+                f"{durations.seconds(step)} (usual: {durations.seconds(usual)}){rhythm}"),
         ]  # fmt: skip
         before = window.features.duration[parts.WARM_UP : -count][: parts.HABIT]
         before = before[np.isfinite(before)]
@@ -201,6 +226,15 @@ class DataWait(Detector):
                     "usual is wait for data")
             )  # fmt: skip
         return found
+
+
+def _lasts(wait: Floats, count: int, usual: float, seen: float) -> bool:
+    """Tell whether the median rank waits longer in most of the newest steps, and hardly before."""
+    by_step = own_time.median(wait, axis=0)
+    with np.errstate(invalid="ignore"):
+        odd = (by_step > (usual + seen) / 2)[parts.WARM_UP :]
+    early = odd[:-count][: parts.HABIT]
+    return bool(odd[-count:].mean() >= MOSTLY) and bool(early.mean() <= 1 - MOSTLY)
 
 
 def _waited(recent: Steps, wait: Floats) -> tuple[float, float]:

@@ -1,9 +1,10 @@
 """Which ranks' own work stands above that of their peers: the statistics of stragglers.py.
 
-A sequential test in the form of moving windows of two lengths, evaluated at every step: the short
-one finds large effects at once, the long one small effects within a minute. The noise is the job's
-own, from step to step within a rank and between ranks; the distance that an effect must have grows
-with the number of ranks, since the largest of many is far out by chance.
+A sequential test in the form of moving windows of several lengths, evaluated at every step: the
+short ones find large effects at once, the long ones small effects once enough steps have been seen.
+How many that are follows from the effect over the noise, which is the job's own, from step to step
+within a rank and between ranks; the distance that an effect must have grows with the number of
+ranks, since the largest of many is far out by chance.
 """
 
 import math
@@ -14,28 +15,8 @@ import numpy as np
 
 from .. import own_time
 from ..window import Flags, Floats, Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How much of the newest past is looked at, and what must show in it.
-
-    least: smallest excess over peers and habit. least_alone: smallest over peers from the first
-    step on, where few ranks have it. persistence: share of the steps in which half of it must show.
-    certainty: what no noise estimate goes below, as a share of own time.
-    """
-
-    fewest: int
-    seconds: float
-    least: float
-    least_alone: float
-    persistence: float
-    certainty: float
-
-
-FEW = Scale(3, 10.0, 0.25, 0.25, 1.0, 0.02)
-SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
-LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
+from .scales import ENDED, LONGER, SHORT, Scale
+from .usual import Usual
 
 SIGMAS = 4.0
 """How far beyond the noise an effect must stand among few ranks."""
@@ -55,21 +36,6 @@ NOISE_PAIRS, NOISE_STEPS = 128, 256
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
-    """What is usual for ranks, all [ranks].
-
-    ratio: to peers, early in the attempt; 1 where too few steps are known. known: whether enough
-    are. habit: it is a skew as jobs have them, and not a rank slow from the first step on. steps:
-    how many all of it was learnt from.
-    """
-
-    ratio: Floats
-    known: Flags
-    habit: Flags
-    steps: int
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """Ranks that stand out.
 
@@ -77,7 +43,8 @@ class Standing:
     it is an excess over. score: [ranks], 1 being just enough. small: [ranks], shown by the long
     scale only. sure: [ranks], it is no chance even if the job's steps take as long as ever.
     count: how many of the newest steps were looked at, by the shortest scale that shows
-    any. since: by row, the first column of the first of several episodes.
+    any. since: by row, the first column of the first of several episodes. first: it is a first
+    word, and too little for a warning.
     """
 
     rows: Ints
@@ -88,6 +55,7 @@ class Standing:
     sure: Flags
     count: int
     since: Mapping[int, int] = field(default_factory=dict)
+    first: bool = False
 
 
 def standing_out(
@@ -103,8 +71,8 @@ def standing_out(
 ) -> Standing | None:
     """Return the ranks that stand out, None where none does.
 
-    ratio: [ranks, steps] to healthy peers. scales: one, or the short one first. counts: how many
-    newest steps they cover.
+    ratio: [ranks, steps] to healthy peers. scales: the shortest first, which says what is reported
+    of a rank that several show. counts: how many newest steps they cover.
     isolated: few ranks may stand out by little from the first step on. unlike: [ranks], whose skew
     from the first step on is no fault: their devices are of another model than most.
     """
@@ -115,17 +83,23 @@ def standing_out(
         if count <= ratio.shape[1]
     ]
     shown = [one for one in found if one is not None]
-    if len(shown) < 2:
-        return shown[0] if shown else None
-    short, long = shown
-    rows = np.union1d(short.rows, long.rows)
-    by_short = np.isin(np.arange(len(ratio)), short.rows)
+    if not shown:
+        return None
+    best = shown[0]
+    for other in shown[1:]:
+        best = _with_longer(best, other)
+    return best
+
+
+def _with_longer(short: Standing, long: Standing) -> Standing:
+    """Return what two scales show, the shorter one first."""
+    by_short = np.isin(np.arange(len(short.effect)), short.rows)
     return Standing(
-        rows,
+        np.union1d(short.rows, long.rows),
         np.where(by_short, short.effect, long.effect),
         np.where(by_short, short.usual, long.usual),
         np.where(by_short, short.score, long.score),
-        ~by_short,
+        np.where(by_short, short.small, long.small),
         short.sure | long.sure,
         short.count,
     )
@@ -148,6 +122,9 @@ def _by_scale(
         limit = (base * (1 + scale.least / 2)).astype(recent.dtype)  # as large as it is, no copy
         became = (recent > limit[:, None]).sum(axis=1, dtype=np.int16) >= fewest
         always = (recent > 1 + scale.least / 2).sum(axis=1, dtype=np.int16) >= fewest
+        if scale.fewest >= LONGER.fewest and (became | always).any():
+            now = own_time.median(recent[:, -(count // ENDED) :], axis=1)
+            became, always = became & (now > limit), always & (now > 1 + scale.least / 2)
     if not became.any() and not always.any():
         return None  # a healthy job ends here, without one sort
     middle = own_time.median(recent, axis=1)
@@ -187,6 +164,22 @@ def _by_scale(
     small = np.full(len(ratio), scale.least < SHORT.least)
     sure = ~slower | (distance >= sigmas + BEYOND_CHANCE)
     return Standing(rows, effect, np.where(slower, base, 1.0), effect / needed, small, sure, count)
+
+
+def by_chance(ratio: Floats, usual: Usual, found: Standing) -> float:
+    """Return how probable such steps in a row are for any rank, by the steps before them.
+
+    A chain of two states: how often a step of a rank stands out by half as much as the ranks that
+    were found, and how often another one follows it. Noise has a spread, stray delays have none.
+    """
+    effect = float(found.effect[found.rows].max())
+    past = ratio[:, -NOISE_STEPS : -found.count]
+    with np.errstate(invalid="ignore"):
+        odd = past > (usual.ratio * (1 + effect / 2))[:, None]
+    count = int(odd.sum())
+    single = (count + 1) / (int(np.isfinite(past).sum()) + 2)
+    follows = (int((odd[:, 1:] & odd[:, :-1]).sum()) + 0.1) / (count + 1)
+    return float(len(ratio) * single * max(single, follows) ** (found.count - 1))
 
 
 def _noise(ratio: Floats, role_of: Ints) -> Floats:

@@ -1,11 +1,11 @@
-"""How the newest steps compare with older ones: how many are looked at, and what their noise is."""
+"""How the newest steps compare with older ones: how many, by what noise, how they became so."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from .. import onsets
+from .. import onsets, own_time
 from ..baselines import Pace
 from ..window import Flags, Floats, Ints
 
@@ -14,6 +14,17 @@ LONG = 20
 
 CERTAINTY = 0.003
 """What no noise goes below, as a share of the step."""
+
+GRADUAL = 1.08
+"""Steps that grow by less, and little by little, are what warmer air and busier neighbours do to
+healthy jobs: worth knowing, and no page."""
+
+SIDE_STEPS, SIDE_SECONDS, AT_ONCE = 12, 60.0, 0.5
+"""So many steps and seconds before an onset and after it show how much of a rise came at once, and
+which share of it does where something happened."""
+
+YOUNG_SECONDS = 1500.0
+"""A window that holds less holds all that the attempt has shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,37 @@ class Scale:
     fewest: int
     seconds: float
     least: float
+
+
+SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.05), Scale(60, 180.0, 1.04))
+
+FEW_SCALES = (
+    Scale(4, 15.0, 1.2),
+    Scale(5, 20.0, 1.1),
+    Scale(8, 60.0, 1.06),
+    Scale(12, 90.0, 1.05),
+)
+"""What is looked at where the past has fewer steps than blocks need: steps of long duration."""
+
+FROM_START = Scale(8, 60.0, 1.04)
+"""A whole attempt against the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """What stands out: healthy and recent step time (s), the first slow column, noise (s).
+
+    least, count: of the scale that shows it. drifts: it came little by little.
+    """
+
+    healthy: float
+    recent: float
+    first: int
+    noise: float
+    least: float
+    count: int
+    said: str = ""
+    drifts: bool = False
 
 
 def low(values: Floats) -> float:
@@ -70,3 +112,21 @@ def onset_of(values: Floats, limit: float, effect: float, scale: Scale) -> int:
     if scale.fewest >= LONG:
         return onsets.change_point(values, limit, effect)
     return onsets.newest_run(values > limit)
+
+
+def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -> bool:
+    """Tell whether a rise may be a drift: it came little by little, or nobody can tell that.
+
+    values, ends: [places], durations and when the steps ended, in seconds. first: place of the
+    first slow step. rise: by how much the newest steps take longer, in seconds. count: how many
+    these are. False where what was before has left the window.
+    """
+    past, stretch = float(ends[first] - ends[0]), float(ends[-1] - ends[-count])
+    if past < stretch and float(ends[-1] - ends[0]) < YOUNG_SECONDS:
+        return True  # a drift of the newest would not have shown in so short a past
+    near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
+    side = max(SIDE_STEPS, near)
+    before, after = values[max(first - side, 0) : first], values[first : first + side]
+    if len(before) < SIDE_STEPS // 2:
+        return False
+    return own_time.middle(after) - own_time.middle(before) < AT_ONCE * rise

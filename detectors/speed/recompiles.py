@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..tenants import logged, own_events, own_logs
@@ -146,8 +146,8 @@ class Recompiles(Detector):
             signal=own_time.COMPUTE,
             observed=middle,
             expected=step,
-            text=f"{len(columns)} of {len(valid)} steps take {middle:.3g} s instead of "
-            f"{step:.3g} s, and the ranks work in them",
+            text=f"{len(columns)} of {len(valid)} steps take {durations.seconds(middle)} instead "
+            f"of {durations.seconds(step)}, and the ranks work in them",
         )
         # What the compiler is known to take is worth knowing before it is worth a page.
         if lost < (self.least / 2 if signs else self.least):
@@ -165,8 +165,8 @@ class Recompiles(Detector):
             signal=own_time.STEP,
             observed=whole,
             expected=whole * (1 - lost),
-            text=f"an average step takes {whole:.3g} s; without single long steps it would take "
-            f"{whole * (1 - lost):.3g} s",
+            text=f"an average step takes {durations.seconds(whole)}; without single long steps "
+            f"it would take {durations.seconds(whole * (1 - lost))}",
         )
         return [slow, evidence]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events
@@ -120,7 +120,8 @@ class Regressions(Detector):
             signal=signal,
             observed=since,
             expected=before,
-            text=f"{text} {since:.3g} s in a step instead of {before:.3g} s",
+            text=f"{text} {durations.seconds(since)} in a step instead of "
+            f"{durations.seconds(before)}",
         )
 
     def _change(self, window: JobWindow, slow: Finding) -> list[Finding]:

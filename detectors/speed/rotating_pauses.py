@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time
+from .. import durations, onsets, own_time
 from ..contract import Detector
 from ..features import DATA
 from ..findings import report
@@ -96,8 +96,8 @@ class RotatingPauses(Detector):
         usual = _mean_step(window.features.duration[-count:])
         slow = self._report(
             window, recent, onset, "job.slow", 1 / (1 - lost), lost, own_time.STEP,
-            f"steps take {usual:.3g} s; without pauses of its ranks they would take "
-            f"{usual * (1 - lost):.3g} s",
+            f"steps take {durations.seconds(usual)}; without pauses of its ranks they would take "
+            f"{durations.seconds(usual * (1 - lost))}",
         )  # fmt: skip
         return [slow, *findings]
 
@@ -123,7 +123,8 @@ class RotatingPauses(Detector):
         share = float((longest > 0).mean())
         ranks = int((by_rank > 0).sum())
         text = (
-            f"{ranks} ranks pause in turn, {float(np.median(beyond[late])):.2g} s at a time: "
+            f"{ranks} ranks pause in turn, {durations.seconds(float(np.median(beyond[late])))} "
+            f"at a time: "
             f"{100 * share:.0f} % of the steps wait for one, {100 * lost:.0f} % of the time is lost"
         )
         kind, signal = "job.rotating_pauses", own_time.STEP
@@ -145,8 +146,10 @@ class RotatingPauses(Detector):
         if not self.least <= lost < 1 or (longest > 0.02 * step).sum() < 3:
             return 0.0
         text = (
-            f"garbage collection stops a rank for {float(np.max(longest)):.2g} s at most and "
-            f"{float(longest.mean()):.2g} s in an average step: {100 * lost:.0f} % of the time"
+            f"garbage collection stops a rank for {durations.seconds(float(np.max(longest)))} at "
+            f"most and "
+            f"{durations.seconds(float(longest.mean()))} in an average step: {100 * lost:.0f} % "
+            f"of the time"
         )
         onset = _onset(recent, longest)
         found = self._report(window, recent, onset, "job.gc_pauses", lost, lost, GC, text)

@@ -2,27 +2,33 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import onsets, own_time
+from .. import durations, onsets, own_time
 from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
-from .pace import CERTAINTY, LONG, Scale, chance, covered, faster, low, noise_of, onset_of
-
-SCALES = (Scale(4, 15.0, 1.3), Scale(5, 10.0, 1.1), Scale(20, 60.0, 1.05), Scale(60, 180.0, 1.04))
-
-FEW_SCALES = (
-    Scale(4, 15.0, 1.2),
-    Scale(5, 20.0, 1.1),
-    Scale(8, 60.0, 1.06),
-    Scale(12, 90.0, 1.05),
+from .pace import (
+    CERTAINTY,
+    FEW_SCALES,
+    FROM_START,
+    GRADUAL,
+    LONG,
+    SCALES,
+    Scale,
+    Slow,
+    chance,
+    covered,
+    drifted,
+    faster,
+    low,
+    noise_of,
+    onset_of,
 )
-"""What is looked at where the past has fewer steps than blocks need: steps of long duration."""
 
 LEAST_BLOCK = 4
 """So many steps make a block at least; of the past there are `blocks` of them."""
@@ -37,30 +43,17 @@ not at every step."""
 MOST_FEW = 30
 """From so many steps on blocks of them say more."""
 
-FROM_START = Scale(8, 60.0, 1.04)
-"""A whole attempt against the one before it."""
-
 SAME_TOKENS = 0.02
 """Attempts whose tokens a step differ by more are not compared."""
 
 CHANCE = 1e-5
 """How probable a run of slow steps may be in a job that has slow steps anyway."""
 
+BARELY = 0.9
+"""The score of what is no symptom to page about."""
+
 LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slow:
-    """What stands out: healthy and recent step time (s), the first slow column, noise (s)."""
-
-    healthy: float
-    recent: float
-    first: int
-    noise: float
-    least: float
-    count: int
-    said: str = ""
 
 
 class SlowSteps(Detector):
@@ -73,6 +66,8 @@ class SlowSteps(Detector):
     open the healthy time is the one learnt before it (baselines.py). Two episodes or more, gone
     and back, are one finding that stays between them. Where steps are slow from the first on, the
     healthy time of the attempt before is what they stand against: code changes at restarts.
+    What grows by less than 8 % and little by little, or when the past is too short to show how far
+    the job drifts, scores below 1.
     Slowness that needs no healthy past, by a rank's excess over its peers, is reported by
     stragglers.py.
 
@@ -147,6 +142,7 @@ class SlowSteps(Detector):
     def _finding(self, window: JobWindow, found: Slow, ends: Floats) -> Finding:
         ratio = found.recent / found.healthy
         sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
+        most = BARELY if found.drifts and ratio < GRADUAL else math.inf
         onset = float(ends[found.first])
         step = int(window.features.steps.index[found.first])
         return report(
@@ -157,11 +153,12 @@ class SlowSteps(Detector):
             onset=(min(float(ends[max(found.first - 1, 0)]), onset), onset),
             seen=(float(ends[-found.count]), float(ends[-1])),
             magnitude=ratio,
-            score=max(min((ratio - 1) / (found.least - 1), sure), 0.0),
+            score=max(min((ratio - 1) / (found.least - 1), sure, most), 0.0),
             signal=own_time.STEP,
             observed=found.recent,
             expected=found.healthy,
-            text=f"steps take {found.recent:.3g} s instead of {found.healthy:.3g} s "
+            text=f"steps take {durations.seconds(found.recent)} instead of "
+            f"{durations.seconds(found.healthy)} "
             f"({100 * (ratio - 1):.0f} % longer) since step {step}{found.said}",
         )
 
@@ -206,7 +203,11 @@ class SlowSteps(Detector):
             first = onset_of(values, limit, recent - pace.seconds, scale)
             if held is None and scale.fewest < LONG and chance(values > limit, first) > CHANCE:
                 continue
-            return Slow(pace.seconds, recent, int(valid[first]), noise, scale.least, count)
+            rise = recent - pace.seconds
+            drifts = scale.fewest >= LONG and drifted(values, ends[valid], first, rise, count)
+            return Slow(
+                pace.seconds, recent, int(valid[first]), noise, scale.least, count, drifts=drifts
+            )
         return None
 
     def _by_few(self, duration: Floats, ends: Floats) -> Slow | None:

@@ -3,12 +3,16 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import own_time
+from .. import durations, own_time
 from ..findings import report
 from ..window import Floats, Ints, JobWindow, Steps
-from .excess import SHORT, Standing
+from .excess import Standing
+from .scales import SHORT
 
 DETECTOR = "stragglers"
+
+FIRST_WORD = 0.9
+"""Score of what is information until more steps show it (alerts/severity.py)."""
 
 
 def slow_rank(
@@ -36,8 +40,8 @@ def slow_rank(
         f"rank {rank} needs {100 * effect:.0f} % more for its own work than its peers, again "
         "and again"
         if row in found.since
-        else f"rank {rank} needs {seen:.3g} s for its own work in a step, its peers "
-        f"{healthy:.3g} s ({100 * effect:.0f} % more)"
+        else f"rank {rank} needs {durations.seconds(seen)} for its own work in a step, its peers "
+        f"{durations.seconds(healthy)} ({100 * effect:.0f} % more)"
     )
     return report(
         window,
@@ -92,8 +96,8 @@ def waits_least(
                 signal=own_time.COMM,
                 observed=float(wait[row]),
                 expected=theirs,
-                text=f"rank {int(window.ranks[row])} waits {float(wait[row]):.3g} s in "
-                f"collectives, its peers {theirs:.3g} s: they wait for it",
+                text=f"rank {int(window.ranks[row])} waits {durations.seconds(float(wait[row]))} "
+                f"in collectives, its peers {durations.seconds(theirs)}: they wait for it",
             )
         )
     return findings
@@ -140,12 +144,12 @@ def slow_job(
             onset=(min(float(at[max(first - 1, 0)]), onset), onset),
             seen=(float(at[-count]), float(at[-1])),
             magnitude=1 / (1 - share),
-            score=max(share / SHORT.least, least_score),
+            score=FIRST_WORD if found.first else max(share / SHORT.least, least_score),
             signal=own_time.STEP,
             observed=step,
             expected=step - lost,
-            text=f"steps take {step:.3g} s; without the excess of its slowest ranks they would "
-            f"take {step - lost:.3g} s",
+            text=f"steps take {durations.seconds(step)}; without the excess of its slowest ranks "
+            f"they would take {durations.seconds(step - lost)}",
             ranks=window.ranks[rows].tolist(),
         )
     ]

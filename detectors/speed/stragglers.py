@@ -8,12 +8,18 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import onsets, own_time
+from ..baselines import FEW_WARM_UP
 from ..contract import Detector
-from ..hardware import devices
-from ..window import Flags, Floats, JobWindow, Steps
+from ..window import Floats, JobWindow, Steps
 from .asynchronous import aligned, apart
-from .excess import FEW, LONG, SHORT, Scale, Standing, Usual, standing_out
+from .excess import Standing, by_chance, standing_out
+from .newest import with_newest
+from .scales import FEW, FIRST, LONG, LONGER, SHORT, Scale, count_of
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
+from .usual import Usual, unlike, usual_of
+
+MOST_CHANCE = 1e-3
+"""How probable the steps of a first word may be in a job that has stray steps anyway."""
 
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
@@ -26,7 +32,8 @@ class Stragglers(Detector):
     step alone) over the healthy quantile of peers with the same parallel role, freed of tokens and
     of the rank's own habit (its ratio early in the attempt). A finding needs an effect, persistence
     and a distance from the job's own noise (excess.py), in the newest 10 s or 5 steps for 8 %, in
-    the newest 45 s or 8 steps for 4 %, in each of three steps of 2 s or more for 25 %. A rank that
+    the newest 45 s or 8 steps for 4 %, in 90 s or 32 steps where these are too few for the noise,
+    in each of three steps of 2 s or more for 25 %. A rank that
     is slow from the first step is named where it is alone or nearly so, by 5 % and five times what
     ranks usually differ; a skew that many ranks have needs to be large, and one of devices of
     another model is no fault. The noise is that of the whole window too, by pairs of ranks: five
@@ -93,17 +100,21 @@ class Stragglers(Detector):
         self.warm_up = warm_up
         self.most = most
 
-    def _scales(self) -> tuple[Scale, ...]:
+    def _scales(self) -> tuple[Scale, Scale, Scale]:
         short = replace(SHORT, least=self.least, fewest=self.fewest, seconds=self.seconds)
-        small = min(self.least_small, self.least)
-        return short, replace(LONG, least=small, least_alone=max(LONG.least_alone, small))
+        least = min(self.least_small, self.least)
+        long, longer = (
+            replace(one, least=least, least_alone=max(one.least_alone, least))
+            for one in (LONG, LONGER)
+        )
+        return short, long, longer
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return findings on ranks, and one on the job when the ranks' excess slows its steps."""
         steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
         if own is None or ratio is None or len(window.ranks) < 2:
             return []
-        if len(steps.index) < self.fewest + self.warm_up or window.features.stale:
+        if len(steps.index) < FEW.fewest + FEW_WARM_UP or window.features.stale:
             return []
         alone = own_time.own_plane(steps) == own_time.STEP
         if alone and apart(window.steps):
@@ -111,25 +122,17 @@ class Stragglers(Detector):
             steps = aligned(window.steps)
             own = own_time.own_seconds(steps, own_time.STEP)
             ratio = own_time.against_peers(own, window.role_of)
-        scales = self._scales()
-        counts = _counts(window.features.step_ends, scales, len(steps.index) - self.warm_up)
-        usual = _usual(window, len(ratio))
-        look = partial(
-            standing_out,
-            ratio[:, self.warm_up :],
-            usual,
-            role_of=window.role_of,
-            least_from_start=self.least_from_start,
-            isolated=not alone,
-        )
-        found = look(scales, counts)
-        (few,) = _counts(window.features.step_ends, (FEW,), counts[0])
-        if found is None and few < counts[0]:
-            scales, counts = (FEW,), (few,)
-            found = look(scales, counts)
-        if found is not None and len(unlike := _unlike(window)):
-            found = look(scales, counts, unlike=unlike)
-        found = self._episodes(steps, ratio, usual, found, max(counts[0], self.fewest))
+        usual = usual_of(window, len(ratio))
+        ends = window.features.step_ends
+        found, count = self._found(window, ends, ratio, usual, isolated=not alone)
+        if not alone and (found is None or found.first):
+            more = with_newest(window, usual)
+            if more is not None:
+                ends = own_time.step_ends(more[0])
+                later, _ = self._found(window, ends, more[2], usual, isolated=True)
+                if later is not None:
+                    found, (steps, own, ratio) = later, more
+        found = self._episodes(steps, ratio, usual, found, max(count, self.fewest))
         if found is None:
             return []
         rows = found.rows
@@ -144,10 +147,46 @@ class Stragglers(Detector):
         ]  # fmt: skip
         findings += waits_least(window, steps, rows, named, found.count)
         slowed = slow_job(
-            window, steps, own, ratio, found, min(firsts.values()),
+            window, steps, own, ratio, found, _began(found, firsts),
             least=self.least_small, warm_up=self.warm_up,
         )  # fmt: skip
         return [*slowed, *findings]
+
+    def _found(
+        self, window: JobWindow, ends: Floats, ratio: Floats, usual: Usual, *, isolated: bool
+    ) -> tuple[Standing | None, int]:
+        """Return who stands out by the shortest scales that show any, and the steps of the first.
+
+        A job of long steps that has just begun is looked at after a shorter warm-up: by whole
+        scales only, so that short steps have theirs.
+        """
+        begun = ratio.shape[1] >= self.fewest + self.warm_up
+        past = ratio[:, self.warm_up if begun else FEW_WARM_UP :]
+        short, long, longer = self._scales()
+        count = count_of(ends, short)
+        if begun:
+            count = min(count, past.shape[1])
+        look = partial(
+            standing_out, past, usual, role_of=window.role_of,
+            least_from_start=self.least_from_start, isolated=isolated,
+        )  # fmt: skip
+        for scales, of in (
+            ((short, long), (count, count_of(ends, long))),
+            ((FEW,), (count_of(ends, FEW),)),
+            ((longer,), (count_of(ends, longer),)),
+            ((FIRST,), (count_of(ends, FIRST),)),
+        ):
+            if scales == (FIRST,) and not begun:
+                break  # nothing is known yet of what is usual
+            found = look(scales, of)
+            if found is not None and len(others := unlike(window)):
+                found = look(scales, of, unlike=others)
+            if scales == (FIRST,) and found is not None:
+                usually = by_chance(past, usual, found)
+                found = replace(found, first=True) if usually <= MOST_CHANCE else None
+            if found is not None:
+                return found, count
+        return None, count
 
     def _episodes(
         self, steps: Steps, ratio: Floats, usual: Usual, found: Standing | None, count: int
@@ -211,28 +250,10 @@ def _with_row(
     )
 
 
-def _counts(ends: Floats, scales: tuple[Scale, ...], most: int) -> tuple[int, ...]:
-    """Return how many of the newest steps each scale looks at; the first of `most` of them."""
-    valid = ends[np.isfinite(ends)]
-    newest = float(valid[-1]) if len(valid) else 0.0
-    first, *more = (
-        max(int((valid > newest - scale.seconds).sum()), scale.fewest) for scale in scales
-    )
-    return min(first, most), *more
+def _began(found: Standing, firsts: dict[int, int]) -> int:
+    """Return the column since which the job is slow: by those that make it so.
 
-
-def _usual(window: JobWindow, count: int) -> Usual:
-    ratio, known, habit = np.ones(count), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    held = window.baselines
-    size = min(len(held.usual), count)
-    known[:size] = np.isfinite(held.usual[:size])
-    ratio[:size] = np.where(known[:size], held.usual[:size], 1.0)
-    habit[:size] = held.known[:size]
-    return Usual(ratio, known, habit, held.habit_steps)
-
-
-def _unlike(window: JobWindow) -> Flags:
-    """Return [ranks], whose device is of another model than most; empty where all are alike."""
-    kinds, known = devices.models(window, power=False)
-    counts = np.bincount(kinds) if known and len(kinds) else np.zeros(0, np.int64)
-    return kinds != int(np.argmax(counts)) if (counts > 0).sum() > 1 else np.zeros(0, np.bool_)
+    The beginning of a small excess is uncertain by many steps.
+    """
+    most = max(float(found.effect[row]) for row in firsts)
+    return min(first for row, first in firsts.items() if found.effect[row] >= most / 2)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...vocabulary.groups import Group
@@ -57,6 +57,19 @@ class Dump:
     groups: tuple[Group, ...]
     counters: Mapping[Group, Counters]
     entries: Sequence[Entry]
+
+    def interrupted(self) -> "Dump":
+        """Return it without the completion of the last operation, where nobody saw it complete."""
+        last = self.entries[-1] if self.entries else None
+        if last is None or last.completed is not None or not last.done or last.p2p:
+            return self
+        counters = dict(self.counters)
+        held = counters.get(last.group)
+        if held is not None and held.completed >= last.sequence:
+            counters[last.group] = Counters(held.enqueued, last.sequence - 1)
+        return replace(
+            self, counters=counters, entries=(*self.entries[:-1], replace(last, done=False))
+        )
 
 
 def read(body: bytes) -> Dump:

@@ -51,6 +51,9 @@ _NAMED = (
 )
 """Labels of pods that name the job which a pod belongs to, with and without `label_`."""
 
+POD_LABELS = frozenset(f"label_{name}" for name in _NAMED)
+"""Labels by which kube-state-metrics shows those of a pod that name its job."""
+
 _NAMESPACES = ("exported_namespace", "pod_namespace", "namespace")
 _PODS = ("exported_pod", "pod_name", "pod")
 _EXPORTERS = re.compile(r"exporter|metrics|prometheus|agent|device-plugin|node-problem")
@@ -82,13 +85,24 @@ def job_of(labels: Mapping[str, str]) -> str:
     if given:
         return given
     name = first(labels, _NAMED) or first(labels, tuple(f"label_{one}" for one in _NAMED))
-    space = first(labels, _NAMESPACES)
+    space = namespace_of(labels)
     if not name:
-        pod = next((labels[one] for one in _PODS if labels.get(one)), "")
-        if not pod or (_EXPORTERS.search(pod) and "exported_pod" not in labels):
+        pod = pod_of(labels)
+        if not pod:
             return ""
         name = _MEMBER.sub("", pod) or pod
     return f"{space}/{name}" if space else name
+
+
+def pod_of(labels: Mapping[str, str]) -> str:
+    """Return the pod that holds a device, "" where none is named, or only the exporter's own."""
+    pod = first(labels, _PODS)
+    return "" if _EXPORTERS.search(pod) and "exported_pod" not in labels else pod
+
+
+def namespace_of(labels: Mapping[str, str]) -> str:
+    """Return the namespace of that pod, "" where none is named."""
+    return first(labels, _NAMESPACES)
 
 
 def resource_of_device(labels: Mapping[str, str]) -> Resource | None:

@@ -9,7 +9,7 @@ from . import times
 BEGINS = "ChildFailedError"
 _FIELD = re.compile(r"(time|host|rank|exitcode|error_file|traceback) *: (.*)")
 _RANK = re.compile(r"(\d{1,7}) \(local_rank: \d{1,4}\)")
-_EXIT = re.compile(r"(-?\d{1,9}) \(pid: (\d{1,9})\)")
+_EXIT = re.compile(r"(-?\d{1,9}) \(pid: (\d{1,9})\)(?: +\(\w{1,20}\))?")
 _LONGEST = 100_000
 """Lines of a block: twelve a process, and a traceback of each; then it is something else."""
 

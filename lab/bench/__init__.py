@@ -15,5 +15,6 @@ BENCHES: dict[str, str] = {
     "training_logs": "training_logs",
     "causes": "causes",
     "remote_write": "remote_write",
+    "polling": "polling",
 }
 """Name of the bench -> name of its module in this package."""

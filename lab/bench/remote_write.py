@@ -4,13 +4,15 @@ The series that dcgm-exporter shows of a cluster, in requests of 2,000 samples a
 them, go to a collector, to a Prometheus and to a VictoriaMetrics, each a process of its own, one
 after the other over loopback: the very same bytes. CPU time is that of the receiving process.
 
-The work differs: the two stores index every label and keep samples for queries, the collector maps
-names and units, appends to a journal that is safe on disk before it answers, fills windows and
-evaluates every second. Nothing of the three is subtracted. Baseline: VictoriaMetrics; a program
-that is not installed is left out, and said.
+The collector is measured twice: as it is, and with every detector switched off, which leaves
+intake, journal and windows. Evaluation costs by the second and by the job, not by the sample, so
+the first figure falls with the time that the samples take, and the second does not. The work
+differs (see WORK); nothing of any receiver is subtracted. A program that is not installed is left
+out, and said.
 """
 
 import http.client
+import json
 import shutil
 import sys
 import tempfile
@@ -24,11 +26,23 @@ from typing import Any
 import cramjam
 import psutil
 
+from ...detectors import catalogue
 from ...formats import segments
 from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..demo.processes import Processes
 from ..demo.stage import clean_environment, free_port
+
+WORK = {
+    "collector": "decodes, maps names, labels and units, is safe on disk (fsync) before it "
+    "answers, fills windows, evaluates every second; keeps no index of labels to query by",
+    "collector_without_evaluation": "the same, no detector running",
+    "victoria_metrics": "decodes, indexes labels, keeps samples for queries; answers before "
+    "anything is on disk",
+    "prometheus": "decodes, indexes labels, keeps samples for queries; writes its log ahead "
+    "without fsync before it answers",
+}
+"""What each receiver does with a sample before or after its answer."""
 
 HOSTS, GPUS = 125, 8
 A_REQUEST = 2_000
@@ -111,6 +125,7 @@ def measure(seconds: float) -> dict[str, Any]:
     }
     for name, program in (
         ("collector", sys.executable),
+        ("collector_without_evaluation", sys.executable),
         ("victoria_metrics", "victoria-metrics"),
         ("prometheus", "prometheus"),
     ):
@@ -119,11 +134,14 @@ def measure(seconds: float) -> dict[str, Any]:
             continue
         with tempfile.TemporaryDirectory(prefix="rankscope-bench-") as folder:
             results[name] = _receiver(name, program, Path(folder), labels, seconds)
-    mine = results["collector"]["samples_per_cpu_second"]
-    for name in ("victoria_metrics", "prometheus"):
-        if isinstance(results[name], dict):
-            other = results[name]["samples_per_cpu_second"]
-            results[f"ratio_to_{name}"] = round(mine / other, 2)
+            results[name]["work"] = WORK[name]
+    for other in ("victoria_metrics", "prometheus"):
+        if isinstance(results[other], dict):
+            theirs = results[other]["samples_per_cpu_second"]
+            results[f"ratio_to_{other}"] = {
+                name: round(results[name]["samples_per_cpu_second"] / theirs, 2)
+                for name in ("collector", "collector_without_evaluation")
+            }
     results["baseline"] = "VictoriaMetrics and Prometheus, the same bytes over HTTP"
     return results
 
@@ -132,8 +150,10 @@ def _receiver(
     name: str, program: str, folder: Path, labels: list[bytes], seconds: float
 ) -> dict[str, Any]:
     address = f"127.0.0.1:{free_port()}"
+    collector = [program, "-m", "rankscope.cli.main", "collector"]
     command = {
-        "collector": [program, "-m", "rankscope.cli.main", "collector"],
+        "collector": collector,
+        "collector_without_evaluation": [*collector, "--config", str(folder / "collector.yaml")],
         "victoria_metrics": [
             program, f"-storageDataPath={folder / 'data'}", f"-httpListenAddr={address}",
         ],
@@ -143,6 +163,8 @@ def _receiver(
         ],
     }[name]  # fmt: skip
     (folder / "prometheus.yml").write_text("{}\n", encoding="utf-8")
+    off = {"detectors": {"disabled": [one.name for one in catalogue.detectors()]}}
+    (folder / "collector.yaml").write_text(json.dumps(off), encoding="utf-8")
     environ = {
         **clean_environment(),
         "RANKSCOPE_DATA_DIR": str(folder / "data"),
@@ -150,23 +172,23 @@ def _receiver(
     }
     with Processes(folder) as processes:
         process = processes.start(name, command, environ=environ)
-        ready = {"collector": "/readyz", "victoria_metrics": "/health"}.get(name, "/-/ready")
-        _until_ready(f"http://{address}{ready}")
+        ready = {"victoria_metrics": "/health", "prometheus": "/-/ready"}.get(name, "/readyz")
+        until_ready(f"http://{address}{ready}")
         connection = http.client.HTTPConnection(address, timeout=60)
         watched = psutil.Process(process.handle.pid)
         # Times of the past, a scrape every 15 s: as many as are sent end about now.
         ticks = _ticks(labels)
         for _ in range(WARM_TICKS):
             for body, _ in next(ticks):
-                _send(connection, body)
-        before, samples, requests = _cpu(watched), 0, 0
+                send(connection, body)
+        before, samples, requests = cpu(watched), 0, 0
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             for body, count in next(ticks):
-                _send(connection, body)
+                send(connection, body)
                 samples += count
                 requests += 1
-        used = _cpu(watched) - before
+        used = cpu(watched) - before
         memory = watched.memory_info().rss
         connection.close()
         row = {
@@ -176,7 +198,7 @@ def _receiver(
             "samples_per_cpu_second": round(samples / used),
             "rss_bytes": memory,
         }
-        if name == "collector":
+        if program == sys.executable:
             row["journal_bytes_a_sample"] = round(
                 segments.size(folder / "data" / "journal")
                 / (samples + WARM_TICKS * len(labels)), 2
@@ -191,8 +213,9 @@ def _ticks(labels: list[bytes]) -> Iterator[list[tuple[bytes, int]]]:
         at += INTERVAL_SECONDS
 
 
-def _until_ready(url: str) -> None:
-    end = time.monotonic() + 30.0
+def until_ready(url: str) -> None:
+    """Wait until a program answers. Raises TimeoutError after 3 minutes."""
+    end = time.monotonic() + 180.0
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while True:
         try:
@@ -200,11 +223,12 @@ def _until_ready(url: str) -> None:
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             if time.monotonic() > end:
-                raise TimeoutError(f"{url} did not answer within 30 s") from None
+                raise TimeoutError(f"{url} did not answer within 3 minutes") from None
             time.sleep(0.1)
 
 
-def _send(connection: http.client.HTTPConnection, body: bytes) -> None:
+def send(connection: http.client.HTTPConnection, body: bytes) -> None:
+    """Send a request of remote write. Raises RuntimeError where it is not taken."""
     headers = {
         "Content-Type": "application/x-protobuf",
         "Content-Encoding": "snappy",
@@ -217,6 +241,7 @@ def _send(connection: http.client.HTTPConnection, body: bytes) -> None:
         raise RuntimeError(f"{answer.status}: {said[:200]!r}")
 
 
-def _cpu(process: psutil.Process) -> float:
+def cpu(process: psutil.Process) -> float:
+    """Return the seconds of CPU that a process has used."""
     times = process.cpu_times()
     return times.user + times.system

@@ -6,7 +6,7 @@ answer.
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -81,35 +81,50 @@ def _cases(options: Options) -> list[Case]:
 
 
 def _document(rows: list[Answer], tried: list[Calibrated], fitted: Calibration) -> dict[str, Any]:
-    pairs = calibrating.said_held_out(rows, calibrating.FITS[tried[0].name])
-    sure = [right for chance, right in pairs if chance >= fitted.high]
+    pairs = {
+        by: calibrating.said_held_out(rows, calibrating.FITS[tried[0].name], by)
+        for by in calibrating.HELD_OUT
+    }
+    sure = {
+        by: [right for chance, right in said if chance >= fitted.high] for by, said in pairs.items()
+    }
     return {
         "answers": len(rows),
         "wrong": sum(not row.right for row in rows),
         "tried": [
-            {"curve": row.name, "loss": round(row.loss, 4), "error": round(row.error, 4)}
+            {
+                "curve": row.name,
+                "loss": {by: round(value, 4) for by, value in row.losses.items()},
+                "error": {by: round(value, 4) for by, value in row.errors.items()},
+            }
             for row in tried
         ],
         "curve": [list(knot) for knot in fitted.curve],
         "high": fitted.high,
-        "held_out_high": len(sure),
-        "held_out_high_wrong": sure.count(False),
+        "held_out_high": {by: len(said) for by, said in sure.items()},
+        "held_out_high_wrong": {by: said.count(False) for by, said in sure.items()},
         "reliability": [
             {"from": row.low, "to": row.high, "incidents": row.count,
              "probability": round(row.probability, 4), "right": round(row.right, 4)}
-            for row in ranked.binned(pairs)
+            for row in ranked.binned(pairs["shape"])
         ],
     }  # fmt: skip
 
 
 def _text(document: dict[str, Any]) -> str:
-    sure, wrong = document["held_out_high"], document["held_out_high_wrong"]
-    lines: Iterable[str] = (
+    lines = [
         f"{document['answers']} first causes, {document['wrong']} of them wrong",
-        "curve: loss (nats an answer), calibration error, on faults held out",
-        *(f"  {row['curve']}: {row['loss']:.4f}, {row['error']:.3f}" for row in document["tried"]),
+        "curve, held out by: loss (nats an answer), calibration error",
+        *(
+            f"  {row['curve']}, {by}: {row['loss'][by]:.4f}, {row['error'][by]:.3f}"
+            for row in document["tried"]
+            for by in row["loss"]
+        ),
         f"high confidence from a probability of {document['high']:g}",
-        f"  wrong, faults held out: {wrong} of {sure}",
+        *(
+            f"  wrong, held out by {by}: {wrong} of {document['held_out_high'][by]}"
+            for by, wrong in document["held_out_high_wrong"].items()
+        ),
         *(f"  lead {lead:g}: {chance:g}" for lead, chance in document["curve"]),
-    )
+    ]
     return "\n".join(lines)

@@ -2,12 +2,15 @@
 
 An answer is an incident above info with a named first cause: false incidents and wrong entities
 are wrong answers. The curve is a logistic function, an isotonic regression or the mean of both,
-whichever makes held-out answers likelier; none of them falls. The same answers give the same curve.
+whichever makes held-out answers likelier; none of them falls. Faults are held out in turn, and then
+clusters (the shape that was drawn), as a site has faults and clusters of its own; what is reported
+is of both. From where confidence is high follows from the probabilities of held-out answers, too.
+The same answers give the same curve.
 """
 
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,16 +48,37 @@ class Answer:
     right: bool
     fault: str
     """The true fault, "" where the job was healthy."""
+    shape: str = ""
+    """The cluster that was drawn."""
+
+
+HELD_OUT: Mapping[str, Callable[[Answer], str]] = {
+    "fault": lambda row: row.fault,
+    "shape": lambda row: row.shape,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A curve and what held-out answers say of it: loss in nats an answer, calibration error."""
+    """A curve and what held-out answers say of it: loss in nats an answer, calibration error.
+
+    Both by what was held out, as `HELD_OUT` names it.
+    """
 
     name: str
     curve: Curve
-    loss: float
-    error: float
+    losses: Mapping[str, float]
+    errors: Mapping[str, float]
+
+    @property
+    def loss(self) -> float:
+        """Return the mean loss over what was held out."""
+        return sum(self.losses.values()) / len(self.losses)
+
+    @property
+    def error(self) -> float:
+        """Return the largest calibration error."""
+        return max(self.errors.values())
 
 
 def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
@@ -76,7 +100,7 @@ def answers(case: TrackedCase, knowledge: Catalogue) -> list[Answer]:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)
         lead = calibration.lead(cause.hypotheses, cause.unknown_score)
-        found.append(Answer(lead, right, truth.fault if truth else ""))
+        found.append(Answer(lead, right, truth.fault if truth else "", _shape(case)))
     return found
 
 
@@ -111,24 +135,25 @@ FITS: dict[str, Fit] = {"logistic": logistic, "isotonic": isotonic, "mean": mean
 
 def calibrated(rows: Sequence[Answer]) -> list[Calibrated]:
     """Return every kind of curve with what held-out answers say of it, the likeliest first."""
-    found = [Calibrated(name, fit(rows), *held_out(rows, fit)) for name, fit in FITS.items()]
+    found: list[Calibrated] = []
+    for name, fit in FITS.items():
+        pairs = {by: said_held_out(rows, fit, by) for by in HELD_OUT}
+        losses = {by: loss(said) for by, said in pairs.items()}
+        errors = {by: ranked.calibration_error(ranked.binned(said)) for by, said in pairs.items()}
+        found.append(Calibrated(name, fit(rows), losses, errors))
     return sorted(found, key=lambda made: (made.loss, made.name))
 
 
-def held_out(rows: Sequence[Answer], fit: Fit) -> tuple[float, float]:
-    """Return loss and calibration error of answers, each by a curve fitted without its fault."""
-    pairs = said_held_out(rows, fit)
-    return loss(pairs), ranked.calibration_error(ranked.binned(pairs))
-
-
-def said_held_out(rows: Sequence[Answer], fit: Fit) -> list[tuple[float, bool]]:
-    """Return the probability of each answer by a curve fitted without its fault, and its truth."""
+def said_held_out(rows: Sequence[Answer], fit: Fit, by: str) -> list[tuple[float, bool]]:
+    """Return the probability of each answer and its truth, by a curve fitted without its part."""
+    of = HELD_OUT[by]
+    names = sorted({of(row) for row in rows}, key=lambda name: (zlib.crc32(name.encode()), name))
     pairs: list[tuple[float, bool]] = []
-    for number in range(PARTS):
-        out = [row for row in rows if _part(row) == number]
-        kept = [row for row in rows if _part(row) != number]
-        if out and kept:
-            pairs += said(out, fit(kept))
+    for number in range(min(PARTS, len(names))):
+        part = set(names[number::PARTS])
+        kept = [row for row in rows if of(row) not in part]
+        if kept:
+            pairs += said([row for row in rows if of(row) in part], fit(kept))
     return pairs
 
 
@@ -143,24 +168,30 @@ def loss(pairs: Sequence[tuple[float, bool]]) -> float:
     return float(-np.log(np.maximum(chances, 1e-6)).mean()) if len(chances) else 0.0
 
 
-def high(rows: Sequence[Answer], curve: Curve) -> float:
+def high(pairs: Sequence[tuple[float, bool]]) -> float:
     """Return the least probability from which on few enough answers are wrong; 1 for none.
 
-    Half a wrong answer more is counted, so that few right ones in a row are no proof.
+    `pairs`: probabilities and whether they came true. Half a wrong answer more is counted, so that
+    few right ones in a row are no proof.
     """
-    pairs = sorted(said(rows, curve), reverse=True)
+    rows = sorted(pairs, reverse=True)
     best, wrong = 1.0, 0.5
-    for number, (chance, right) in enumerate(pairs, start=1):
+    for number, (chance, right) in enumerate(rows, start=1):
         wrong += not right
-        last = number == len(pairs) or pairs[number][0] < chance
+        last = number == len(rows) or rows[number][0] < chance
         if last and wrong / (number + 1) <= MOST_WRONG:
             best = chance
     return best
 
 
 def fitted(rows: Sequence[Answer], made: Calibrated, held: Calibration, cases: str) -> Calibration:
-    """Return the calibration with this curve and the probability from which it is sure."""
-    sure = math.floor(high(rows, made.curve) * 1000) / 1000
+    """Return the calibration with this curve and the probability from which it is sure.
+
+    The highest of those that each way of holding answers out gives, rounded up.
+    """
+    fit = FITS[made.name]
+    sure = max(high(said_held_out(rows, fit, by)) for by in HELD_OUT)
+    sure = math.ceil(round(sure * 1000, 6)) / 1000
     return Calibration(held.temperature, sure, held.medium, cases, made.curve)
 
 
@@ -187,5 +218,6 @@ def _knots(predict: Callable[[Floats], Floats]) -> Curve:
     return tuple(zip(at.tolist(), np.round(chances, 3).tolist(), strict=True))
 
 
-def _part(row: Answer) -> int:
-    return zlib.crc32(row.fault.encode()) % PARTS
+def _shape(case: TrackedCase) -> str:
+    """Return the name of a drawn cluster; other seeds draw others under the same name."""
+    return f"{case.case['shape']} {case.step_seconds:.6g}"

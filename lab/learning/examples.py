@@ -167,7 +167,7 @@ class _Builder:
         for cause, entity, terms in ranking.scored(index, symptoms, view, knowledge):
             self._right.append(
                 any(
-                    cause.fault == truth.fault and placing.placed(entity, truth.entity)
+                    cause.fault == truth.fault and placing.at_fault(entity, truth)
                     for truth in truths
                 )
             )

@@ -22,6 +22,13 @@ from ..simulator.shape import Scenario
 INTERVAL = 15.0
 NAMESPACE = "train"
 _DCGM_PORT, _NODE_PORT = 9400, 9100
+_MODELS = {
+    (1_980e6, 700.0): "NVIDIA H100 80GB HBM3",
+    (1_755e6, 350.0): "NVIDIA H100 PCIe",
+    (1_410e6, 400.0): "NVIDIA A100-SXM4-80GB",
+    (2_520e6, 450.0): "NVIDIA GeForce RTX 4090",
+}
+"""Names of models by SM clock (Hz) and power limit (W)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +48,13 @@ class Exported:
         return f"{self.name}{{{pairs}}}"
 
 
-def as_scraped(scenario: Scenario) -> Scenario:
-    """Return a scenario whose devices are read by dcgm-exporter, every 15 s, without any job."""
+def as_scraped(scenario: Scenario, *, period: float = INTERVAL) -> Scenario:
+    """Return a scenario whose devices are read by dcgm-exporter, without any job.
+
+    period: seconds between two readings of a device.
+    """
     reporting = replace(
-        scenario.reporting, devices="dcgm", attributed=False, device_period=INTERVAL, node=INTERVAL
+        scenario.reporting, devices="dcgm", attributed=False, device_period=period, node=INTERVAL
     )
     return replace(scenario, reporting=reporting)
 
@@ -67,7 +77,7 @@ def exported(recording: Recording) -> Iterator[Exported]:
             labels = {
                 "gpu": str(pairs.get("gpu", "")),
                 "UUID": str(device),
-                "modelName": "NVIDIA H100 80GB HBM3",
+                "modelName": model_name(recording.scenario.cluster.model(series.host)),
                 "Hostname": host,
                 "exported_namespace": NAMESPACE,
                 "exported_pod": f"{job}-worker-{series.host}",
@@ -82,6 +92,12 @@ def exported(recording: Recording) -> Iterator[Exported]:
         yield Exported(
             labels["instance"], name, kind, labels, series.at[keep], series.value[keep] / factor
         )
+
+
+def model_name(model: tuple[float, float]) -> str:
+    """Return what a device of this model (SM clock in Hz, power limit in W) is called."""
+    clock, limit = model
+    return _MODELS.get(model, f"NVIDIA {clock / 1e6:.0f} MHz {limit:.0f} W")
 
 
 def open_metrics(found: list[Exported], *, start: float) -> Iterator[str]:

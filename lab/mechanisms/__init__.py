@@ -46,6 +46,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     checkpoints.SLOW_STORAGE,
     collectives.OTHER,
     collectives.SKIPPED,
+    collectives.SKIPPED_THEN_WAITS,
     collectives.SIZE,
     links.SLOW,
     evaluations.UNANNOUNCED,

@@ -13,6 +13,11 @@ class _Skipped(Change):
         return True
 
 
+class _SkippedThenWaits(_Skipped):
+    def waits_alone(self) -> bool:
+        return True
+
+
 class _OtherSize(Change):
     def other_size(self) -> int:
         return 64
@@ -29,6 +34,13 @@ SKIPPED = Mechanism(
     name="skipped-collective",
     fault="software.collective_mismatch",
     change=_Skipped,
+    trainers=("torch",),
+    text="rank {rank} on {host}: it leaves out the all-reduces that its peers call, and steps on",
+)
+SKIPPED_THEN_WAITS = Mechanism(
+    name="skipped-then-waits",
+    fault="software.collective_mismatch",
+    change=_SkippedThenWaits,
     trainers=("torch",),
     answers=("software.collective_mismatch", "software.stuck_process"),
     text="rank {rank} on {host}: it leaves out the all-reduce that its peers call, and "

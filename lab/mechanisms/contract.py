@@ -46,6 +46,10 @@ class Change:
         """Return whether this rank leaves out the all-reduce of its gradients now."""
         return False
 
+    def waits_alone(self) -> bool:
+        """Return whether this rank then waits in a barrier, where its peers are not."""
+        return False
+
     def other_collective(self) -> bool:
         """Return whether this rank calls another collective than its peers now."""
         return False

@@ -35,6 +35,8 @@ class Options:
     docs: Path | None = None
     without: tuple[str, ...] = ()
     """Sources that are withheld one at a time; ("all",) is each of them."""
+    at_most: int | None = None
+    """So many cases are run without them, spread over the faults; None for all."""
 
 
 def score(options: Options) -> int:
@@ -43,7 +45,7 @@ def score(options: Options) -> int:
         suite = suites.suite(options.suite)
         cases = _chosen(options, suite)
         if options.without:
-            cases = withheld.cases_of(cases, _sources(options))
+            cases = withheld.cases_of(cases, _sources(options), options.at_most)
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 2
@@ -162,4 +164,6 @@ def _command(options: Options) -> str:
         words.append(f"--hours {options.hours:g}")
     words += [f"--only {name}" for name in options.only]
     words += [f"--without {name}" for name in options.without]
+    if options.without and options.at_most is not None:
+        words.append(f"--at-most {options.at_most}")
     return " ".join(words)

@@ -69,7 +69,7 @@ def outcome(truth: Truth | None, incidents: Sequence[Seen], *, step_seconds: flo
         duplicates=duplicates,
         false=false,
         wrong_accusations=accusing,
-        exact_entity=placing.exact(found.entity, truth.entity),
+        exact_entity=any(placing.exact(found.entity, entity) for entity in truth.entities),
         right_entity=right_entity,
         right_cause=_named(found, truth),
         delay=_counts_at(found, truth) - truth.onset,

@@ -12,6 +12,7 @@ closely enough that whoever acts on it acts on the fault:
 - Truth that is a switch or shared storage: the same one only.
 - Truth that is a job or its code: a job or code of the same id. A job contains everything, so
   naming it is right for nothing else.
+- Truth at several entities (`accepted`): whichever of them the named entity is right for.
 - A first cause "unknown": its entity counts as above. Where it names the job only, the ranks that
   stand out in the symptoms count in its place: right where there are any and all are placed on the
   true entity.
@@ -33,15 +34,19 @@ def exact(named: Entity | None, truth: Entity) -> bool:
 
 def right(found: Seen, truth: Truth) -> bool:
     """Return whether an incident points at the true entity, by the rules of this module."""
-    true = truth.entity
-    if placed(found.entity, true):
+    true, named = truth.entity, found.entity
+    if at_fault(named, truth):
         return True
-    named = found.entity
     unplaced = named is None or named.type == "job"
     if found.fault != UNKNOWN or not unplaced or true.type in ("job", "code"):
         return False
     out = found.standing_out.members
-    return bool(out) and out <= true.ranks.members
+    return bool(out) and any(out <= entity.ranks.members for entity in truth.entities)
+
+
+def at_fault(named: Entity | None, truth: Truth) -> bool:
+    """Return whether an entity is placed on one of those that name the fault."""
+    return any(placed(named, entity) for entity in truth.entities)
 
 
 def placed(named: Entity | None, true: Entity) -> bool:
@@ -75,12 +80,11 @@ def accuses(found: Seen, truth: Truth | None) -> bool:
         return False
     if truth is None:
         return True
-    true = truth.entity
-    if placed(named, true):
+    if at_fault(named, truth):
         return False
-    if true.type in ("job", "code"):
+    if truth.entity.type in ("job", "code"):
         return True
-    affected = true.ranks.members
+    affected = {rank for entity in truth.entities for rank in entity.ranks}
     return not (named.ranks and named.ranks.members <= affected)
 
 

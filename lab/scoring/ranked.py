@@ -117,7 +117,7 @@ def calibration_error(found: Sequence[Bin]) -> float:
 def named(seen: Seen, truth: Truth) -> bool:
     """Return whether a fault is among the first hypotheses of an incident."""
     return any(
-        row.fault == truth.fault and placing.placed(row.entity, truth.entity) for row in seen.named
+        row.fault == truth.fault and placing.at_fault(row.entity, truth) for row in seen.named
     )
 
 

@@ -97,7 +97,10 @@ def _truth(
         return None
     until = float((settings or {}).get("until", "inf"))
     growth = _growth(settings or {}, accelerator)
-    return Truth(true.fault, true.entity, true.job, true.onset, EPOCH + until, growth, true.effects)
+    return Truth(
+        true.fault, true.entity, true.job, true.onset, EPOCH + until, growth, true.effects,
+        accepted=true.accepted,
+    )  # fmt: skip
 
 
 def _growth(fault: Mapping[str, Any], accelerator: str) -> float | None:

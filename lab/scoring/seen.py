@@ -26,7 +26,9 @@ class Truth:
     are placed on it. `growth` is how fast memory leaks (bytes a second, of one process or rank),
     None where none does. `effects` are moments of effect by name (simulator/moments.py): when a
     rank was first 5 or 10 % slower, stood still, or a value was not finite. `shown`: when the first
-    report that can show the onset or an effect arrived (simulator/arrivals.py).
+    report that can show the onset or an effect arrived (simulator/arrivals.py). `accepted`: other
+    entities that name the fault as well; the contract has no entity for a rack of hosts, or for
+    the expert groups that share a router.
     """
 
     fault: str
@@ -37,6 +39,12 @@ class Truth:
     growth: float | None = None
     effects: Mapping[str, float] = field(default_factory=dict[str, float])
     shown: Mapping[str, float] = field(default_factory=dict[str, float])
+    accepted: tuple[Entity, ...] = ()
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """Return every entity that names the fault, the one that is kept as its own first."""
+        return (self.entity, *self.accepted)
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON; `until` is None where the fault lasts."""
@@ -49,6 +57,7 @@ class Truth:
             "growth": self.growth,
             "effects": dict(self.effects),
             "shown": dict(self.shown),
+            "accepted": [entity.document() for entity in self.accepted],
         }
 
 
@@ -172,7 +181,9 @@ def truth(row: Mapping[str, Any] | None) -> Truth | None:
     at, growth = float(row["onset"]), row.get("growth")
     effects = row.get("effects", {})
     shown = row.get("shown", {})
-    return Truth(row["fault"], entity(row["entity"]), row["job"], at, until, growth, effects, shown)
+    accepted = tuple(entity(one) for one in row.get("accepted", ()))
+    true = entity(row["entity"])
+    return Truth(row["fault"], true, row["job"], at, until, growth, effects, shown, accepted)
 
 
 def seen(row: Mapping[str, Any]) -> Seen:

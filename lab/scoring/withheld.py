@@ -108,9 +108,16 @@ def shares(rows: Sequence[Scored]) -> Shares:
     )
 
 
-def cases_of(cases: Sequence[Case], sources: Sequence[str]) -> list[Case]:
-    """Return the complete cases, and each of them without each source. Raises SuiteError."""
+def cases_of(
+    cases: Sequence[Case], sources: Sequence[str], at_most: int | None = None
+) -> list[Case]:
+    """Return the complete cases, and each of them without each source. Raises SuiteError.
+
+    With `at_most` so many complete cases, spread over the faults.
+    """
     complete = withheld.complete(cases)
+    if at_most is not None:
+        complete = withheld.spread(complete, at_most)
     return complete + [case for source in sources for case in withheld.without(complete, source)]
 
 

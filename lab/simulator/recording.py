@@ -38,7 +38,8 @@ _RUN_UP_SECONDS = 900.0
 class Truth:
     """What really happened: the contract's fault id, what is at fault, since when (epoch s).
 
-    `effects` are the moments of moments.py (epoch s).
+    `effects` are the moments of moments.py (epoch s). `accepted`: other entities that name it as
+    well, where it is at several that the contract has no common entity for.
     """
 
     fault: str
@@ -46,6 +47,7 @@ class Truth:
     job: str
     onset: float
     effects: Mapping[str, float] = field(default_factory=dict[str, float])
+    accepted: tuple[Entity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +255,8 @@ def simulate(scenario: Scenario, seed: int) -> Recording:
         since = _acting(fault, ours)
         seen_at = moments(ours, since, sound, conditions, gpus=cluster.gpus)
         effects = {name: EPOCH + at for name, at in seen_at.items()}
-        truths.append(Truth(fault.id, entity, first.name, EPOCH + since, effects))
+        others = faults.accepted(fault, cluster, there[-1].seats, first.name)
+        truths.append(Truth(fault.id, entity, first.name, EPOCH + since, effects, others))
         sayings.of_fault(fault, there[-1])
     events = [*sayings.found, *alarms.sayings]
     truth, also = (*truths, None, None)[:2]

@@ -28,6 +28,7 @@ RUNS: Mapping[str, int] = {
     "skipped-collective": 20,
     "stop-signal": 20,
     "gil-hold": 20,
+    "skipped-then-waits": 5,
     "loader-hang": 5,
     "other-size": 5,
     "early-exit": 5,

@@ -17,7 +17,7 @@ from ..simulator.faults import FAULTS, inject
 from ..simulator.shape import Scenario, ScenarioError, Strength
 from .cases import Case
 from .fresh import drawn_habits, drawn_shapes
-from .observable import observable, signs_of
+from .observable import observable, rises, signs_of
 from .pairs import with_second
 from .tables import Benign, Habit, Missing, Shape, Suite, Tables, tables
 
@@ -264,6 +264,11 @@ def _benign_reporting(benign: Benign, seconds: float) -> dict[str, Any]:
 def _observable(fault: str | None, scenario: Scenario) -> bool:
     if fault is None:
         return True
+    settings = scenario.fault or {}
+    if "rate" in settings:
+        left = scenario.seconds - float(settings["onset"])
+        if not rises(fault, float(settings["rate"]), left / scenario.jobs[0].step_seconds):
+            return False
     return observable(fault, scenario.reporting, gpus=scenario.cluster.gpus)
 
 

@@ -21,13 +21,15 @@ DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.freq
 class Signs:
     """What shows a fault: alternatives, each a set of names; `after` in seconds.
 
-    `gpus` and `hosts` are what a cluster needs to have the fault.
+    `gpus` and `hosts` are what a cluster needs to have the fault. `rise` is the least that it must
+    add up to in a recording, as a share.
     """
 
     alternatives: tuple[tuple[str, ...], ...]
     after: float
     gpus: bool = False
     hosts: int = 1
+    rise: float = 0.0
 
 
 @cache
@@ -40,6 +42,7 @@ def signs() -> Mapping[str, Signs]:
             after=float(row["after"]),
             gpus=bool(row.get("gpus", False)),
             hosts=int(row.get("hosts", 1)),
+            rise=float(row.get("rise", 0.0)),
         )
         for row in tomllib.loads(text)["fault"]
     }
@@ -56,6 +59,11 @@ def observable(fault: str, reporting: Reporting, *, gpus: bool) -> bool:
         all(_reported(name, reporting, gpus=gpus) for name in names)
         for names in signs_of(fault).alternatives
     )
+
+
+def rises(fault: str, rate: float, steps: float) -> bool:
+    """Return whether a fault that adds `rate` at each of so many steps adds up to what is seen."""
+    return rate * steps >= signs_of(fault).rise
 
 
 def _reported(name: str, reporting: Reporting, *, gpus: bool) -> bool:

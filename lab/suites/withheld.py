@@ -1,6 +1,8 @@
 """The same cases once more with a source withheld: what that source is worth."""
 
 import dataclasses
+import zlib
+from collections import Counter
 from collections.abc import Sequence
 
 from .cases import Case
@@ -18,6 +20,20 @@ def sources() -> tuple[str, ...]:
 def complete(cases: Sequence[Case]) -> list[Case]:
     """Return the faulty cases that report every source and whose telemetry shows the fault."""
     return [case for case in cases if case.fault and case.observable and case.missing == COMPLETE]
+
+
+def spread(cases: Sequence[Case], count: int) -> list[Case]:
+    """Return so many cases in their order: one of every fault before a second one of any.
+
+    Which faults have one more is drawn by their names; more cases take in those of fewer.
+    """
+    turns: Counter[str] = Counter()
+    ordered: list[tuple[int, int, int]] = []
+    for number, case in enumerate(cases):
+        fault = str(case.fault)
+        ordered.append((turns[fault], zlib.crc32(fault.encode()), number))
+        turns[fault] += 1
+    return [cases[number] for number in sorted(place for *_, place in sorted(ordered)[:count])]
 
 
 def without(cases: Sequence[Case], source: str) -> list[Case]:

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from rankscope.vocabulary.entities import Entity
+
 START = 1_700_000_000.0
 
 
@@ -28,6 +30,22 @@ def test_a_spike_of_cpu_wait_does_not_keep_contention_stable_for_minutes(
         recent = replace(slow, window=(slow.window[0] + now - 50, slow.window[1] + now - 50))
         evaluated(now, recent, rank, found("rank.waits_least", topology.rank_entity(2)))
     assert "host.cpu_contention" != first(tracker)[0]
+
+
+def test_a_slow_member_is_no_other_cause_than_the_uneven_group_that_it_is_in(
+    evaluated, tracker, slow, topology, found
+):
+    group = Entity("group", "ep:1", None, topology.job_entity.ranks)
+    uneven = found("group.expert_imbalance", group)
+    rank = topology.rank_entity(2)
+    member = [found("rank.slow_compute", rank), found("rank.waits_least", rank)]
+    for now in range(60, 81):
+        evaluated(now, slow, uneven, *member)
+    assert ("balance.expert", "stable") == first(tracker)
+    for now in range(81, 200):
+        recent = replace(slow, window=(slow.window[0] + now - 50, slow.window[1] + now - 50))
+        evaluated(now, recent, *member)
+    assert ("balance.expert", "stable") == first(tracker)
 
 
 def test_slowness_seen_in_steps_from_when_the_evidence_was_there_does_not_age(

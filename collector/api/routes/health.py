@@ -28,8 +28,8 @@ def router(services: Services) -> APIRouter:
         if not services.stages.ready:
             raise ProblemError(503, "the journal is being read again", headers={"retry-after": "1"})
         warnings = services.stages.warnings()
-        for poller in services.pollers:
-            warnings += poller.warnings()
+        for one in services.connected:
+            warnings += one.warnings()
         if services.health.store_error:
             warnings.append(f"{services.health.store_error} ({_MEANWHILE})")
         return shapes.Readiness(status="ok", version=services.version, warnings=warnings)

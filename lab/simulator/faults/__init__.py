@@ -33,7 +33,8 @@ class Fault(Protocol):
     for what is so from the first step on, that of a restart or of the start of the job.
     `said(attempt)` is what the fault makes others report: a deployment, a line of a log. A fault
     whose ranks are those of a later attempt than at its onset has `seen_from`; one that a restart
-    brings says so by `resumes`.
+    brings says so by `resumes`. `accepted(cluster, seats, job)`, of one at several places: the
+    other entities that name it as well as `entity` does.
     """
 
     id: ClassVar[str]
@@ -62,6 +63,12 @@ def written(fault: Fault | None, cluster: Cluster) -> Sequence[Record]:
     """Return what kernels, drivers and schedulers write down of a fault."""
     found = getattr(fault, "records", None)
     return cast("Sequence[Record]", found(cluster)) if found is not None else ()
+
+
+def accepted(fault: Fault, cluster: Cluster, seats: Seats, job: str) -> tuple[Entity, ...]:
+    """Return what names a fault as well as its entity does: the other places that it is at."""
+    found = getattr(fault, "accepted", None)
+    return tuple(cast("Sequence[Entity]", found(cluster, seats, job))) if found is not None else ()
 
 
 def build(

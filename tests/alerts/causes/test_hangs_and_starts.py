@@ -28,6 +28,7 @@ def first(topology, found):
     [
         (["rank.behind_enqueued", "rank.idle_process"], ("software.stuck_process", "rank")),
         (["rank.other_collective"], ("software.collective_mismatch", "rank")),
+        (["rank.steps_alone", "rank.behind_enqueued"], ("software.collective_mismatch", "rank")),
         (["rank.left_loop", "rank.behind_enqueued"], ("software.uneven_batches", "rank")),
         (["job.waits_in_circle", "rank.behind_enqueued"], ("software.deadlock", "job")),
     ],

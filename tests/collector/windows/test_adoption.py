@@ -136,3 +136,57 @@ def test_all_of_it_outlives_a_restart(cluster):
     cluster.scrape({**everywhere("one-0", "a"), **everywhere("two-0", "b")}, 15)
     assert cluster.devices("one") == ["GPU-a-0", "GPU-a-1"]
     assert np.isfinite(cluster.windows.attempt("two").last_received)
+
+
+def test_jobs_of_two_clusters_with_one_id_are_two_jobs(cluster):
+    request = WriteRequest()
+    for name in ("east", "west"):
+        labels = {
+            "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": f"{name}-a", "gpu": "0",
+            "UUID": f"GPU-{name}", "exported_pod": "run-worker-0", "cluster": name,
+        }  # fmt: skip
+        request.add(encoded_labels(labels), [(int(START * 1000), 60.0)])
+    cluster.windows.metrics(cluster.decoder.plain(request.body()), START + 2)
+    assert cluster.devices("run") == ["GPU-east"]
+    assert cluster.devices("run@west") == ["GPU-west"]
+    assert cluster.windows.attempt("run@west").cluster == "west"
+
+
+IDS = ("GPU-5c1a1f3e-0000-4000-8000-00000000", "GPU-5c1a1f3e-0001-4000-8000-00000001")
+
+
+def twice(cluster, at, *, pods=("run-worker-0", "run-worker-0"), hosts=("a", "a")):
+    """Two exporters show the same two devices, one a moment after the other."""
+    for number, (pod, host) in enumerate(zip(pods, hosts, strict=True)):
+        request = WriteRequest()
+        for gpu in range(2):
+            labels = {
+                "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": host, "gpu": str(gpu),
+                "UUID": IDS[gpu], "exported_pod": pod, "instance": f"exporter-{number}:9400",
+            }  # fmt: skip
+            request.add(encoded_labels(labels), [(int((START + at + number) * 1000), 60.0 + at)])
+        cluster.windows.metrics(cluster.decoder.plain(request.body()), START + at + 2)
+
+
+def test_a_device_that_two_exporters_report_is_one_device(cluster):
+    for at in (0, 15, 30):
+        twice(cluster, at)
+    assert cluster.devices("run") == [*IDS]
+    window = cluster.windows.window(cluster.windows.attempt("run"), START + 33)
+    assert window.of_ranks("hw.temperature|gpu").latest()[0].tolist() == [90.0, 90.0]
+
+
+def test_of_two_exporters_the_one_that_names_the_job_counts(cluster):
+    """One runs without the mapping of pods: its devices are not taken out of the job by it."""
+    for at in (0, 15, 30):
+        twice(cluster, at, pods=("run-worker-0", ""))
+    for at in (45, 60):
+        twice(cluster, at, pods=("run-worker-0", ""))
+        assert cluster.devices("run") == [*IDS]
+        assert cluster.devices("unassigned") == []
+
+
+def test_two_exporters_that_name_the_host_differently_report_one_device(cluster):
+    for at in (0, 15, 30):
+        twice(cluster, at, hosts=("a", "10.0.0.1"))
+    assert cluster.devices("run") == [*IDS]

@@ -342,3 +342,16 @@ def test_values_may_travel_apart_from_their_steps(order, split):
     if later:
         valid.batch(*later, now=6)
     assert [[0, 1, 2, 3], [10, 11, 12, 13]] == valid.matrix()[1]
+
+
+def test_a_rank_that_comes_later_has_no_values_of_before():
+    """What memory held where nothing was ever written is no value of a rank."""
+    columns = columns_of.Columns()
+    columns.add(1)
+    columns.of(np.arange(3))
+    plane = columns.plane("training.loss")
+    for matrix in (columns.at, columns.planes[plane]):
+        matrix[:, 1:] = 7.0
+    columns.add(8)
+    assert np.isnan(columns.values("training.loss", 8)[1:]).all()
+    assert np.isnan(columns.at[columns.here, 1:8]).all()

@@ -31,8 +31,13 @@ def test_a_clock_below_its_peers_is_set_low_where_nothing_else_explains_it(found
     assert [("gpu.clock_low", "GPU-3")] == found(LOW)
 
 
-def test_a_clock_a_little_below_few_peers_is_normal_life(found):
-    assert [] == found((1755, 1755, 1755, 1632))
+def test_a_clock_a_little_below_few_peers_that_stray_is_normal_life(found):
+    assert [] == found((1755, 1730, 1755, 1632))
+    assert [] == found((1755, 1755, 1632))
+
+
+def test_a_clock_a_little_below_few_peers_that_all_run_alike_is_low(found):
+    assert [("gpu.clock_low", "GPU-3")] == found((1755, 1750, 1755, 1650))
 
 
 def test_among_many_peers_a_small_difference_counts(found):

@@ -238,14 +238,24 @@ def test_kills_that_a_scheduler_announced_are_a_stop(evaluated, exited, event):
         pytest.param({"signal": 9}, 1, 1.0, id="somebody may have killed the whole job"),
         pytest.param({"signal": 11}, 1, 3.0, id="nobody sends a segmentation fault"),
         pytest.param({"signal": 9}, 8, 3.0, id="seven more ranks are not reported"),
+        pytest.param({}, 1, 1.0, id="nobody saw its code: it may have ended in order"),
+        pytest.param({}, 8, 1.0, id="nor the code of the only one of eight that is reported"),
     ],
 )
-def test_the_only_rank_killed_by_sigkill_names_nobody(evaluated, exited, how, size, score):
-    window = sketch(
-        np.full((1, 60), 0.8), hosts=1, now=START + 120, world_size=size,
-        events=(exited(0, 60, **how),),
-    )  # fmt: skip
+def test_the_only_rank_that_somebody_may_have_ended_names_nobody(exited, how, size, score):
+    window = alone(exited(0, 60, **how), size=size)
     assert score == Exits().evaluate(window)[0].score
+
+
+def alone(*events, size=1):
+    """Return a job of which one rank is reported."""
+    return sketch(np.full((1, 60), 0.8), hosts=1, now=START + 120, world_size=size, events=events)
+
+
+def test_the_only_rank_that_vanished_after_an_error_of_its_own_crashed(exited, logged):
+    blamed = logged(0, 59.0, "root", signature="cuda_oom")
+    crashed = Exits().evaluate(alone(blamed, exited(0, 60)))
+    assert 3.0 == max(f.score for f in crashed if f.kind == "job.crashed")
 
 
 def test_ranks_killed_all_together_are_a_first_word_that_names_nobody(evaluated, exited, event):
@@ -339,3 +349,18 @@ def test_a_rank_that_ended_before_its_peers_timed_out_is_the_suspect(
         exited(1, 106.0, signal=6),
     )
     assert ["3"] == named(findings, "rank.first_exit")
+
+
+def test_one_of_two_ranks_that_vanished_with_its_code_unknown_may_have_been_asked_to_end(
+    steady, exited, logged
+):
+    """The scheduler waits for the other one until it kills it; who crashed leaves a line."""
+    gone = exited(0, 61.0)
+    (ended,) = Exits().evaluate(sketch(steady(ranks=2), events=(gone,), now=START + 80))
+    assert 1.0 == ended.score
+    blamed = logged(0, 60.9, "root", signature="cuda_oom")
+    crashed = Exits().evaluate(sketch(steady(ranks=2), events=(blamed, gone), now=START + 80))
+    assert 3.0 == max(f.score for f in crashed if f.kind == "job.crashed")
+    signalled = exited(0, 61.0, signal=9)
+    killed = Exits().evaluate(sketch(steady(ranks=2), events=(signalled,), now=START + 80))
+    assert 3.0 == max(f.score for f in killed if f.kind == "job.crashed")

@@ -113,7 +113,7 @@ def test_a_silent_probe_is_stuck_however_long_the_job_paused_before(evaluated):
 
 @pytest.mark.parametrize(("now", "score"), [(70, 1.0), (75, 2.0), (85, 2.0), (90, 3.0)])
 def test_where_counters_agree_it_is_certain_sooner(evaluated, group, now, score):
-    behind = group([100, 100, 99, 100], [99] * 4, at=now)
+    behind = group([100, 100, 100, 99], [99] * 4, at=now)
     assert score == evaluated(now, groups=(behind,))[0].score
 
 
@@ -213,6 +213,12 @@ def test_a_rank_that_evaluates_for_the_others_did_not_leave_the_loop(evaluated, 
 IO = "system.pressure|some|io"
 
 
+def idle_devices(now):
+    """Return devices of which none calculates since the stall began."""
+    at = START + np.arange(0.0, now + 1, 5)
+    return {"hw.power": readings(at, np.tile(np.where(at > START + 60, 165.0, 600.0), (4, 1)))}
+
+
 def waits_for_io(now, during, *, until=None):
     """Return the shares of time that tasks of the hosts waited for I/O, `during` the stall."""
     at = START + np.arange(0.0, (now if until is None else until) + 1, 5)
@@ -237,8 +243,38 @@ def test_where_no_cpu_is_reported_the_io_of_its_host_tells_that_the_first_rank_s
     counters = np.full(4, 100)
     counters[row] = 99
     behind = group(counters, [99] * 4, at=now)
-    waits = waits_for_io(now, during)
-    assert found == scores(evaluated(now, groups=(behind,), host_readings=waits))
+    fields = {"readings": idle_devices(now), "host_readings": waits_for_io(now, during)}
+    assert found == scores(evaluated(now, groups=(behind,), **fields))
+
+
+@pytest.mark.parametrize(
+    ("row", "now", "found"),
+    [
+        pytest.param(0, 90, [1.0], id="the first of the job may evaluate, and nothing shows it"),
+        pytest.param(0, 239, [1.0], id="for as long as a first pause may take"),
+        pytest.param(0, 240, [2.0], id="and not for ever"),
+        pytest.param(2, 90, [1.0], id="the first of a host may as well"),
+        pytest.param(1, 90, [3.0], id="nobody evaluates on its second alone"),
+    ],
+)
+def test_where_neither_cpu_nor_device_is_reported_the_first_rank_is_stuck_for_certain_only_by_time(
+    evaluated, group, row, now, found
+):
+    counters = np.full(4, 100)
+    counters[row] = 99
+    behind = group(counters, [99] * 4, at=now)
+    assert found == scores(evaluated(now, groups=(behind,)))
+
+
+def test_a_stack_shows_that_the_first_rank_is_stuck_where_nothing_else_is_reported(
+    evaluated, group, event
+):
+    behind = group([99, 100, 100, 100], [99] * 4, at=100)
+    stacks = tuple(
+        event("process.stack", 80, rank=rank, text="acquire (lock.py)" if rank == 0 else "recv")
+        for rank in range(4)
+    )
+    assert [3.0] == scores(evaluated(100, groups=(behind,), events=stacks))
 
 
 def test_the_first_rank_is_not_called_stuck_before_the_io_of_its_host_is_known(evaluated, group):
@@ -247,7 +283,8 @@ def test_the_first_rank_is_not_called_stuck_before_the_io_of_its_host_is_known(e
     assert [1.0] == scores(evaluated(80, groups=(behind,), host_readings=waits))
     behind = group([99, 100, 100, 100], [99] * 4, at=90)
     waits = waits_for_io(90, (0.08, 0.002), until=60)
-    assert [3.0] == scores(evaluated(90, groups=(behind,), host_readings=waits))
+    fields = {"readings": idle_devices(90), "host_readings": waits}
+    assert [3.0] == scores(evaluated(90, groups=(behind,), **fields))
 
 
 @pytest.mark.parametrize(("cpu", "found"), [(0.06, []), (0.0, [3.0])])

@@ -99,8 +99,11 @@ def test_ranks_that_ended_and_left_the_others_waiting(evaluated, event, how, fou
     assert found == kinds(evaluated(200, events=events))
 
 
-def test_a_job_that_is_being_ended_is_not_stalled_within_the_grace_period(evaluated, event):
-    asked = event("process.exit", 62, rank=1, signal=15)
+@pytest.mark.parametrize(
+    "how", [pytest.param({"signal": 15}, id="by a signal"), pytest.param({}, id="nobody saw how")]
+)
+def test_a_job_that_is_being_ended_is_not_stalled_within_the_grace_period(evaluated, event, how):
+    asked = event("process.exit", 62, rank=1, **how)
     assert [] == evaluated(130, events=(asked,))
     assert ["job.stalled"] == kinds(evaluated(140, events=(asked,)))
 
@@ -325,7 +328,7 @@ def test_of_rare_reports_nothing_is_waited_for_once_a_collective_timed_out(evalu
 def test_where_steps_are_reported_rarely_collectives_tell_the_pace(steady, ages, group):
     """Each tenth step is reported, one in 100 s; the counters moved 10 s after the last one."""
     own = steady(steps=6, seconds=99.8)
-    groups = [group([65, 65, 64, 65], [64] * 4, at=650.0, changed=610.0)]
+    groups = [group([65, 65, 65, 64], [64] * 4, at=650.0, changed=610.0)]
     window = sketch(own, now=START + 650, rank_readings={AGE: ages(650)}, groups=groups)
     assert [] == kinds(Stalls().evaluate(window))
     rare = replace(window, steps=replace(window.steps, index=window.steps.index * 10))

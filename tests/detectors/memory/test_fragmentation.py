@@ -85,6 +85,23 @@ def test_a_cache_that_grows_far_below_the_limit_is_no_finding(evaluated):
     assert [] == evaluated(None, grown + 10e9, 50e9, limit=np.nan)
 
 
+@pytest.mark.parametrize("limit", [80e9, np.nan])
+@pytest.mark.parametrize("retries", [None, 0 * STEP])
+def test_reserved_memory_that_goes_on_growing_is_worth_knowing_before_it_is_full(
+    evaluated, retries, limit
+):
+    grown = 50e9 + np.maximum(STEP - 100, 0) / 60 * 2e9
+    (found,) = evaluated(retries, grown, 36e9, limit=limit)
+    assert ("rank.memory_fragmented", "1") == (found.kind, found.entity.id)
+    assert found.score < 1.0
+    assert ("GiB of the device are left" in found.text) == (limit > 0)
+
+
+def test_a_cache_that_levels_off_below_the_limit_is_no_finding(evaluated):
+    grown = 50e9 + 10e9 * (1 - np.exp(-STEP / 60))
+    assert [] == evaluated(0 * STEP, grown, 36e9)
+
+
 def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind(evaluated):
     grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     assert [] == evaluated(None, grown, grown - 15e9)

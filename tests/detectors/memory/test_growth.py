@@ -116,15 +116,6 @@ def test_of_very_many_rows_that_grow_a_sample_is_computed(grown):
     assert (growth.MOST_ROWS + 10, growth.MOST_ROWS) == (found.candidates, len(found.rows))
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(50, "50 s"), (600, "10 min"), (3 * 3600, "3 h"), (3 * 86400, "3 days"),
-     (np.inf, "no known time")],
-)  # fmt: skip
-def test_times_are_written_as_a_person_writes_them(seconds, words):
-    assert words == growth.duration(seconds)
-
-
 def test_what_runs_out_within_the_horizon_scores_as_a_warning():
     assert (3.0, 2.0, growth.INFO) == (
         growth.score(0), growth.score(growth.HORIZON_SECONDS),

@@ -38,6 +38,19 @@ def test_five_losses_show_a_rise_that_two_of_them_do_not(resumed):
     assert bad.score < 2
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 12])
+def test_a_spike_in_the_first_step_that_passes_at_once_is_quiet(resumed, losses, count):
+    """One hard batch: half above, a third of that in the next step, and so on."""
+    loss = losses(count, level=2.0) + 1.0 * 0.35 ** np.arange(count)
+    assert [] == resumed(250, loss)
+
+
+def test_a_rise_that_recovers_slowly_is_found_with_the_second_loss(resumed, losses):
+    loss = losses(12, level=2.0) + 4.0 * 0.8 ** np.arange(12)
+    assert resumed(250, loss[:2])
+    assert resumed(250, loss)
+
+
 def test_a_resume_where_the_checkpoint_stood_is_quiet(resumed, losses):
     assert [] == resumed(250, losses(30, level=2.03))
 

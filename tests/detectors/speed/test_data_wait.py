@@ -157,3 +157,18 @@ def test_a_wait_of_a_small_share_of_half_minute_steps_is_found_within_twelve_of_
     window = sketch(own + wait, planes={DATA: wait, COMPUTE: own})
     named = [f.entity.id for f in DataWait().evaluate(window) if f.kind == "rank.data_wait"]
     assert ["4", "5", "6", "7"] == named
+
+
+def test_a_job_that_waits_a_little_longer_for_a_minute_is_worth_knowing(evaluated):
+    wait = waits(steps=160)
+    wait[:, 100:] += 0.06
+    found = evaluated(wait)
+    assert {"job.slow", "job.data_wait"} <= set(kinds(found))
+    assert all(f.score < 1 for f in found if f.kind == "job.slow")
+    assert START + 80 < found[0].onset[0]
+
+
+def test_waits_that_come_and_go_are_no_lasting_ones(evaluated):
+    wait = waits(steps=160)
+    wait[:, 5::4] += 0.2
+    assert [] == evaluated(wait)

@@ -74,6 +74,35 @@ def test_noise_and_slow_drift_alone_are_no_finding():
             assert [] == SlowSteps().evaluate(reported(np.abs(duration[max(0, end - 512) : end])))
 
 
+@pytest.mark.parametrize(
+    ("factor", "over", "pages"),
+    [
+        pytest.param(1.06, 1, True, id="from one step to the next"),
+        pytest.param(1.06, 150, False, id="little by little, as the air warms"),
+        pytest.param(1.12, 150, True, id="by more than that explains"),
+    ],
+)
+def test_what_grows_little_by_little_and_by_a_few_per_cent_pages_nobody(factor, over, pages):
+    duration = np.random.default_rng(4).normal(5.0, 0.05, 640)
+    duration *= np.interp(np.arange(640), [300, 300 + over], [1.0, factor])
+    found = [
+        finding.score
+        for end in range(320, 641, 10)
+        for finding in SlowSteps().evaluate(reported(duration[max(0, end - 512) : end]))
+    ]
+    assert found, "it is always worth a first word"
+    assert pages == (max(found) >= 1)
+
+
+@pytest.mark.parametrize(("onset", "pages"), [(40, False), (150, True)])
+def test_a_few_per_cent_page_nobody_while_the_past_is_shorter_than_what_is_compared(onset, pages):
+    """Steps drift up and down within minutes; ninety seconds do not show by how much."""
+    duration = np.random.default_rng(4).normal(2.0, 0.02, onset + 90)
+    duration[onset:] *= 1.055
+    (finding,) = SlowSteps().evaluate(reported(duration))
+    assert pages == (finding.score >= 1)
+
+
 def test_slow_steps_that_this_job_has_now_and_then_are_its_noise():
     """A real job: one report in twenty takes 1.4 times as long, often two or three in a row."""
     rng = np.random.default_rng(8)

@@ -534,3 +534,84 @@ def test_a_rank_barely_beyond_chance_slows_the_job_only_where_its_steps_take_lon
     window = sketch(own, hosts=1, held_baselines=held)
     found = {f.kind for f in Stragglers().evaluate(window)}
     assert kinds == found - {"rank.waits_least"}
+
+
+@pytest.mark.parametrize(
+    ("factor", "steps", "slow"),
+    [(1.5, 5, []), (1.5, 6, ["5"]), (1.15, 6, []), (1.15, 8, ["5"]), (1.03, 9, [])],
+)
+def test_of_long_steps_a_few_tell_who_is_slow_from_the_first_one_on(
+    steady, named, factor, steps, slow
+):
+    own = 10 * steady(ranks=8, steps=steps)
+    own[5] *= factor
+    assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+
+
+def test_short_steps_at_the_start_say_nothing_yet(steady):
+    own = steady(ranks=8, steps=9)
+    own[5] *= 1.5
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+@pytest.mark.parametrize("after", [12, 32])
+def test_where_eight_steps_say_too_little_more_of_them_show_a_small_excess(named, after):
+    own = 6.0 * np.random.default_rng(15).normal(1.0, 0.04, (16, 120 + after))
+    own[3, 120:] *= 1.07
+    slow = named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
+    assert slow == (["3"] if after == 32 else [])
+
+
+def test_a_small_excess_that_is_over_is_not_looked_for_in_the_steps_before():
+    own = 6.0 * np.random.default_rng(15).normal(1.0, 0.04, (16, 163))
+    own[3, 120:152] *= 1.07
+    assert [] == Stragglers().evaluate(sketch(own))
+
+
+def test_three_steps_of_an_eighth_more_are_a_first_word_and_five_a_warning(steady, named):
+    own = 5 * steady(ranks=8, steps=82)
+    own[2, 77:] *= 1.15
+    first, sure = (Stragglers().evaluate(sketch(own[:, :end])) for end in (80, 82))
+    assert ["2"] == named(first, "rank.slow_compute") == named(sure, "rank.slow_compute")
+    scores = [f.score for found in (first, sure) for f in found if f.kind == "job.slow"]
+    assert scores[0] < 1 <= scores[1]
+
+
+def test_stray_delays_are_no_first_word(steady):
+    own = 5 * steady(ranks=8, steps=80)
+    rng = np.random.default_rng(3)
+    own *= np.where(rng.random(own.shape) < 0.12, 1.3, 1.0)
+    own[2, 70:] = own[2, :10]
+    own[2, 77:] *= 1.3
+    found = Stragglers().evaluate(sketch(own))
+    assert all(f.score >= 1 or f.kind != "job.slow" for f in found)
+
+
+@pytest.mark.parametrize(("missing", "slow"), [(8, ["2"]), (12, [])])
+def test_steps_that_half_of_the_ranks_have_reported_name_the_slow_one(steady, named, missing, slow):
+    own = 5 * steady(ranks=16, steps=80)
+    own[2, 76:] *= 1.3
+    window = sketch(own)
+    late = np.arange(16) >= 16 - missing
+    for plane in (window.steps.at, *window.steps.planes.values()):
+        plane[late, 76:] = np.nan
+    assert slow == named(Stragglers().evaluate(window), "rank.slow_compute")
+
+
+def test_hosts_of_a_faster_model_that_report_first_accuse_nobody(steady):
+    own = 5 * steady(ranks=16, steps=80)
+    own[5:8] *= 0.7
+    window = sketch(own)
+    late = np.arange(16) >= 8
+    for plane in (window.steps.at, *window.steps.planes.values()):
+        plane[late, 72:] = np.nan
+    assert [] == Stragglers().evaluate(window)
+
+
+def test_the_job_is_slow_since_the_ranks_that_cost_most_became_slow(steady):
+    own = steady(ranks=8, steps=160)
+    own[1, 110:] *= 1.05
+    own[2, 150:] *= 1.4
+    window = sketch(own)
+    (slow,) = (f for f in Stragglers().evaluate(window) if f.kind == "job.slow")
+    assert window.steps.at[0, 150] == slow.onset[1]

@@ -85,7 +85,7 @@ Failures:
   time      : 2026-06-08_19:04:45
   host      : node-7
   rank      : 2 (local_rank: 2)
-  exitcode  : -9 (pid: 102932)
+  exitcode  : -9 (pid: 102932)  (SIGKILL)
   error_file: <N/A>
   traceback : Signal 9 (SIGKILL) received by PID 102932
 ------------------------------------------------------------

@@ -1,8 +1,12 @@
 """Which entity is the right one: the true one, one that lies on it, or one that contains it."""
 
+import dataclasses
+import json
+
 import pytest
 
 from rankscope.lab.scoring import placing
+from rankscope.lab.scoring.seen import truth as read_truth
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.ranks import Ranks
@@ -94,3 +98,24 @@ def test_the_true_entity_the_ranks_it_affects_and_the_job_are_no_accusation(inci
     assert not placing.accuses(incident(entity=None), truth())
     assert not placing.accuses(incident(entity=JOB), None)
     assert not placing.accuses(incident(entity=RANK), truth("network.switch", SWITCH))
+
+
+@pytest.fixture
+def rack(truth):
+    """Return what is true of a rack of two hosts, which has no name of its own."""
+    hosts = [entities.host(f"gpu-0{n}", range(8 * n, 8 * n + 8)) for n in (0, 1)]
+    return dataclasses.replace(truth("gpu.thermal_throttle", hosts[0]), accepted=(hosts[1],))
+
+
+def test_every_place_of_a_fault_at_several_is_right_and_no_other(rack, incident):
+    for number in (0, 1):
+        named = incident(entity=entities.gpu(f"GPU-{number}", f"gpu-0{number}", (8 * number,)))
+        assert placing.right(named, rack)
+        assert not placing.accuses(named, rack)
+    other = incident(entity=entities.host("gpu-02", range(16, 24)))
+    assert not placing.right(other, rack)
+    assert placing.accuses(other, rack)
+
+
+def test_the_places_of_a_fault_survive_a_file(rack):
+    assert rack == read_truth(json.loads(json.dumps(rack.document())))

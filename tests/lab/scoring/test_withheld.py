@@ -28,6 +28,16 @@ def test_each_case_that_reports_everything_is_run_once_more_without_the_source(d
         assert case.seed == by_name[case.name].seed
 
 
+def test_few_cases_are_spread_over_the_faults(drawn):
+    complete = cases.complete(drawn)
+    few, more = cases.spread(complete, 20), cases.spread(complete, 30)
+    assert 20 == len(few) == len({case.fault for case in few})
+    assert {case.name for case in few} < {case.name for case in more}
+    assert len(complete) == len(cases.spread(complete, 10_000))
+    given = withheld.cases_of(drawn, ["logs"], 20)
+    assert {case.name for case in given} == {case.name for case in few}
+
+
 def test_a_fault_that_only_this_source_shows_is_left_out(drawn):
     complete = cases.complete(drawn)
     named = {case.fault for case in complete} - {

@@ -123,6 +123,19 @@ def test_a_hot_expert_slows_its_group_and_its_cold_peers_wait():
     assert hot[members].sum() == 1
 
 
+def test_each_stage_and_tensor_index_has_an_expert_group_that_names_the_fault():
+    found = broken("expert", {"member": 1, "factor": 2.0, "ramp": 0.0}, tp=2, pp=2, ep=2)
+    seats = found.attempts[0].seats
+    named = {found.truth.entity.id, *(entity.id for entity in found.truth.accepted)}
+    hot = {
+        group.name
+        for group in seats.groups
+        if group.kind == "ep" and seats.dp[group.members].max() < 2
+    }
+    assert 4 == len(hot)
+    assert hot == named
+
+
 def test_ranks_with_more_tokens_take_longer_and_more_than_in_proportion():
     found = broken("sequence_length", {"spread": 0.4}, onset=0.0, attention=0.3)
     tokens = np.stack([row.tokens for row in found.attempts[0].steps.values])[6:].ravel()

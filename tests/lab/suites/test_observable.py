@@ -1,5 +1,7 @@
 """Whether telemetry can show a fault: by rules, for every fault of the contract."""
 
+import pytest
+
 from rankscope.lab.simulator.shape import Reporting
 from rankscope.lab.suites import observable
 from rankscope.vocabulary import events, faults, metrics
@@ -52,3 +54,12 @@ def test_without_accelerators_their_metrics_show_nothing():
     row_remap = Reporting(hidden=("gpu.fault",))
     assert observable.observable("gpu.row_remap", row_remap, gpus=True)
     assert not observable.observable("gpu.row_remap", row_remap, gpus=False)
+
+
+@pytest.mark.parametrize(("rate", "steps", "seen"), [(0.003, 27, False), (0.01, 27, True)])
+def test_a_loss_that_still_falls_at_the_end_shows_no_divergence(rate, steps, seen):
+    assert seen == observable.rises("numerics.divergence", rate, steps)
+
+
+def test_what_is_no_rise_is_seen_however_small_its_rate():
+    assert observable.rises("memory.gpu_leak", 0.001, 1)

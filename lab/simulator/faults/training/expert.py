@@ -1,5 +1,6 @@
 """balance.expert: the router sends most tokens to the experts of one rank."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,5 +45,17 @@ class Expert:
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the expert-parallel group."""
-        found = [g for g in seats.groups if g.kind == "ep"][self.group]
-        return entities.Entity("group", found.name, None, Ranks(found.members.tolist()))
+        return self._groups(seats)[0]
+
+    def accepted(self, cluster: Cluster, seats: Seats, job: str) -> Sequence[entities.Entity]:
+        """Return the groups of the other stages and tensor indices, which route the same tokens."""
+        return self._groups(seats)[1:]
+
+    def _groups(self, seats: Seats) -> list[entities.Entity]:
+        """Return every group whose member gets the tokens: one a stage and tensor index."""
+        found = [group for group in seats.groups if group.kind == "ep"]
+        return [
+            entities.Entity("group", group.name, None, Ranks(group.members.tolist()))
+            for group in found
+            if int(seats.dp[group.members[0]]) // len(group.members) == self.group
+        ]

@@ -1,0 +1,159 @@
+"""Roots that are one: of one host, one rack, one fault at many places, a stop and its reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
+from ...vocabulary.findings import Effect, Finding
+from ...vocabulary.topology import Topology
+from .calibration import overlap
+from .catalogue import Catalogue
+from .ranking import Candidate, Ranking
+
+MOST_ROOTS = 4
+"""Faults of one job at one second. More roots of one fault are no coincidence: they are one."""
+
+TOGETHER_SECONDS = 120.0
+"""A stop so soon after corrupted values comes from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One root: the ranking that it leads, and the symptoms that it explains.
+
+    `others`: entities with the same fault that are folded into it.
+    """
+
+    ranking: Ranking
+    symptoms: tuple[Finding, ...]
+    others: tuple[Entity, ...] = ()
+
+
+def effect(symptom: Finding) -> Effect:
+    """Return what a symptom does to its job."""
+    return kinds.catalogue()[symptom.kind].effect
+
+
+def folded(
+    found: Sequence[tuple[Candidate, Root]], topology: Topology, knowledge: Catalogue
+) -> list[Root]:
+    """Return the roots; one where one follows from another, or too many have the same fault."""
+    found = _at_one_host(found, topology)
+    faults = [candidate.cause.fault for candidate, _ in found]
+    kept: list[tuple[Candidate, Root]] = []
+    for candidate, root in found:
+        # What several groups of one job show (routing, the cut of stages) is the model's.
+        most = 2 if candidate.entity.type == "group" else MOST_ROOTS
+        many = faults.count(candidate.cause.fault) >= most
+        same = [
+            n
+            for n, (other, _) in enumerate(kept)
+            if other.cause is candidate.cause and (many or _in_one_rack(other, candidate, topology))
+        ]
+        if same:
+            first, held = kept[same[0]]
+            more = _same_fault(first, held.ranking, knowledge.weights.certain)
+            others = _apart(first.entity, (*held.others, candidate.entity, *more))
+            kept[same[0]] = (first, replace(_joined(held, root), others=others))
+        else:
+            kept.append((candidate, root))
+    rows = [root for _, root in kept]
+    for row in [row for row in rows if _effects(row) == {"stops"}]:
+        before = next((other for other in rows if _leads_to(other, row)), None)
+        if before is not None:
+            rows = [
+                _joined(other, row) if other is before else other
+                for other in rows
+                if other is not row
+            ]
+    return rows
+
+
+def _at_one_host(
+    found: Sequence[tuple[Candidate, Root]], topology: Topology
+) -> list[tuple[Candidate, Root]]:
+    """Return the roots; those of one fault on two parts of a host are one of the host.
+
+    What they share there (cooling, power) fails once, rather than two parts in the same minute.
+    Only where the fault can be a host's, and the host is a candidate that beats unknown.
+    """
+    kept: list[tuple[Candidate, Root]] = []
+    for candidate, root in found:
+        for number, (other, held) in enumerate(kept):
+            shared = _shared_host(other, candidate, held.ranking, topology)
+            if shared is not None:
+                rest = (row for row in held.ranking.candidates if row is not shared)
+                ranked = replace(held.ranking, candidates=(shared, *rest))
+                kept[number] = (shared, _joined(replace(held, ranking=ranked), root))
+                break
+        else:
+            kept.append((candidate, root))
+    return kept
+
+
+def _shared_host(
+    one: Candidate, other: Candidate, ranked: Ranking, topology: Topology
+) -> Candidate | None:
+    """Return the candidate of the host that two roots of one fault are on, None for none."""
+    host = topology.host_of_entity(one.entity)
+    apart = host is None or host != topology.host_of_entity(other.entity)
+    if apart or one.cause is not other.cause:
+        return None
+    return next(
+        (
+            row
+            for row in ranked.candidates
+            if row.cause is one.cause
+            and (row.entity.type, row.entity.id) == ("host", host)
+            and row.score > ranked.unknown.score
+        ),
+        None,
+    )
+
+
+def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
+    """Return whether two roots are one of a rack: another host behind the same leaf switch."""
+    host, beside = (topology.host_of_entity(row.entity) or "" for row in (one, other))
+    switch = topology.switches.get(host)
+    behind_one = switch is not None and switch == topology.switches.get(beside)
+    return one.cause.of_a_rack and host != beside and behind_one
+
+
+def _same_fault(root: Candidate, ranked: Ranking, certain: float) -> list[Entity]:
+    """Return the places at which the root's fault beats unknown for certain, best first."""
+    return [
+        row.entity
+        for row in ranked.candidates
+        if row.cause is root.cause and row.score > ranked.unknown.score + certain
+    ]
+
+
+def _apart(first: Entity, places: Sequence[Entity]) -> tuple[Entity, ...]:
+    """Return the places beside the first one that do not overlap.
+
+    A device beside the host that it is part of is no place of its own.
+    """
+    found = [first]
+    for place in places:
+        if not any(place == held or overlap(place, held) for held in found):
+            found.append(place)
+    return tuple(found[1:])
+
+
+def _effects(root: Root) -> set[Effect]:
+    return {effect(symptom) for symptom in root.symptoms}
+
+
+def _leads_to(root: Root, stop: Root) -> bool:
+    """Return whether corrupted values are why the job stopped soon after."""
+    if "corrupts" not in _effects(root):
+        return False
+    after = stop.symptoms[0].onset[0] - root.symptoms[0].onset[0]
+    return -1.0 <= after <= TOGETHER_SECONDS and stop.symptoms[0].entity.type == "job"
+
+
+def _joined(root: Root, other: Root) -> Root:
+    held = {id(symptom) for symptom in root.symptoms}
+    more = (symptom for symptom in other.symptoms if id(symptom) not in held)
+    return replace(root, symptoms=(*root.symptoms, *more))

@@ -1,0 +1,63 @@
+"""Symptoms that no named root explains: they join the nearest root in time, or are unknown."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...vocabulary import faults
+from ...vocabulary.findings import Finding
+from .catalogue import Catalogue
+from .folding import Root, effect
+from .index import FindingIndex
+from .ranking import ranking
+from .view import JobView
+
+TOGETHER_SECONDS = 120.0
+"""A symptom that no cause is named for joins a root whose symptoms began so close to it."""
+
+
+def shared_out(
+    result: list[Root],
+    symptoms: Sequence[Finding],
+    index: FindingIndex,
+    view: JobView,
+    knowledge: Catalogue,
+) -> list[Root]:
+    """Give symptoms without a root of their own to the nearest one in time, else to unknown.
+
+    What hurts the job does not join a fault that is only worth knowing: a clock that is off is near
+    everything in time, and slows nothing.
+    """
+    alone: list[Finding] = []
+    onsets = [{held.onset[0] for held in root.symptoms} for root in result]
+    for symptom in symptoms:
+        near = [
+            (abs(begun - symptom.onset[0]), number)
+            for number, held in enumerate(onsets)
+            for begun in held
+            if effect(symptom) == "none" or not _only_known(result[number])
+        ]
+        distance, number = min(near, default=(float("inf"), 0))
+        if distance > TOGETHER_SECONDS:
+            alone.append(symptom)
+            continue
+        root = result[number]
+        result[number] = replace(root, symptoms=(*root.symptoms, symptom))
+        onsets[number].add(symptom.onset[0])
+    alone.sort(key=lambda symptom: (symptom.onset[0], symptom.kind, symptom.entity))
+    groups: list[list[Finding]] = []
+    for symptom in alone:
+        stopped = [group for group in groups if effect(group[0]) == effect(symptom) == "stops"]
+        if stopped:  # a job stops only once: ranks end long after the stall that ends them
+            stopped[0].append(symptom)
+        elif groups and symptom.onset[0] - groups[-1][-1].onset[0] <= TOGETHER_SECONDS:
+            groups[-1].append(symptom)
+        else:
+            groups.append([symptom])
+    result += [Root(ranking(index, group, view, knowledge), tuple(group)) for group in groups]
+    return result
+
+
+def _only_known(root: Root) -> bool:
+    """Return whether the first cause of a root pages nobody."""
+    first = root.ranking.named
+    return first is not None and faults.catalogue()[first.cause.fault].severity == "info"

@@ -1,0 +1,61 @@
+"""The newest steps, as far as half of the ranks have reported them."""
+
+import numpy as np
+
+from .. import own_time
+from ..window import Floats, JobWindow, Steps
+from .usual import Usual
+
+SHARE = 0.5
+"""Share of the ranks that must have reported a step."""
+
+UNLIKE = 1.01
+"""Those who report first are others than usual where their healthy ones take so much longer."""
+
+
+def with_newest(window: JobWindow, usual: Usual) -> tuple[Steps, Floats, Floats] | None:
+    """Return steps, own seconds and ratios to peers, with steps that only some have reported yet.
+
+    None where there are no such steps, or where ranks have reported them whose habit is unknown.
+    Hosts report one after the other, each every few seconds: whoever is slow is slow beside those
+    that have reported as well. These may be of a faster model, so that their habits are taken out
+    of what is healthy among them.
+    """
+    held = len(window.features.steps.index)
+    steps = _mostly(window.steps)
+    new = len(steps.index) - held
+    if new <= 0:
+        return None
+    own, ratio = _values(window, steps)
+    if (
+        own is None
+        or ratio is None
+        or not usual.known[np.isfinite(ratio[:, -new:]).any(axis=1)].all()
+    ):
+        return None
+    freed = ratio[:, -new:] / usual.ratio[:, None]
+    factor = np.ones(freed.shape)
+    for role in own_time.roles(window.role_of):
+        rows = np.flatnonzero(window.role_of == role)
+        factor[rows] = np.fmax(own_time.low_quantile(freed[rows]), 1.0)
+    if (factor > UNLIKE).any():
+        ratio = np.hstack([ratio[:, :-new], ratio[:, -new:] / factor])
+    return steps, own, ratio
+
+
+def _values(window: JobWindow, steps: Steps) -> tuple[Floats | None, Floats | None]:
+    if steps.kept is not None:
+        return steps.kept.own, steps.kept.ratio
+    own = own_time.own_time(steps)
+    if own is None:
+        return None, None
+    return own, own_time.against_peers(own_time.per_token(own, steps), window.role_of)
+
+
+def _mostly(steps: Steps) -> Steps:
+    """Return the steps without the newest ones that fewer than half of the ranks have reported."""
+    if not steps.at.size:
+        return steps
+    reported = np.isfinite(steps.at[:, -20:]).sum(axis=0)
+    last = int(np.flatnonzero(reported >= SHARE * reported.max())[-1])
+    return steps.cut(0, len(steps.index) - len(reported) + last + 1)

@@ -1,0 +1,47 @@
+"""How much of the newest past is searched for slow ranks, and what must show in it.
+
+The number of steps follows from the effect: a large one shows in three steps, a small one needs as
+many as the noise asks for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..window import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """So many of the newest steps, or those of so many seconds where they are more.
+
+    least: smallest excess over peers and habit. least_alone: smallest over peers from the first
+    step on, where few ranks have it. persistence: share of the steps in which half of it must show.
+    certainty: what no noise estimate goes below, as a share of own time.
+    """
+
+    fewest: int
+    seconds: float
+    least: float
+    least_alone: float
+    persistence: float
+    certainty: float
+
+
+SHORT = Scale(5, 10.0, 0.08, 0.08, 0.7, 0.01)
+FEW = Scale(3, 10.0, 0.25, 0.25, 1.0, 0.02)
+LONG = Scale(8, 45.0, 0.04, 0.08, 0.6, 0.005)
+LONGER = Scale(32, 90.0, 0.04, 0.08, 0.55, 0.005)
+
+FIRST = Scale(3, 6.0, 0.12, 0.25, 1.0, 0.015)
+"""Enough for a first word, which is information; the others make it a warning."""
+
+ENDED = 4
+"""Of the steps of the longest scale this part, the newest, must show the effect as well."""
+
+
+def count_of(ends: Floats, scale: Scale) -> int:
+    """Return how many of the newest steps a scale looks at; ends: [steps], when each ended."""
+    valid = ends[np.isfinite(ends)]
+    newest = float(valid[-1]) if len(valid) else 0.0
+    return max(int((valid > newest - scale.seconds).sum()), scale.fewest)

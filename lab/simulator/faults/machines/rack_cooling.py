@@ -1,0 +1,83 @@
+"""gpu.thermal_throttle in a rack: its cooling fails, and heat holds the clocks of its devices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....vocabulary import entities
+from ...conditions import Conditions
+from ...devices import cooling_for
+from ...placement import Seats
+from ...shape import Cluster, Scenario, Strength
+from .. import requirements
+from . import effects
+
+
+@dataclass(frozen=True, slots=True)
+class RackCooling:
+    """Every device of the `per_rack` hosts around `host` settles at `clock` of what it reached.
+
+    It takes `ramp` seconds, and air reaches each host `lag` seconds after the one before it. A
+    rack's hosts share its leaf switch. What is truly at fault has no name in the contract: any of
+    the hosts names it.
+    """
+
+    id: ClassVar[str] = "gpu.thermal_throttle"
+    needs: ClassVar = (requirements.has_hosts(4), requirements.with_devices)
+    onset: float
+    host: int
+    slots: int
+    until: float = float("inf")
+    clock: float = 0.6
+    ramp: float = 20.0
+    lag: float = 3.0
+    per_rack: int = 2
+
+    @classmethod
+    def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
+        """Return the scenario with two racks or more, each with a leaf switch of its own."""
+        cluster = scenario.cluster
+        most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
+        return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))
+
+    @classmethod
+    def drawn(
+        cls, scenario: Scenario, random: np.random.Generator, strength: Strength
+    ) -> dict[str, Any]:
+        """Return how far the clocks sink and how fast."""
+        low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
+        return {
+            "clock": float(random.uniform(low, high)),
+            "ramp": float(random.uniform(10, 60)),
+            "lag": float(random.uniform(0, 5)),
+            "per_rack": scenario.cluster.hosts_per_switch,
+            **effects.lasting(random, scenario.seconds),
+        }
+
+    def act(self, state: Conditions, at: float) -> None:
+        """Let the cooling of the rack fail."""
+        hosts = len(state.devices.cooling) // self.slots
+        for number, host in enumerate(self._rack(hosts)):
+            onset = self.onset + number * self.lag
+            if not onset <= at < self.until:
+                continue
+            force = effects.force(at, onset, self.ramp)
+            for slot in effects.slots_of(host, 0, self.slots, whole_host=True):
+                sound = float(state.devices.cooling[slot])
+                target = self.clock * effects.free_clock(state, slot)
+                worst = cooling_for(target, float(state.devices.inlet[slot]))
+                state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
+
+    def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
+        """Return the first host of the rack."""
+        return effects.host(seats, self._rack(cluster.hosts)[0])
+
+    def accepted(self, cluster: Cluster, seats: Seats, job: str) -> Sequence[entities.Entity]:
+        """Return the other hosts of the rack."""
+        return [effects.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
+
+    def _rack(self, hosts: int) -> range:
+        first = self.host // self.per_rack * self.per_rack
+        return range(first, min(first + self.per_rack, hosts))

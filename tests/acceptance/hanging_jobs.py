@@ -1,0 +1,65 @@
+"""Several jobs of four torch ranks over gloo at once, forked from one process that has torch.
+
+`hanging_jobs.py FOLDER AGENT JOB...`: each job looks for its orders in FOLDER/JOB.json, its ranks'
+pids are in FOLDER/JOB-RANK.pid. What lives when this process is asked to end is killed.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import torch  # noqa: F401  once for all: the ranks are forked
+
+from rankscope.lab.jobs import orders, torch_trainer
+
+RANKS = 4
+
+
+def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
+    """Fork one rank; return its pid."""
+    pid = os.fork()
+    if pid:
+        (folder / f"{job}-{rank}.pid").write_text(str(pid))
+        return pid
+    try:
+        log = os.open(folder / "logs" / f"{job}-{rank}.log", os.O_WRONLY | os.O_CREAT)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.environ.update({
+            "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(RANKS),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo",
+            "RANKSCOPE_JOB_ID": job, "RANKSCOPE_AGENT": agent,
+            "RANKSCOPE_LAB_DEVICE_SECONDS": "0.5", orders.VARIABLE: str(folder / f"{job}.json"),
+        })  # fmt: skip
+        torch_trainer.train(os.environ)
+    except BaseException:  # a rank that loses its peers ends, as under a launcher
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def main(folder: Path, agent: str, jobs: list[str]) -> None:
+    pids = [
+        start(job, rank, port, folder, agent)
+        for job in jobs
+        for port in (free_port(),)
+        for rank in range(RANKS)
+    ]
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    ended.wait()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)  # not yet waited for: the number is still its own
+        os.waitpid(pid, 0)
+
+
+main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -1,0 +1,74 @@
+"""Every way to hang of the laboratory, once, in real jobs: the culprit is named first."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rankscope.lab import mechanisms
+from rankscope.lab.demo.client import Client
+from rankscope.lab.demo.hosts import divide, usable_cpus
+from rankscope.lab.demo.processes import Processes
+from rankscope.lab.demo.stage import Stage, clean_environment
+from rankscope.lab.jobs import orders
+from rankscope.lab.soak.hangs import RUNS
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+
+JOBS = Path(__file__).with_name("hanging_jobs.py")
+CULPRIT = 2
+STEPS = 25
+
+
+def wait(what, question, seconds):
+    """Ask until nothing is lacking; `question` returns what is."""
+    deadline = time.monotonic() + seconds
+    while lacking := question():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}: {lacking}"
+        time.sleep(0.5)
+
+
+def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
+    pytest.importorskip("torch", reason="gloo is torch's")
+    (short_path / "logs").mkdir()
+    (host, _), _ = divide(usable_cpus())
+    with Processes(short_path / "logs") as processes:
+        stage = Stage(short_path, processes, (host,))
+        stage.collector()
+        client = Client(stage.address)
+        wait("the collector", lambda: not client.ready(), 60)
+        stage.agent(host)
+        agent = f"unix://{short_path / host.name}.sock"
+        command = [sys.executable, str(JOBS), str(short_path), agent, *RUNS]
+        processes.start("jobs", command, environ=clean_environment())
+
+        def young():
+            return [
+                job
+                for job in RUNS
+                if len(rows := client.ranks(job)) < 4
+                or min(row["last_step"] or 0 for row in rows) < STEPS
+            ]
+
+        wait(f"{STEPS} steps of every job", young, 150)
+        for job in RUNS:
+            if number := mechanisms.named(job).signal:
+                os.kill(int((short_path / f"{job}-{CULPRIT}.pid").read_text()), number)
+            orders.give(short_path / f"{job}.json", mechanism=job, ranks=[CULPRIT])
+
+        def unexplained():
+            found = {job: accused(client, job) for job in RUNS}
+            return {job: ranks for job, ranks in found.items() if [CULPRIT] not in ranks}
+
+        wait("an incident of every job that names the culprit", unexplained, 120)
+
+
+def accused(client, job):
+    """Return whom the first cause of each incident of a job names."""
+    return [
+        row["root_cause"]["hypotheses"][0]["entity"]["ranks"]
+        for row in client.incidents(job)
+        if row["root_cause"]["hypotheses"][0]["fault"] != "unknown"
+    ]

@@ -1,0 +1,85 @@
+"""Ranks that step on alone while most of their peers stand still in a collective."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.liveness.stalls import Stalls
+from rankscope.detectors.sketch import START, readings, sketch
+
+AGE = "training.progress.age"
+LAST = 60
+
+
+@pytest.fixture
+def parted(steady):
+    """Return a function that evaluates a job of which only some ranks step after second 60."""
+
+    def evaluate(alone, *, now=72, ranks=4, reported=None, apart=0.0, **fields):
+        standing = np.setdiff1d(np.arange(ranks), alone)
+        at = np.arange(2.0, now + 1, 5) if reported is None else np.asarray(reported, float)
+        age = np.zeros((ranks, len(at)))
+        age[standing] = np.maximum(at - LAST - apart * standing[:, None], 0.0)
+        window = sketch(
+            steady(ranks=ranks, steps=now, spread=0.0),
+            now=START + now,
+            rank_readings={AGE: readings(START + at, age)},
+            **fields,
+        )
+        window.steps.at[:] += apart * np.arange(ranks)[:, None]
+        window.steps.at[standing, LAST:] = np.nan
+        return Stalls().evaluate(window)
+
+    return evaluate
+
+
+def named(findings):
+    return [(one.kind, one.entity.id) for one in findings if one.kind.startswith("rank.")]
+
+
+def test_a_rank_that_steps_on_while_its_peers_wait_is_what_they_wait_for(parted, group):
+    waits = group([61, 61, 61, 60], [60] * 4, at=70, changed=61)
+    findings = parted([3], groups=(waits,))
+    stalled = findings[0]
+    assert "job.stalled" == stalled.kind
+    assert START + LAST == stalled.onset[0]
+    assert "no step has ended on 3 of 4 ranks for 12 s; a step usually takes 1 s" == stalled.text
+    assert [("rank.steps_alone", "3"), ("rank.behind_enqueued", "3")] == named(findings)
+    assert findings[1].text.startswith("rank 3 has ended 12 steps since, 71 the last, and 3 of 4")
+
+
+@pytest.mark.parametrize(("now", "score"), [(71, None), (72, 1.0), (77, 2.0), (122, 3.0)])
+def test_it_is_as_certain_as_another_collective(parted, now, score):
+    findings = parted([3], now=now, reported=np.arange(2.0, now + 1, 5))
+    assert score == (findings[0].score if findings else None)
+
+
+def test_steps_that_are_only_not_reported_yet_part_nobody(parted):
+    assert [] == parted([3], reported=[2, 30, 55, 62])
+
+
+def test_ranks_that_never_went_together_do_as_they_like(parted):
+    assert [] == parted([3], apart=5.0)
+
+
+def test_one_rank_that_stands_while_most_step_on_is_no_stall_of_the_job(parted):
+    assert [] == parted([0, 1, 2])
+
+
+def test_of_two_halves_the_one_is_parted_whose_counters_are_behind(parted, group):
+    assert [] == parted([1], ranks=2)
+    waits = group([61, 60], [60, 60], at=70, changed=61)
+    assert [("rank.steps_alone", "1")] == named(parted([1], ranks=2, groups=(waits,)))[:1]
+    done = group([60, 60], [60, 60], at=70, changed=61)
+    assert [] == parted([1], ranks=2, groups=(done,))
+
+
+def test_who_stands_outside_any_collective_or_evaluates_waits_for_nobody(parted, group, event):
+    done = group([60] * 4, [60] * 4, at=70, changed=61)
+    assert [] == parted([3], groups=(done,))
+    evaluates = tuple(event("training.phase", 61, rank=rank, phase="eval") for rank in range(3))
+    assert [] == parted([3], events=evaluates)
+
+
+def test_ranks_that_ended_do_not_count(parted, event):
+    ended = tuple(event("process.exit", 61, rank=rank, exit_code=0) for rank in range(3))
+    assert [] == named(parted([3], events=ended))
