@@ -285,7 +285,7 @@ def test_a_stable_cause_gives_way_only_to_one_that_leads_and_lasts(course, topol
 
     def scored(cause, score):
         first = replace(cause.hypotheses[0], score=score)
-        return replace(cause, hypotheses=(first, *cause.hypotheses[1:]))
+        return replace(cause, hypotheses=(first, stable.hypotheses[0]))
 
     known = stable.hypotheses[0].score
     weak, strong = scored(rival, known + 0.4), scored(rival, known + 2)

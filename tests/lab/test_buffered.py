@@ -15,10 +15,10 @@ def rows():
 @pytest.mark.parametrize(
     ("name", "minutes"),
     [
-        ("Python's blocks of 8 KiB, steps of 0.5 s", 12),
-        ("every two minutes, lines with times, as TensorBoard", 12),
-        ("less and less often, by a half each time", 12),
-        ("every minute, evaluations of 90 s", 12),
+        ("Python's blocks of 8 KiB, steps of 0.5 s", 6),
+        ("every two minutes, lines with times, as TensorBoard", 6),
+        ("every minute, evaluations of 90 s", 8),
+        ("less and less often, by a half each time", 8),
     ],
 )
 def test_steps_in_blocks_are_no_hang_and_their_end_is_one(rows, name, minutes):

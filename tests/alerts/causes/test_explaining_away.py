@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.causes import candidates, engine, explaining_away, scoring
+from rankscope.alerts.causes import candidates, engine, explaining_away, folding, scoring
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import findings as kinds
@@ -319,7 +319,7 @@ class TestSpeed:
 
         monkeypatch.setattr(scoring, "terms", counted)
         engine.explanations(thousand, large, observed=EVERYTHING)
-        rounds = explaining_away.MOST_ROOTS + 2
+        rounds = folding.MOST_ROOTS + 2
         causes = sum("job.slow" in cause.symptoms for cause in catalogue().causes)
         assert 0 < len(scored) <= rounds * causes * candidates.MOST_CANDIDATES
 
