@@ -1,7 +1,7 @@
 # What there is to run in this project. `make` alone lists it.
 #
 # Variables: PYTHON (the interpreter to start from), VENV (where the environment lives), FAULT (what
-# `make demo` injects), ARGS (passed on to demo, pytest, bench, soak and steady), REPORT (where `make test`
+# `make demo` injects), ARGS (passed on to demo, pytest, bench, soak, cluster and steady), REPORT (where `make test`
 # leaves its two JUnit files: the beginning of their names).
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ REPORT ?=
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers bench soak hangs steady docs site clean
+.PHONY: help demo test check lint types layers bench soak cluster hangs steady docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench: $(VENV)/.developing ## measure the budgets of the design; results go to b
 
 soak: $(VENV)/.developing ## kill -9 a collector under load, 1,000 times; goes on where it stopped (ARGS="--kills 25")
 	$(BIN)/python -m rankscope.lab.soak $(ARGS)
+
+cluster: $(VENV)/.developing ## three collectors as one on this machine, under load (ARGS="--kills 20" kills them)
+	$(BIN)/python -m rankscope.lab.cluster $(ARGS)
 
 hangs: $(VENV)/.developing ## let real jobs hang in seven ways, 80 runs of two minutes; goes on where it stopped (ARGS="--runs 1")
 	$(BIN)/python -m rankscope.lab.soak.hangs $(ARGS)

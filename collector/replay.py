@@ -6,7 +6,7 @@ same input gives the same documents, byte for byte.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,19 @@ class Replay:
             schedule.until(max(last, min(until, last + recordings.RUN_ON_SECONDS)))
         return self._documents()
 
+    def run_entries(
+        self, entries: Iterable[Entry], decisions: Iterable[Entry] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the same of entries of a log and what evaluation decided under load.
+
+        An entry that cannot be decoded is left out, as live. Raises RecordingError.
+        """
+        try:
+            self._entries(entries, Recorded.of(decisions), lenient=True)
+        except (segments.SegmentError, OSError) as error:
+            raise RecordingError(str(error)) from error
+        return self._documents()
+
     def _documents(self) -> list[dict[str, Any]]:
         ordered = sorted(self._last.values(), key=lambda row: (row.opened_at, row.id))
         return [incident.document() for incident in ordered]
@@ -104,17 +117,28 @@ class Replay:
         return Schedule(self.pipeline, hooks, skips=skips)
 
     def _journal(self, folder: Path) -> None:
-        decoder = Decoder(self.pipeline.table.alike())
         try:
-            schedule = self._schedule(Recorded.of(_skips(folder)))
-            for count, entry in enumerate(journal.read(folder), start=1):
-                if entry.kind is Kind.STOP:
-                    schedule.until(entry.at)
-                elif entry.kind is not Kind.ACTION or not self.ignore_actions:
-                    schedule.apply(decoder.decode(Payload(entry.kind, entry.body)), entry.at)
-                self.progress(Progress(count, entry.at))
+            self._entries(journal.read(folder), Recorded.of(_skips(folder)))
         except (segments.SegmentError, UndecodableError, OSError) as error:
             raise RecordingError(f"{folder}: {error}") from error
+
+    def _entries(self, entries: Iterable[Entry], skips: Recorded, *, lenient: bool = False) -> None:
+        decoder = Decoder(self.pipeline.table.alike())
+        schedule = self._schedule(skips)
+        for count, entry in enumerate(entries, start=1):
+            if entry.kind in (Kind.STOP, Kind.TIME):
+                schedule.until(entry.at)
+            elif entry.kind is not Kind.ACTION or not self.ignore_actions:
+                try:
+                    decoded = decoder.decode(Payload(entry.kind, entry.body))
+                except UndecodableError as error:
+                    if not lenient:
+                        raise
+                    self.warn(f"an entry is left out: {error}")
+                    schedule.until(entry.at)
+                else:
+                    schedule.apply(decoded, entry.at)
+            self.progress(Progress(count, entry.at))
 
     def _lines(self, path: Path) -> None:
         files = recordings.files(path)

@@ -17,15 +17,11 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import identity, listening, logs
+from . import flows, identity, listening, logs
 from .api.app import create_app
-from .api.watched import Watched
-from .evaluation.rereading import Rereading
-from .evaluation.snapshots import Snapshots
+from .flows import Files, Log
 from .health import Health
 from .intake import over_grpc
-from .journal import interface
-from .journal.journal import Journal
 from .kubernetes import starting as kubernetes
 from .long_term import starting as long_term
 from .metering import Metering
@@ -36,7 +32,6 @@ from .profiles.shelf import Shelf
 from .prometheus.polling import pollers
 from .services import Connected, Services
 from .settings import CollectorSettings
-from .stages import Stages
 from .store.deliver import Deliverer
 from .store.errors import StoreError
 from .store.store import Store
@@ -91,8 +86,7 @@ class Service:
         self._clock = clock
         self._health = Health()
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-        self._journal = Journal(settings.journal_folder, settings.journal)
-        self._decisions = Journal(settings.journal_folder / interface.EVALUATION, settings.journal)
+        log = _log(settings, lambda: self.address)
         self._listening: listening.Listening | None = None
         try:
             self._store = Store(
@@ -106,35 +100,21 @@ class Service:
                 settings.http.host, settings.http.port, protected=settings.protected
             )
         except (StoreError, OSError):
-            self._journal.close()
-            self._decisions.close()
+            log.close()
             raise
+        self.address = self._listening.address
         self._priors = Priors()
         self._store.subscribe_learnt(self._priors.learn)
-        pipeline = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
-        pipeline.priors = self._priors
         self._tracing = tracing.tracing(
             self._health.registry, version=metadata.version("rankscope")
         )
         traced = self._tracing if self._tracing is not None and self._tracing.records else None
-        self._stages = Stages(
-            pipeline=pipeline,
-            journal=self._journal,
-            decisions=self._decisions,
-            sink=self._store if traced is None else traced.sink(self._store),
-            clock=clock,
-            health=self._health,
-            snapshots=Snapshots(settings.snapshot_file),
-            rereading=Rereading.of(self._store, settings.journal),
-            queue_bytes=settings.intake.queue_bytes,
-            tail_bytes=settings.intake.tail_bytes,
-            tracing=traced,
-        )
+        self._stages = log.flow(self._store, clock, self._health, self._pipeline, traced)
         self._profiles = Shelf(settings.profiles_folder, settings.profiles)
         self._automatic = Automatic(
             self._profiles, stages=self._stages, settings=settings.profiles, clock=clock
         )
-        self._metering = Metering(Watched(self._stages), self._store, settings.users)
+        self._metering = Metering(flows.metered(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(
             outbox=self._store if traced is None else traced.outbox(self._store),
             clock=clock,
@@ -145,12 +125,15 @@ class Service:
         )
         self._connected: list[Connected] = [
             *pollers(
-                settings.prometheus, submit=self._stages.submit, clock=clock, health=self._health
+                settings.prometheus,
+                submit=self._stages.submit,
+                clock=clock,
+                health=self._health,
+                polls=lambda: flows.polls(self._stages),
             )
         ]
         self._connected += long_term.writers(self.services())
         self._connected += over_grpc.intakes(self.services())
-        self.address = self._listening.address
         self._server = _Server(
             uvicorn.Config(
                 create_app(self.services()),
@@ -165,6 +148,13 @@ class Service:
             started=self._started,
         )
 
+    def _pipeline(self) -> Pipeline:
+        """Return a pipeline by the settings, with what people taught it."""
+        settings = self._settings
+        line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+        line.priors = self._priors
+        return line
+
     def services(self) -> Services:
         """Return the parts that routes need."""
         return Services(
@@ -176,6 +166,7 @@ class Service:
             profiles=self._profiles,
             health=self._health,
             connected=self._connected,
+            gateway=flows.gateway(self._stages),
         )
 
     def serve(self) -> None:
@@ -189,7 +180,8 @@ class Service:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
         self._deliverer.start()
-        self._automatic.start()
+        if flows.shared(self._stages) is None:
+            self._automatic.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
         for one in self._connected:
@@ -246,8 +238,7 @@ class Service:
         """Let go of what is too old or too much."""
         now = self._clock.now()
         try:
-            self._health.journal_size.set(self._journal.trim(now))
-            self._decisions.trim(now)
+            self._health.journal_size.set(self._stages.trim(now))
             keep = self._settings.store
             self._store.expire(now=now)
             self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
@@ -271,6 +262,19 @@ class Service:
             _LOG.warning("no token is configured: anybody on this machine may read and write")
         print(f"rankscope collector listens on {self.address}", flush=True)  # noqa: T201
         self.ready.set()
+
+
+def _log(settings: CollectorSettings, address: Callable[[], str]) -> Log:
+    """Open the log: files, or what several collectors share. Raises OSError."""
+    if not settings.log.shared:
+        return Files(settings)
+    try:
+        from .cluster.log import SharedLog  # noqa: PLC0415  its client is in an extra
+    except ModuleNotFoundError as error:
+        raise OSError(f"log.url needs {error.name}: pip install 'rankscope[cluster]'") from None
+    shared = SharedLog(settings)
+    shared.address = address
+    return shared
 
 
 class _Server(uvicorn.Server):

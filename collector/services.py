@@ -1,15 +1,17 @@
 """What the HTTP side of the collector needs, in one place: filled by `service`, read by routes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..vocabulary.clock import Clock
 from .health import Health
 from .profiles.shelf import Shelf
-from .stages import Stages
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from .flows import Flow
     from .settings import CollectorSettings
     from .store.store import Store
 
@@ -34,7 +36,7 @@ class Connected(Protocol):
 class Services:
     """The parts of a running collector."""
 
-    stages: Stages[Any]
+    stages: "Flow"
     store: "Store"
     settings: "CollectorSettings"
     clock: Clock
@@ -43,3 +45,5 @@ class Services:
     health: Health = field(default_factory=Health)
     connected: Sequence[Connected] = ()
     """What asks or writes stores of the site."""
+    gateway: "Callable[[ASGIApp], ASGIApp] | None" = None
+    """What passes requests on to the collectors that have the answers, where there are several."""

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from ..settings import Section
 from .api.settings import ApiSettings
+from .cluster.settings import LogSettings
 from .detector_settings import DetectorSettings
 from .evaluation.settings import EvaluationSettings
 from .intake.settings import IntakeSettings
@@ -74,6 +75,7 @@ class CollectorSettings(Section):
     api: ApiSettings = ApiSettings()
     intake: IntakeSettings = IntakeSettings()
     journal: JournalSettings = JournalSettings()
+    log: LogSettings = LogSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     past: PastSettings = PastSettings()
     profiles: ProfilesSettings = ProfilesSettings()

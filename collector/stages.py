@@ -94,6 +94,7 @@ class Stages(Generic[P]):
             observer=tracing,
         )
 
+        health.lag_seconds.set_function(self.consumer.lag)
         health.series.set_function(lambda: self.consumer.table.live)
         health.series_limit.set_function(lambda: self.consumer.table.capacity)
 
@@ -126,6 +127,12 @@ class Stages(Generic[P]):
         self.storing.stop()
         self._journal.close()
         self._decisions.close()
+
+    def trim(self, now: float) -> int:
+        """Let go of what is too old or too much; return the bytes that are left."""
+        left = self._journal.trim(now)
+        self._decisions.trim(now)
+        return left
 
     def submit(self, payload: Payload) -> "Future[Outcome]":
         """Queue a payload; the future resolves once it is safe on disk (see `Appending.submit`)."""

@@ -34,11 +34,10 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.stages import Stages
 from rankscope.collector.store.store import Store
 from rankscope.formats.otlp import encode
+from rankscope.lab.cluster.postgresql import Server, path_of_programs
 from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import incident_schema
 from rankscope.vocabulary.samples import Resource, Sample, attributes
-
-from .postgresql import Server, path_of_programs
 
 # No example fails for the time it takes. CI tries the same examples each time, so that a failure
 # comes from the change under test; everybody else tries new ones.

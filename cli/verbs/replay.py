@@ -1,6 +1,7 @@
 """`rankscope replay PATH|--prometheus URL`: what was recorded, through the live pipeline."""
 
 import argparse
+import dataclasses
 import importlib.util
 import sys
 import time
@@ -12,6 +13,7 @@ from ...vocabulary import times
 from .. import terminal
 
 if TYPE_CHECKING:
+    from ...collector.frames import Frames
     from ...collector.replay import Progress, Replay
     from ...collector.settings import CollectorSettings
 
@@ -36,7 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "matchers and bounds stand in the settings file, under the same url in `prometheus`",
     )
     parser.add_argument(
-        "--from", dest="start", metavar="TIME", help="RFC 3339 or epoch seconds; with --prometheus"
+        "--from",
+        dest="start",
+        metavar="TIME",
+        help="RFC 3339 or epoch seconds; with --prometheus or --log",
+    )
+    parser.add_argument(
+        "--log",
+        action="store_true",
+        help="the shared log of `log.url` in the place of PATH, all of it or from --from to --to",
     )
     parser.add_argument("--to", dest="end", metavar="TIME", help="the same; left out: now")
     parser.add_argument("--json", action="store_true", help="one incident document a line")
@@ -117,7 +127,9 @@ def _documents(
         progress=messages.progress,
         ignore_actions=arguments.ignore_actions,
     )
-    if arguments.prometheus is None:
+    if arguments.log:
+        documents = _shared(replay, frames, arguments, settings)
+    elif arguments.prometheus is None:
         documents = replay.run(arguments.path)
     else:
         documents = _scraped(replay, arguments, settings, messages)
@@ -144,6 +156,30 @@ def _scraped(
     return replay.run_scraped(found, until=end)
 
 
+def _shared(
+    replay: "Replay",
+    frames: "Frames | None",
+    arguments: argparse.Namespace,
+    settings: "CollectorSettings",
+) -> list[dict[str, Any]]:
+    """Return the incidents of a shared log, its partitions one after another."""
+    from ...collector.cluster import replaying  # noqa: PLC0415
+    from ...collector.pipeline import Pipeline  # noqa: PLC0415
+    from ...collector.recordings import RecordingError  # noqa: PLC0415
+
+    if not settings.log.shared:
+        raise RecordingError("--log needs log.url (RANKSCOPE_LOG__URL)")
+
+    def one() -> "Replay":
+        line = Pipeline(detectors=settings.detectors.selection(), settings=settings.evaluation)
+        line.watch = None if frames is None else frames.evaluated
+        return dataclasses.replace(replay, pipeline=line, _last={})
+
+    start = 0.0 if arguments.start is None else times.parse(arguments.start)
+    end = time.time() if arguments.end is None else times.parse(arguments.end)
+    return replaying.replayed(settings.log, one, start_ns=int(start * 1e9), end_ns=int(end * 1e9))
+
+
 def _range(arguments: argparse.Namespace) -> tuple[float, float]:
     """Return from when to when a store is asked for. Raises ValueError."""
     end = time.time() if arguments.end is None else times.parse(arguments.end)
@@ -152,10 +188,15 @@ def _range(arguments: argparse.Namespace) -> tuple[float, float]:
 
 def _wrong_use(arguments: argparse.Namespace) -> str | None:
     """Return what is wrong with the arguments together."""
+    if arguments.log:
+        other = arguments.path is not None or arguments.prometheus is not None
+        return "give --log or PATH or --prometheus URL" if other else None
     if arguments.prometheus is None:
         if arguments.start is not None or arguments.end is not None:
-            return "--from and --to go with --prometheus URL"
-        return None if arguments.path is not None else "give a PATH, or --prometheus URL --from"
+            return "--from and --to go with --prometheus URL or --log"
+        if arguments.path is not None:
+            return None
+        return "give a PATH, --log, or --prometheus URL --from"
     if arguments.path is not None:
         return "give a PATH or --prometheus URL, not both"
     if arguments.start is None:

@@ -6,6 +6,7 @@ import re
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
+from ..flows import watched as watched_by
 from ..intake import routes as intake
 from ..past.asking import Past
 from ..services import Services
@@ -43,7 +44,6 @@ from .routes import (
     webhooks,
 )
 from .token_failures import Sleep, TokenFailures
-from .watched import Watched
 
 _TITLE = "Rankscope collector"
 _INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
@@ -72,10 +72,10 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         clock=services.clock,
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
-    watched = Watched(services.stages)
+    watched = watched_by(services.stages)
     past = Past(services.settings)
     feed = Feed(services.store)
-    services.store.subscribe(feed.put)
+    services.store.subscribe(feed.put, everywhere=True)
 
     ingest = [Depends(guard.require("ingest"))]
     app.include_router(intake.router(services), dependencies=ingest)
@@ -114,5 +114,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     # Pages and series shrink to a fifth; streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
     app.add_middleware(BodyLimit, except_for=_INTAKE_PATHS, except_like=_TRACES)
+    if services.gateway is not None:
+        app.add_middleware(services.gateway)
     app.add_middleware(paths.RawPath)
     return app

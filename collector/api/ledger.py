@@ -63,7 +63,7 @@ class Ledger:
         self._hosts: dict[str, Totals] = {}
         self._unresolved: set[str] = set()
         self._lock = threading.Lock()
-        store.subscribe(self._changed)
+        store.subscribe(self._changed, everywhere=True)
 
     def rows(self, now: float) -> list[Costs]:
         """Return a row for each incident; those whose time in the store is over are left out."""

@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from ..intake.waiting import UnavailableError
 from ..store.errors import RefusedError, UnknownIdError, UnusableError
 
 MEDIA_TYPE = "application/problem+json"
@@ -68,6 +69,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(UnknownIdError, _unknown)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(UnusableError, _unusable)
+    app.add_exception_handler(UnavailableError, _unavailable)
     app.add_exception_handler(Exception, _defect)
 
 
@@ -123,6 +125,11 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _unusable(_request: Request, error: Exception) -> JSONResponse:
     return answer(503, str(error), headers={"retry-after": "5"})
+
+
+async def _unavailable(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, UnavailableError)  # noqa: S101
+    return answer(503, str(error), headers={"retry-after": str(error.retry_after_seconds)})
 
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:

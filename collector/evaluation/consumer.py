@@ -17,9 +17,9 @@ from ...vocabulary.clock import Clock
 from ..actions import Entered
 from ..defects import Defects
 from ..health import Health
-from ..intake.decoding import Decoders
+from ..intake.decoding import Decoding
 from ..intake.payloads import Decoded, Payload
-from ..intake.tail import Tail
+from ..intake.tail import Entries
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Partition
 from ..journal.kinds import Kind
@@ -28,7 +28,7 @@ from .access import FairLock, Observer, Received, observed
 from .overload import Overload, Recorded
 from .rereading import Rereading
 from .schedule import Evaluator, Hooks, Moment, Schedule
-from .snapshot_timer import SnapshotTimer
+from .snapshot_timer import SNAPSHOT_SECONDS, SnapshotTimer
 from .snapshots import Snapshot, SnapshotError, Snapshots
 
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class Consumer(Generic[P]):
         journal: Partition,
         decisions: Partition,
         received: Received,
-        tail: Tail,
-        decoders: Decoders,
+        tail: Entries,
+        decoders: Decoding,
         storing: Storing,
         clock: Clock,
         health: Health,
@@ -57,11 +57,13 @@ class Consumer(Generic[P]):
         rereading: Rereading | None = None,
         before_ns: int | None = None,
         refused: Callable[[int], None] = lambda _points: None,
+        recovered: Callable[[Offset | None], None] = lambda _offset: None,
+        snapshot_seconds: float = SNAPSHOT_SECONDS,
         observer: Observer | None = None,
     ) -> None:
         """`before_ns`: the receive time of the newest entry of an earlier process.
 
-        `refused` gets how many points had no room.
+        `refused` gets how many points had no room, `recovered` the offset that a restart came to.
         """
         self._observer = observer
         self._pipeline = pipeline
@@ -73,7 +75,12 @@ class Consumer(Generic[P]):
         self._clock = clock
         self._health = health
         self._snapshots = snapshots
-        self._timer = None if snapshots is None else SnapshotTimer(snapshots, health=health)
+        self._timer = (
+            None
+            if snapshots is None
+            else SnapshotTimer(snapshots, health=health, seconds=snapshot_seconds)
+        )
+        self._recovered = recovered
         self._refused = refused
         self._rereading = rereading or Rereading()
         self._before_ns = before_ns
@@ -92,19 +99,21 @@ class Consumer(Generic[P]):
         self.whole = True
         """Whether all was applied in order; False once a stop has cut the restart short."""
         self._thread = threading.Thread(target=self._run, name="evaluation", daemon=True)
-        health.lag_seconds.set_function(self.lag)
 
     def start(self) -> None:
         """Start the thread; it first goes back to where the last process was."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Apply what was taken in, evaluate up to the watermark, write a snapshot, and end."""
+    def stop(self, *, keep: bool = True) -> None:
+        """Apply what was taken in, evaluate up to the watermark, write a snapshot, and end.
+
+        Without `keep` it just ends: somebody else goes on from the log.
+        """
         self._stopping = True
         self._tail.wake()
         if self._thread.ident is not None:
             self._thread.join()
-        if not self.whole:
+        if not self.whole or not keep:
             return
         self.step()
         if self._snapshots is not None and self._schedule.evaluated is not None:
@@ -168,6 +177,7 @@ class Consumer(Generic[P]):
 
     def _run(self) -> None:
         self.recover()
+        self._recovered(self._offset)
         while self.whole and not self._stopping:
             try:
                 self.step()
@@ -184,9 +194,12 @@ class Consumer(Generic[P]):
         item = self._tail.first()
         if item is not None and item.number <= self._next:
             if item.number == self._next:
-                if self._observer is not None:
-                    self._observer.applied(item.decoded.trace)
-                self._schedule.apply(item.decoded, item.at)
+                if item.decoded is None:
+                    self._schedule.until(item.at)
+                else:
+                    if self._observer is not None:
+                        self._observer.applied(item.decoded.trace)
+                    self._schedule.apply(item.decoded, item.at)
                 self._offset = item.end
                 self._next += 1
             self._tail.drop()
@@ -206,7 +219,7 @@ class Consumer(Generic[P]):
         self._next = upto
 
     def _apply(self, entry: Entry) -> None:
-        if entry.kind is Kind.STOP:
+        if entry.kind in (Kind.STOP, Kind.TIME):
             self._schedule.until(entry.at)
             return
         try:
@@ -246,12 +259,13 @@ class Consumer(Generic[P]):
 
     def _reread(self) -> None:
         """Read the last minutes of the journal again: what is still open is found again."""
-        if self._before_ns is None:
-            return
-        seconds = self._rereading.seconds(self._clock.now())
+        now = self._clock.now()
+        seconds = self._rereading.seconds(now)
+        newest = now if self._before_ns is None else self._before_ns / 1e9
         with self._lock:
-            self._pipeline.remember(self._rereading.past(self._before_ns / 1e9 - seconds))
-        self._catch_up(self._journal.latest(seconds))
+            self._pipeline.remember(self._rereading.past(newest - seconds))
+        if self._before_ns is not None:
+            self._catch_up(self._journal.latest(seconds))
 
     def _catch_up(self, entries: Iterable[tuple[Entry, Offset]]) -> None:
         began = shown = time.monotonic()

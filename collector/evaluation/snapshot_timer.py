@@ -17,7 +17,10 @@ _SNAPSHOT_SHARE = 20.0
 class SnapshotTimer:
     """Has a child write a snapshot when one is due. For the thread that steps."""
 
-    def __init__(self, snapshots: Snapshots, *, health: Health) -> None:
+    def __init__(
+        self, snapshots: Snapshots, *, health: Health, seconds: float = SNAPSHOT_SECONDS
+    ) -> None:
+        self._seconds = seconds
         self._snapshots = snapshots
         self._health = health
         self._due_at = 0.0
@@ -33,12 +36,12 @@ class SnapshotTimer:
             took = now - self._began
             self._began = 0.0
             self._health.snapshot_seconds.set(took)
-            self._due_at = now + max(SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * took)
+            self._due_at = now + max(self._seconds, _SNAPSHOT_SHARE * took)
         if now < self._due_at:
             return
         self._began = now
         try:
             self._snapshots.fork(state())
         except OSError as error:
-            self._began, self._due_at = 0.0, now + SNAPSHOT_SECONDS
+            self._began, self._due_at = 0.0, now + self._seconds
             _LOG.error("a snapshot could not be begun", error=str(error))

@@ -22,7 +22,7 @@ from ..journal.kinds import Kind
 from . import permits
 from .decoding import Decoders
 from .payloads import Decoded, Outcome, Payload
-from .tail import Tail
+from .tail import Adding
 from .waiting import Queue, UnavailableError, Waiting
 
 _LOG = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ class Appending:
         *,
         journal: Partition,
         decoders: Decoders,
-        tail: Tail,
+        tail: Adding,
         clock: Clock,
         health: Health,
         queue_bytes: int = 256 << 20,

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
@@ -39,11 +40,19 @@ class Decoder:
                 return Decoded(events=logs.events, rejected=logs.rejected, reason=logs.reason)
             case Kind.ACTION:
                 return Decoded(action=actions.unpack(payload.body))
-            case Kind.STOP | Kind.SKIPPED:
+            case Kind.STOP | Kind.SKIPPED | Kind.TIME:
                 return Decoded()
         return Decoded(
             metrics=batch, table=self.table, rejected=batch.rejected, reason=batch.reason
         )
+
+
+class Decoding(Protocol):
+    """Decodes payloads, from any thread."""
+
+    def decode(self, payload: Payload) -> Decoded:
+        """Return what the payload holds. Raises UndecodableError."""
+        ...
 
 
 class Decoders:

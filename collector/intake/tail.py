@@ -7,6 +7,7 @@ later, so intake never waits: entries are numbered, and a gap in the numbers say
 import threading
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..journal.interface import Offset
 from .payloads import Decoded
@@ -20,13 +21,51 @@ _ENTRY_BYTES = 500
 class Item:
     """One durable entry: its number in this process, receive time (seconds), and what it holds.
 
-    `end` is the offset after it.
+    `end` is the offset after it. Without `decoded` nothing but time goes on.
     """
 
     number: int
     at: float
-    decoded: Decoded
+    decoded: Decoded | None
     end: Offset | None
+
+
+class Adding(Protocol):
+    """What the intake hands durable entries on to."""
+
+    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+        """Add the next entry."""
+        ...
+
+
+class Entries(Protocol):
+    """Entries between the log and evaluation, numbered; see `Tail`, which has them in memory."""
+
+    @property
+    def added(self) -> int:
+        """Return how many entries there were: their numbers are below."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """Return about how much memory it takes."""
+        ...
+
+    def first(self) -> Item | None:
+        """Return the oldest entry held, None when none is."""
+        ...
+
+    def drop(self) -> None:
+        """Drop the oldest entry held."""
+        ...
+
+    def wait(self, number: int, seconds: float) -> None:
+        """Wait until there is an entry of this number, `wake` is called, or time is up."""
+        ...
+
+    def wake(self) -> None:
+        """Let nobody wait any more."""
+        ...
 
 
 class Tail:

@@ -19,6 +19,8 @@ class Kind(IntEnum):
     """JSON: seconds that evaluation skipped; only in the partition "evaluation"."""
     REMOTE_WRITE_2 = 10
     """io.prometheus.write.v2.Request."""
+    TIME = 11
+    """No payload: it was this time. The log of several collectors has the only clock they share."""
 
 
 METRICS_TEMPLATE = 6

@@ -14,8 +14,8 @@ from ...formats.remote_write import WriteRequest
 from ...formats.remote_write.encode import encoded_labels
 from ..api.families import MOST_SERIES, Family
 from ..api.routes.metrics import REPORTING_SECONDS, Exported
+from ..flows import Flow
 from ..pipeline import Pipeline
-from ..stages import Stages
 
 BODY_SAMPLES = 2_000
 RECENT_STEPS = 20
@@ -53,9 +53,7 @@ Row = tuple[Mapping[str, str], float]
 class Gathering:
     """Gathers everything that is derived. Safe to call from any thread."""
 
-    def __init__(
-        self, exported: Exported, stages: Stages[Pipeline], labels: Mapping[str, str]
-    ) -> None:
+    def __init__(self, exported: Exported, stages: Flow, labels: Mapping[str, str]) -> None:
         self._exported = exported
         self._stages = stages
         self._labels = dict(labels)

@@ -17,8 +17,8 @@ from ...vocabulary.clock import Clock
 from ...vocabulary.ids import IncidentId
 from ...vocabulary.incidents import Profiled, ProfileRow
 from ..actions import Entered
+from ..flows import Flow
 from ..intake.waiting import UnavailableError
-from ..stages import Stages
 from ..store.incidents import Recorded
 from ..windows import queries
 from . import choosing
@@ -39,7 +39,7 @@ class Automatic:
     """Asks for profiles of suspects, where the settings say so, and enters results in incidents."""
 
     def __init__(
-        self, shelf: Shelf, *, stages: Stages[Any], settings: ProfilesSettings, clock: Clock
+        self, shelf: Shelf, *, stages: Flow, settings: ProfilesSettings, clock: Clock
     ) -> None:
         self._shelf = shelf
         self._stages = stages
@@ -60,7 +60,8 @@ class Automatic:
             self._queue.put_nowait(None)
         except queue.Full:
             return
-        self._thread.join(timeout)
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
 
     def changed(self, news: Sequence[Recorded]) -> None:
         """Take changes of incidents, in the thread that wrote them."""

@@ -38,12 +38,15 @@ class Poller:
         clock: Clock,
         health: Health,
         asking: Asking | None = None,
+        polls: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Take settings; `polls` returns whether this one of several collectors polls."""
         self._settings = settings
         self._submit = submit
         self._clock = clock
         self._health = health.polling
         self._asking = asking or Asking(settings)
+        self._polls = polls
         self._reading = Reading(settings, self._asking)
         self._until = -math.inf
         self._not_before = -math.inf
@@ -80,6 +83,8 @@ class Poller:
 
     def step(self, now: float) -> bool:
         """Poll if a poll is due; return whether one was tried."""
+        if not self._polls():
+            return False
         settings = self._settings
         every = settings.interval_seconds
         end = math.floor((now - settings.delay_seconds) / every) * every
@@ -159,7 +164,12 @@ class Poller:
 
 
 def pollers(
-    settings: tuple[PrometheusSettings, ...], *, submit: Submit, clock: Clock, health: Health
+    settings: tuple[PrometheusSettings, ...],
+    *,
+    submit: Submit,
+    clock: Clock,
+    health: Health,
+    polls: Callable[[], bool] = lambda: True,
 ) -> list[Poller]:
     """Return a poller for each store."""
-    return [Poller(one, submit=submit, clock=clock, health=health) for one in settings]
+    return [Poller(one, submit=submit, clock=clock, health=health, polls=polls) for one in settings]

@@ -24,6 +24,7 @@ from . import (
 )
 from .audit import Done
 from .database import Database
+from .fencing import Fence, hold
 from .incidents import Filter, Page, Recorded
 from .mutes import Mute, MuteKind
 from .notified import Endpoints
@@ -56,6 +57,7 @@ class Store(Endpoints, Records):
         """`owner` names this collector among those that share the database."""
         super().__init__(Database(url), console=console, owner=owner)
         self._listeners: tuple[Listener, ...] = ()
+        self._everywhere: tuple[Listener, ...] = ()
         self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
         self._listening = threading.Lock()
         try:
@@ -74,31 +76,39 @@ class Store(Endpoints, Records):
         """Raise UnusableError unless the database answers."""
         self._database.check()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, *, everywhere: bool = False) -> Callable[[], None]:
         """Call `listener` after every transaction that changed incidents; return how to stop it.
 
-        It is called in the thread that wrote, so it must be quick and must not raise.
+        It is called in the thread that wrote, so it must be quick and must not raise. With
+        `everywhere` it is called for what other collectors wrote too.
         """
         with self._listening:
             self._listeners = (*self._listeners, listener)
+            if everywhere:
+                self._everywhere = (*self._everywhere, listener)
 
         def stop() -> None:
             with self._listening:
                 self._listeners = tuple(row for row in self._listeners if row is not listener)
+                self._everywhere = tuple(row for row in self._everywhere if row is not listener)
 
         return stop
 
     # What evaluation decided
 
-    def commit(self, changes: Sequence[IncidentChange], now: float) -> None:
+    def commit(
+        self, changes: Sequence[IncidentChange], now: float, *, fence: Fence | None = None
+    ) -> None:
         """Keep changes and what is to be sent about them in one transaction, each only once.
 
         What is known already, or is older than what is known, is passed over. May be called again
-        with the same changes after an error.
+        with the same changes after an error. Raises FencedError where `fence` is out of date.
         """
         if not changes:
             return
         with self._database.write() as db:
+            if fence is not None:
+                hold(db, fence)
             news = [row for change in changes if (row := incidents.record(db, change))]
             news = history.numbered(db, news, now)
             self._enqueue(db, news, now)
@@ -130,13 +140,22 @@ class Store(Endpoints, Records):
 
     # What people do
 
-    def enter(self, entered: Entered, changes: Sequence[IncidentChange], now: float) -> None:
+    def enter(
+        self,
+        entered: Entered,
+        changes: Sequence[IncidentChange],
+        now: float,
+        *,
+        fence: Fence | None = None,
+    ) -> None:
         """Keep what a person did, received at `now`, and the changes it made, each only once.
 
         An incident or a mute that is not there is passed over: who enters actions looks first.
         """
         action = entered.action
         with self._database.write() as db:
+            if fence is not None:
+                hold(db, fence)
             news: list[Recorded] = []
             if action.kind in ("silence", "maintenance"):
                 mutes.add(db, mutes.entered(entered.id, action, now))
@@ -191,6 +210,16 @@ class Store(Endpoints, Records):
             to = everybody if row.notify else subscribers
             if to:
                 outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
+
+    def written_elsewhere(self, news: Sequence[Recorded]) -> None:
+        """Pass on what another collector wrote to those that subscribed to everything."""
+        for listener in self._everywhere:
+            listener(news)
+
+    def claim_partition(self, fence: Fence) -> None:
+        """Shut out earlier owners of a partition. Raises FencedError where there is a later one."""
+        with self._database.write() as db:
+            hold(db, fence)
 
     def _publish(self, news: Sequence[Recorded]) -> None:
         if news:

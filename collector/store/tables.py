@@ -5,6 +5,7 @@ SQLite or to PostgreSQL.
 """
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Double,
@@ -156,3 +157,12 @@ claims = Table(
     Column("until", Double, nullable=False),
 )
 """Which collector delivers to an endpoint, until when, where several share a database."""
+
+partitions = Table(
+    "partitions",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("owner", String(64), nullable=False),
+)
+"""The newest epoch in which each partition of the shared log was owned, and by which collector."""

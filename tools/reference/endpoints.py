@@ -17,8 +17,9 @@ _VERBS = ("get", "post", "put", "patch", "delete")
 class _NoStore:
     """Stands where the store would be: to describe routes none of it is used."""
 
-    def subscribe(self, _listener: object) -> None:
+    def subscribe(self, _listener: object, *, everywhere: bool = False) -> None:
         """Take the feed's listener and forget it."""
+        del everywhere
 
     def newest_change(self) -> int:
         """Return that there was none."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib import resources
 
 from rankscope.collector.api.families import FAMILIES
+from rankscope.collector.cluster.health import ClusterHealth
 from rankscope.collector.health import Health
 from rankscope.dashboards.grafana.alerts import ALERTS
 from rankscope.dashboards.grafana.rules import Alert
@@ -47,7 +48,9 @@ def page() -> str:
 
 def _collector() -> Iterator[tuple[str, ...]]:
     # A family without samples does not tell its labels: the client keeps them to itself.
-    for family in Health().registry.collect():
+    health = Health()
+    ClusterHealth(health.registry)
+    for family in health.registry.collect():
         end = "_total" if family.type == "counter" else ""
         labels = sorted({name for sample in family.samples for name in sample.labels} - {"le"})
         yield code(family.name + end), family.type, _labels(labels), family.documentation

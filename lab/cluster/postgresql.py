@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the tests' own: a cluster in a folder, on a Unix socket, and many databases.
+"""A real PostgreSQL of one's own: a cluster in a folder, on a Unix socket, and many databases.
 
 It does not touch the server that Debian's package may have started, nor any port.
 """
@@ -25,9 +25,9 @@ _USER = "rankscope"
 
 
 def path_of_programs() -> str:
-    """Return a PATH with the folders of PostgreSQL's programs at its end."""
+    """Return a PATH with the folders of PostgreSQL's and haproxy's programs at its end."""
     folders = sorted(map(str, Path("/").glob(PROGRAMS)), reverse=True)
-    return os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), *folders, "/usr/sbin"])
 
 
 def _unprivileged() -> Mapping[str, Any]:
@@ -59,6 +59,7 @@ class Server:
 
     @property
     def data(self) -> str:
+        """Return the folder of the cluster's files."""
         return str(self.folder / "data")
 
     def url(self, database: str) -> str:
@@ -68,7 +69,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            process: subprocess.Popen[bytes] = subprocess.Popen(
                 [self._postgres, "-D", self.data, "-k", str(self.folder), "-h", "",
                  "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100",
                  "-c", "shared_buffers=16MB"],
@@ -77,14 +78,15 @@ class Server:
                 cwd="/",
                 **self._as,
             )  # fmt: skip
+        self._process = process
         end = time.monotonic() + 60
         while True:
             try:
                 self._connect().close()
                 return
             except psycopg.OperationalError:
-                assert self._process.poll() is None, (self.folder / "log").read_text()
-                assert time.monotonic() < end, (self.folder / "log").read_text()
+                if process.poll() is not None or time.monotonic() > end:
+                    raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
     def stop(self) -> None:
@@ -121,4 +123,5 @@ class Server:
         done = subprocess.run(
             words, capture_output=True, text=True, check=False, cwd="/", **self._as
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)

@@ -1,0 +1,197 @@
+"""The newest entries of a partition as they come, in the place of the intake's tail.
+
+A coroutine fetches; the partition's evaluation takes and decodes. Time goes by the log: the owner
+publishes an entry of kind TIME each second, so that evaluation needs no clock of its own, and a
+replay of the stream evaluates the same seconds with the same entries.
+"""
+
+import asyncio
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import structlog
+
+from ...formats.otlp.errors import UndecodableError
+from ..evaluation.schedule import QUIET_SECONDS
+from ..intake.decoding import Decoders
+from ..intake.payloads import Decoded, Payload
+from ..intake.tail import Item
+from ..journal.entries import Entry
+from ..journal.interface import Offset
+from ..journal.kinds import Kind
+from . import messages, names
+from .connection import ERRORS, Connection
+from .partition_log import Aside, entries
+from .reading import Reader
+
+_LOG = structlog.get_logger(__name__)
+_FETCH_SECONDS = 1.0
+_PAUSE_SECONDS = 0.05
+_SECOND_NS = 1_000_000_000
+_ENTRY_BYTES = 500
+_LATE_SECONDS = 0.005
+"""How long after a whole second its entry of TIME is published: not before it, by any rounding."""
+
+
+class Following:
+    """Entries after an offset, in order. One thread takes; `begin` and `stop` may be others."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        partition: int,
+        *,
+        decode: Callable[[Payload], Decoded],
+        aside: Aside,
+        max_bytes: int,
+    ) -> None:
+        self._connection = connection
+        self._partition = partition
+        self._decode = decode
+        self._aside = aside
+        self._max_bytes = max_bytes
+        self._items: deque[tuple[Entry, Offset]] = deque()
+        self._bytes = 0
+        self._added = self._dropped = 0
+        self._first: Item | None = None
+        self._changed = threading.Condition()
+        self._woken = False
+        self._at_ns = 0
+        self._payload_ns = 0
+        self._ahead_seconds = 0.0
+        self.pending = 0
+        """Messages of the stream that were not fetched yet, when last fetched."""
+        self._tasks: list[Future[None]] = []
+
+    def begin(self, after: Offset | None) -> None:
+        """Fetch what comes after an offset, and publish the time."""
+        self._at_ns, sequence = messages.place(after)
+        self._payload_ns = self._at_ns
+        self._tasks = [
+            self._connection.spawn(self._fetch(sequence)),
+            self._connection.spawn(self._tick()),
+        ]
+
+    def stop(self) -> None:
+        """Fetch and publish no more."""
+        for task in self._tasks:
+            task.cancel()
+
+    def watermark(self) -> float:
+        """Return a time up to which everything is here."""
+        return self._at_ns / _SECOND_NS
+
+    @property
+    def added(self) -> int:
+        """Return how many entries there were."""
+        return self._added
+
+    @property
+    def bytes(self) -> int:
+        """Return about how much memory it takes."""
+        return self._bytes
+
+    def first(self) -> Item | None:
+        """Return the oldest entry held, decoded; None when none is."""
+        if self._first is None:
+            with self._changed:
+                if not self._items:
+                    return None
+                entry, end = self._items[0]
+            self._first = Item(self._dropped, entry.at, self._decoded(entry, end), end)
+        return self._first
+
+    def drop(self) -> None:
+        """Drop the oldest entry held."""
+        with self._changed:
+            entry, _ = self._items.popleft()
+            self._bytes -= _ENTRY_BYTES + len(entry.body)
+            self._dropped += 1
+        self._first = None
+
+    def wait(self, number: int, seconds: float) -> None:
+        """Wait until there is an entry of this number, `wake` is called, or time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._woken or self._added > number, seconds)
+
+    def wake(self) -> None:
+        """Let nobody wait any more."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    def _decoded(self, entry: Entry, end: Offset) -> Decoded | None:
+        """Return what an entry holds; None where only time goes on."""
+        if entry.kind in (Kind.TIME, Kind.STOP):
+            return None
+        try:
+            return self._decode(Payload(entry.kind, entry.body))
+        except UndecodableError as error:
+            packed, headers = messages.packed(entry.kind, entry.body, identity=False)
+            self._aside(messages.Message(end[1], entry.at_ns, headers, packed, 0), error)
+            return None
+
+    async def _fetch(self, sequence: int) -> None:
+        reader = Reader(self._connection, names.stream(self._partition), after=sequence)
+        try:
+            while True:
+                if self._bytes > self._max_bytes:
+                    await asyncio.sleep(_PAUSE_SECONDS)
+                    continue
+                try:
+                    found = await reader.fetch(_FETCH_SECONDS)
+                    if found:
+                        self._add(found)
+                except ERRORS as error:
+                    _LOG.debug("a partition cannot be read", error=str(error))
+                    await asyncio.sleep(_PAUSE_SECONDS)
+        finally:
+            await reader.close()
+
+    def _add(self, found: list[messages.Message]) -> None:
+        taken = list(entries(found, self._at_ns, self._aside))
+        with self._changed:
+            for entry, end in taken:
+                self._items.append((entry, end))
+                self._bytes += _ENTRY_BYTES + len(entry.body)
+                if entry.kind is not Kind.TIME:
+                    self._payload_ns = entry.at_ns
+            self._added += len(taken)
+            self._at_ns = taken[-1][0].at_ns
+            self.pending = found[-1].pending
+            self._changed.notify_all()
+        if not self.pending:
+            # How far the clock of JetStream is ahead of this one: whole seconds are its own.
+            self._ahead_seconds = self._at_ns / _SECOND_NS - time.time()
+
+    async def _tick(self) -> None:
+        """Publish the time each whole second, as long as anything was received lately."""
+        subject = names.subject(self._partition)
+        body, headers = messages.packed(Kind.TIME, b"", identity=False)
+        while True:
+            now = time.time() + self._ahead_seconds
+            await asyncio.sleep(math.floor(now) + 1 + _LATE_SECONDS - now)
+            if self._at_ns - self._payload_ns > QUIET_SECONDS * _SECOND_NS or not self._payload_ns:
+                continue
+            try:
+                await self._connection.js.publish(subject, body, timeout=1.0, headers=dict(headers))
+            except ERRORS as error:
+                _LOG.debug("the time cannot be published", error=str(error))
+
+
+def decoding(decoders: Decoders) -> Callable[[Payload], Decoded]:
+    """Return a function that decodes, and to which a defect of the decoder is the payload's."""
+
+    def decode(payload: Payload) -> Decoded:
+        try:
+            return decoders.decode(payload)
+        except UndecodableError:
+            raise
+        except Exception as error:
+            raise UndecodableError(f"the decoder failed: {error!r}") from error
+
+    return decode

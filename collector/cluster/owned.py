@@ -1,0 +1,294 @@
+"""One partition that this collector owns: its pipeline, from the last snapshot on.
+
+Everything it comes to is a function of the stream: whoever owns the partition next reads the same
+entries with the same times, and comes to the same incidents under the same ids.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+from nats.js.errors import APIError
+
+from ...alerts.closed import PastIncident
+from ...vocabulary.clock import Clock
+from ..actions import Entered
+from ..evaluation import rereading
+from ..evaluation.consumer import Consumer
+from ..evaluation.rereading import Rereading
+from ..health import Health
+from ..intake.decoding import Decoders
+from ..intake.payloads import Decoded, Payload
+from ..journal.interface import Offset
+from ..journal.settings import JournalSettings
+from ..pipeline import Pipeline
+from ..store.errors import StoreError
+from ..store.fencing import Fence, FencedError
+from ..store.store import Store
+from ..storing import Storing
+from . import messages, names
+from .connection import ERRORS, Connection
+from .following import Following, decoding
+from .health import ClusterHealth
+from .messages import Message
+from .partition_log import Decisions, PartitionLog
+from .settings import LogSettings
+from .snapshots import StoredSnapshots
+
+T = TypeVar("T")
+
+_LOG = structlog.get_logger(__name__)
+_AGAIN_SECONDS = 0.5
+_TAIL_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What all partitions of a collector share.
+
+    `lost` is called with a partition that somebody else has taken; `kept` with each action that the
+    store has.
+    """
+
+    connection: Connection
+    log: LogSettings
+    journal: JournalSettings
+    store: Store
+    clock: Clock
+    health: Health
+    cluster: ClusterHealth
+    folder: Path
+    owner: str
+    pipeline: Callable[[], Pipeline]
+    lost: Callable[[int], None]
+    kept: Callable[[str], None]
+
+
+class FencedSink:
+    """The store, for what one owner of a partition decided."""
+
+    def __init__(self, store: Store, fence: Fence, lost: Callable[[], None]) -> None:
+        self._store = store
+        self._fence = fence
+        self._lost = lost
+
+    def commit(self, changes: Sequence[Any], now: float) -> None:
+        """Keep the changes of one second, all or none."""
+        try:
+            self._store.commit(changes, now, fence=self._fence)
+        except FencedError:
+            self._lost()
+            raise
+
+    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
+        """Keep what a person did and the changes it made, all or none."""
+        try:
+            self._store.enter(entered, changes, now, fence=self._fence)
+        except FencedError:
+            self._lost()
+            raise
+
+
+class Owned:
+    """A partition from its lease to its end. `read` may be called from any thread."""
+
+    def __init__(self, number: int, epoch: int, parts: Parts) -> None:
+        self.number = number
+        self.epoch = epoch
+        self.ready = False
+        """Whether its state is restored."""
+        self.given = False
+        """Whether its state is kept for the next owner."""
+        self._parts = parts
+        self._snapshot = parts.folder / f"partition-{number}-{epoch}.snapshot"
+        self._began = time.monotonic()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._consumer: Consumer[Pipeline] | None = None
+        self._following: Following | None = None
+        self._storing: Storing | None = None
+        self._leaving: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._take, name=f"partition {number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take it over."""
+        self._thread.start()
+
+    def read(self, question: Callable[[Pipeline], T]) -> T:
+        """Return the answer of a question to its pipeline; only once it is ready."""
+        assert self._consumer is not None  # noqa: S101  it is ready
+        return self._consumer.read(question)
+
+    def leave(self) -> None:
+        """Keep the state for the next owner, in a thread; `given` says when that is done."""
+        if self._leaving is None:
+            self._leaving = threading.Thread(
+                target=self.stop, name=f"leave {self.number}", daemon=True
+            )
+            self._leaving.start()
+
+    def stop(self, *, keep: bool = True) -> None:
+        """Evaluate what is here, keep the state, and end; without `keep` just end."""
+        self._stopping.set()
+        self.ready = False
+        self._thread.join()
+        with self._lock:
+            if self._following is not None:
+                self._following.stop()
+            if self._consumer is not None:
+                self._consumer.stop(keep=keep)
+            if self._storing is not None:
+                self._storing.stop()
+            self._consumer = self._following = self._storing = None
+        self._snapshot.unlink(missing_ok=True)
+        self.given = True
+
+    @property
+    def lag(self) -> float:
+        """Return how many seconds evaluation is behind the clock."""
+        consumer = self._consumer
+        return 0.0 if consumer is None else consumer.lag()
+
+    @property
+    def pending(self) -> int:
+        """Return the entries that are in the log and were not fetched yet."""
+        following = self._following
+        return 0 if following is None else following.pending
+
+    @property
+    def series(self) -> int:
+        """Return how many series are held."""
+        consumer = self._consumer
+        return 0 if consumer is None else consumer.table.live
+
+    def _take(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._begin()
+                return
+            except (APIError, *ERRORS) as error:
+                _LOG.warning(
+                    "a partition cannot be taken over yet",
+                    partition=self.number,
+                    error=str(error) or type(error).__name__,
+                )
+                self._stopping.wait(_AGAIN_SECONDS)
+
+    def _begin(self) -> None:
+        parts, number = self._parts, self.number
+        log = PartitionLog(parts.connection, number)
+        decisions = Decisions(parts.connection, number)
+        decisions.claim()
+        fence = Fence(number, self.epoch, parts.owner)
+        try:
+            parts.store.claim_partition(fence)
+        except FencedError:
+            parts.lost(number)
+            return
+        except StoreError as error:
+            # The first change is fenced as well, whenever the database is back.
+            _LOG.warning("the epoch of a partition is not stored yet", error=str(error))
+        before_ns = log.last_at_ns()
+        pipeline = parts.pipeline()
+        decode = _Decode(Decoders(pipeline.table.alike))
+        following = Following(
+            parts.connection,
+            number,
+            decode=decode.decode,
+            aside=self._aside,
+            max_bytes=_TAIL_BYTES,
+        )
+        storing = Storing(
+            FencedSink(parts.store, fence, lambda: parts.lost(number)),
+            health=parts.health,
+            kept=parts.kept,
+        )
+        consumer = Consumer(
+            pipeline=pipeline,
+            journal=log,
+            decisions=decisions,
+            received=following,
+            tail=following,
+            decoders=decode,
+            storing=storing,
+            clock=parts.clock,
+            health=parts.health,
+            snapshots=StoredSnapshots(
+                self._snapshot,
+                parts.connection,
+                number,
+                parts.cluster,
+            ),
+            rereading=_rereading(parts, number),
+            before_ns=before_ns,
+            recovered=self._recovered,
+            snapshot_seconds=parts.log.snapshot_seconds,
+        )
+        with self._lock:
+            self._following, self._storing, self._consumer = following, storing, consumer
+        storing.start()
+        consumer.start()
+
+    def _recovered(self, offset: Offset | None) -> None:
+        following = self._following
+        if following is None or self._stopping.is_set():
+            return
+        following.begin(offset)
+        self.ready = True
+        took = time.monotonic() - self._began
+        self._parts.cluster.takeover_seconds.observe(took)
+        _LOG.info("a partition is taken over", partition=self.number, seconds=round(took, 2))
+
+    def _aside(self, message: Message, error: Exception) -> None:
+        """Keep what cannot be read where somebody can look at it, once."""
+        self._parts.cluster.aside.inc()
+        _LOG.error(
+            "an entry of the log cannot be read and is moved aside",
+            partition=self.number,
+            sequence=message.sequence,
+            error=str(error),
+        )
+        headers = {
+            **message.headers,
+            messages.ID: f"{self.number}-{message.sequence}",
+            "Rankscope-Error": " ".join(str(error).split())[:500],
+            "Rankscope-Sequence": str(message.sequence),
+        }
+        self._parts.connection.spawn(self._put_aside(message.body, headers))
+
+    async def _put_aside(self, body: bytes, headers: dict[str, str]) -> None:
+        try:
+            await self._parts.connection.js.publish(
+                names.aside(self.number), body, headers=dict(headers)
+            )
+        except (APIError, *ERRORS) as error:
+            _LOG.warning("not moved aside", error=str(error))
+
+
+class _Decode:
+    """Decodes; what fails in whatever way is the payload's fault."""
+
+    def __init__(self, decoders: Decoders) -> None:
+        self._decode = decoding(decoders)
+
+    def decode(self, payload: Payload) -> Decoded:
+        """Return what the payload holds. Raises UndecodableError."""
+        return self._decode(payload)
+
+
+def _rereading(parts: Parts, number: int) -> Rereading:
+    """Return how a start without a snapshot goes: by the incidents of this partition's jobs."""
+
+    def mine(incident: PastIncident) -> bool:
+        jobs = incident.jobs
+        return bool(jobs) and names.of_job(jobs[0], parts.log.partitions) == number
+
+    return Rereading(
+        seconds=lambda now: rereading.reread_seconds(parts.store, parts.journal, now),
+        past=lambda since: filter(mine, rereading.past(parts.store, since)),
+        decided_until=lambda: parts.store.newest_change_at() or float("-inf"),
+    )

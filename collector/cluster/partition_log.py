@@ -1,0 +1,211 @@
+"""One partition of the shared log, for whoever owns it: read, replayed, and its decisions."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from nats.js.errors import APIError, NotFoundError
+
+from ...formats.otlp.errors import UndecodableError
+from ..journal.entries import Entry
+from ..journal.interface import Offset, Written
+from ..journal.kinds import Kind
+from . import messages, names
+from .connection import ERRORS, Connection, LogUnavailableError
+from .messages import Message
+from .reading import Reader
+from .streams import state
+
+_SECONDS = 5.0
+_FETCH_SECONDS = 1.0
+_AWAY_SECONDS = 60.0
+"""After so long without an answer reading ends with an error."""
+_SECOND_NS = 1_000_000_000
+
+Aside = Callable[[Message, Exception], None]
+
+
+def _ignore(_message: Message, _error: Exception) -> None:
+    """Take no notice."""
+
+
+def entries(
+    found: Sequence[Message], at_ns: int, aside: Aside = _ignore
+) -> Iterator[tuple[Entry, Offset]]:
+    """Yield the entries of messages after one received at `at_ns`, each with the offset after it.
+
+    A message that is none of ours is given to `aside`; at its place time goes on.
+    """
+    for message in found:
+        try:
+            entry = messages.entry(message, at_ns)
+        except UndecodableError as error:
+            aside(message, error)
+            entry = Entry(Kind.TIME, messages.received_ns(message.taken_ns, at_ns), b"")
+        at_ns = entry.at_ns
+        yield entry, messages.offset(at_ns, message.sequence)
+
+
+class PartitionLog:
+    """The payloads of one partition. Implements `journal.interface.Partition` for its owner."""
+
+    def __init__(self, connection: Connection, partition: int) -> None:
+        self._connection = connection
+        self._stream = names.stream(partition)
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Refuse: payloads are published by `publishing`."""
+        return Written(0, 0, OSError(0, "payloads are published") if entries else None)
+
+    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+        """Yield the entries after an offset up to the newest of now. Raises LogUnavailableError."""
+        at_ns, sequence = messages.place(after)
+        return self._read(Reader(self._connection, self._stream, after=sequence), at_ns, sequence)
+
+    def range(self, start_ns: int, end_ns: int) -> Iterator[Entry]:
+        """Yield the entries that JetStream took in [start_ns, end_ns]."""
+        reader = Reader(self._connection, self._stream, since_ns=start_ns or None)
+        for entry, _ in self._read(reader, 0, 0):
+            if entry.at_ns > end_ns:
+                return
+            if entry.at_ns >= start_ns:
+                yield entry
+
+    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+        """Yield the entries of the last time range, counted from the newest entry."""
+        newest = self.last_at_ns()
+        if newest is None:
+            return iter(())
+        since = newest - int(seconds * _SECOND_NS)
+        return self._read(Reader(self._connection, self._stream, since_ns=since), 0, 0)
+
+    def holds(self, offset: Offset) -> bool:
+        """Tell whether nothing after this offset has been trimmed, and it can be one of ours."""
+        found = self._state()
+        return found["first_seq"] - 1 <= offset[1] <= found["last_seq"]
+
+    def last_at_ns(self) -> int | None:
+        """Return when JetStream took the newest entry, None where there is none."""
+        found = self._state()
+        return _nanoseconds(str(found["last_ts"])) if found["messages"] else None
+
+    def trim(self, now: float) -> int:
+        """Return the bytes that are held: the stream trims itself."""
+        del now
+        return self._state()["bytes"]
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _state(self) -> dict[str, int]:
+        try:
+            return self._connection.call(state(self._connection, self._stream), _SECONDS)
+        except ERRORS as error:
+            raise LogUnavailableError(str(error) or "NATS does not answer") from None
+
+    def _read(self, reader: Reader, at_ns: int, sequence: int) -> Iterator[tuple[Entry, Offset]]:
+        found = self._state()
+        last = found["last_seq"] if found["messages"] else 0
+        answered = time.monotonic()
+        try:
+            while sequence < last:
+                try:
+                    batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
+                except ERRORS as error:
+                    if time.monotonic() - answered > _AWAY_SECONDS:
+                        raise LogUnavailableError(str(error) or "NATS does not answer") from None
+                    time.sleep(0.1)
+                    continue
+                if not batch and time.monotonic() - answered > _AWAY_SECONDS:
+                    raise LogUnavailableError(f"{self._stream} does not give its messages")
+                for entry, end in entries(batch, at_ns):
+                    answered = time.monotonic()
+                    at_ns, sequence = entry.at_ns, end[1]
+                    if sequence > last:
+                        return
+                    yield entry, end
+        finally:
+            if self._connection.up:
+                self._connection.spawn(reader.close())
+
+
+class Decisions:
+    """What evaluation of one partition decided under load. Only one owner at a time can write.
+
+    Each write names the sequence that it follows, so that an owner which was replaced while it
+    slept cannot write any more.
+    """
+
+    def __init__(self, connection: Connection, partition: int) -> None:
+        self._connection = connection
+        self._subject = names.decisions(partition)
+        self._last = 0
+
+    def claim(self) -> None:
+        """Shut out whoever owned the partition before."""
+        self._last = self._connection.call(self._newest(), _SECONDS)
+        written = self.write([Entry(Kind.TIME, 0, b"")])
+        if written.failure is not None:
+            raise written.failure
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Write the entries after what this owner knows, or none."""
+        for number, entry in enumerate(entries):
+            packed, headers = messages.packed(entry.kind, entry.body, identity=False)
+            headers["Nats-Expected-Last-Subject-Sequence"] = str(self._last)
+            try:
+                work = self._connection.js.publish(self._subject, packed, headers=dict(headers))
+                self._last = self._connection.call(work, _SECONDS).seq
+            except (APIError, *ERRORS) as error:
+                return Written(number, 0, LogUnavailableError(str(error)))
+        return Written(len(entries), 0)
+
+    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+        """Yield every decision that is kept."""
+        last = self._connection.call(self._newest(), _SECONDS)
+        at_ns, sequence = messages.place(after)
+        reader = Reader(self._connection, names.DECISIONS, after=sequence, subject=self._subject)
+        try:
+            while sequence < last:
+                batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
+                for entry, end in entries(batch, at_ns):
+                    at_ns, sequence = entry.at_ns, end[1]
+                    yield entry, end
+        finally:
+            self._connection.spawn(reader.close())
+
+    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+        """Yield every decision: they are few."""
+        del seconds
+        return self.read(None)
+
+    def holds(self, offset: Offset) -> bool:
+        """Return True: nobody resumes here."""
+        del offset
+        return True
+
+    def last_at_ns(self) -> int | None:
+        """Return None: nobody asks."""
+        return None
+
+    def trim(self, now: float) -> int:
+        """Return 0: the stream trims itself."""
+        del now
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    async def _newest(self) -> int:
+        try:
+            found = await self._connection.js.get_last_msg(names.DECISIONS, self._subject)
+        except NotFoundError:
+            return 0
+        return int(found.seq or 0)
+
+
+def _nanoseconds(text: str) -> int:
+    """Return RFC 3339 with up to nine digits as nanoseconds since the epoch."""
+    whole, _, part = text.removesuffix("Z").partition(".")
+    seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp())
+    return seconds * _SECOND_NS + int(part.ljust(9, "0")[:9] or 0)

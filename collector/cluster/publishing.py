@@ -1,0 +1,133 @@
+"""The writing end of the shared log: accepted payloads, divided and published, kept by a quorum."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import structlog
+from nats.js.errors import APIError
+
+from ...formats.otlp.errors import UndecodableError
+from ..journal.entries import Entry
+from ..journal.interface import Offset, Written
+from ..journal.kinds import Kind
+from . import messages, names
+from .connection import ERRORS, Connection, LogUnavailableError
+from .routing import Router
+
+_LOG = structlog.get_logger(__name__)
+_TRY_SECONDS = 2.0
+_WRITE_SECONDS = 6.0
+"""For so long a payload is tried: a stream whose leader died has another within some seconds."""
+_AGAIN_SECONDS = 0.2
+
+
+class Publisher:
+    """Publishes to partitions. Safe to use from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def publish(self, partition: int, kind: Kind, body: bytes) -> None:
+        """Publish one entry; return when it is kept. Raises LogUnavailableError."""
+        found = self.publish_all([(partition, kind, body)])[0]
+        if found is not None:
+            raise found
+
+    def publish_all(
+        self, entries: Sequence[tuple[int, Kind, bytes]]
+    ) -> list[LogUnavailableError | None]:
+        """Publish (partition, kind, body); return for each None once it is kept, or why not."""
+        if not self._connection.up:
+            return [LogUnavailableError("NATS is away") for _ in entries]
+        work = self._all(entries, time.monotonic() + _WRITE_SECONDS)
+        try:
+            return self._connection.call(work, _WRITE_SECONDS + 2 * _TRY_SECONDS)
+        except TimeoutError:
+            return [LogUnavailableError("NATS does not answer") for _ in entries]
+
+    async def _all(
+        self, entries: Sequence[tuple[int, Kind, bytes]], end: float
+    ) -> list[LogUnavailableError | None]:
+        return list(await asyncio.gather(*(self._one(*entry, end) for entry in entries)))
+
+    async def _one(
+        self, partition: int, kind: Kind, body: bytes, end: float
+    ) -> LogUnavailableError | None:
+        packed, headers = messages.packed(kind, body)
+        if len(packed) > self._connection.most_bytes - 4096:
+            return LogUnavailableError(
+                f"a payload of {len(packed)} bytes is more than max_payload of the NATS server"
+            )
+        while True:
+            try:
+                await self._connection.js.publish(
+                    names.subject(partition), packed, timeout=_TRY_SECONDS, headers=dict(headers)
+                )
+            except APIError as error:
+                why = error.description or str(error)
+            except ERRORS as error:
+                why = str(error) or "NATS does not answer"
+            else:
+                return None
+            if time.monotonic() > end or not self._connection.up:
+                return LogUnavailableError(why)
+            await asyncio.sleep(_AGAIN_SECONDS)  # under the same id: kept once
+
+
+class PublishedLog:
+    """What the intake writes to in the place of files. It is read elsewhere, by partition."""
+
+    def __init__(self, publisher: Publisher, router: Router) -> None:
+        self._publisher = publisher
+        self._router = router
+
+    def write(self, entries: Sequence[Entry]) -> Written:
+        """Publish the entries, and say how many of them are kept whole."""
+        parts: list[tuple[int, Kind, bytes]] = []
+        numbers: list[int] = []
+        for number, entry in enumerate(entries):
+            for partition, body in self._divided(entry).items():
+                parts.append((partition, entry.kind, body))
+                numbers.append(number)
+        size = sum(len(body) for _, _, body in parts)
+        kept, failure = len(entries), None
+        for number, failed in zip(numbers, self._publisher.publish_all(parts), strict=True):
+            if failed is not None and number < kept:
+                kept, failure = number, failed
+        return Written(kept, size, failure)
+
+    def _divided(self, entry: Entry) -> Mapping[int, bytes]:
+        try:
+            return self._router.split(entry.kind, entry.body)
+        except UndecodableError as error:
+            # It was decoded, so some of it is worth keeping, whatever cannot be taken apart.
+            _LOG.warning("a payload is kept whole: it cannot be divided", error=str(error))
+            return {0: entry.body}
+
+    def read(self, after: Offset | None) -> Iterator[tuple[Entry, Offset]]:
+        """Yield nothing: whoever owns a partition reads it."""
+        del after
+        return iter(())
+
+    def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
+        """Yield nothing, likewise."""
+        del seconds
+        return iter(())
+
+    def holds(self, offset: Offset) -> bool:
+        """Return False: it has no offsets."""
+        del offset
+        return False
+
+    def last_at_ns(self) -> int | None:
+        """Return None: receive times are those of JetStream."""
+        return None
+
+    def trim(self, now: float) -> int:
+        """Return 0: the streams have their own retention."""
+        del now
+        return 0
+
+    def close(self) -> None:
+        """Do nothing: what is acknowledged is kept."""

@@ -1,0 +1,52 @@
+"""The shared log once more: each partition's stream through a pipeline of its own."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..journal.entries import Entry
+from ..journal.kinds import Kind
+from ..recordings import RecordingError
+from ..replay import Replay
+from .connection import ERRORS, Connection
+from .partition_log import Decisions, PartitionLog
+from .settings import LogSettings
+
+_ALWAYS_NS = 1 << 62
+
+
+def replayed(
+    log: LogSettings,
+    replay: Callable[[], Replay],
+    *,
+    start_ns: int = 0,
+    end_ns: int = _ALWAYS_NS,
+) -> list[dict[str, Any]]:
+    """Return the final document of every incident, ordered by `opened_at`, then id.
+
+    `replay` makes a replay with a pipeline of its own. Raises RecordingError.
+    """
+    documents: list[dict[str, Any]] = []
+    for entries, decisions in _partitions(log, start_ns, end_ns):
+        documents += replay().run_entries(entries, decisions)
+    return sorted(documents, key=lambda row: (row["opened_at"], row["id"]))
+
+
+def held(log: LogSettings) -> Iterator[Entry]:
+    """Yield the entries of all partitions, one partition after another. Raises RecordingError."""
+    for entries, _ in _partitions(log, 0, _ALWAYS_NS):
+        yield from (entry for entry in entries if entry.kind is not Kind.TIME)
+
+
+def _partitions(
+    log: LogSettings, start_ns: int, end_ns: int
+) -> Iterator[tuple[Iterator[Entry], list[Entry]]]:
+    connection = Connection(log, name="rankscope replay")
+    try:
+        connection.start()
+        for number in range(log.partitions):
+            decisions = [entry for entry, _ in Decisions(connection, number).read(None)]
+            yield PartitionLog(connection, number).range(start_ns, end_ns), decisions
+    except ERRORS as error:
+        raise RecordingError(f"the log in NATS cannot be read: {error}") from error
+    finally:
+        connection.stop()

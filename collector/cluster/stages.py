@@ -1,0 +1,335 @@
+"""The flow of a collector that shares the log: takes payloads of all, evaluates its partitions.
+
+`submit`, `act` and `read` are those of `collector.stages`; `read` asks the partition of the request
+(`asked`), or every partition that is owned here and joins their lists.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from ...formats.otlp.columns import SeriesTable
+from ...vocabulary.clock import Clock
+from ..actions import Entered, Pending
+from ..health import Health
+from ..intake.appending import Appending
+from ..intake.decoding import Decoders
+from ..intake.payloads import Decoded, Outcome, Payload
+from ..intake.waiting import UnavailableError
+from ..journal.interface import Offset
+from ..journal.kinds import Kind
+from ..pipeline import UNKEPT, Pipeline
+from ..settings import CollectorSettings
+from ..store.store import Store
+from . import names, news, streams
+from .connection import ERRORS, Connection, LogUnavailableError
+from .health import ClusterHealth
+from .hosts import HostPartitions
+from .membership import Membership
+from .owned import Owned, Parts
+from .publishing import PublishedLog, Publisher
+from .routing import Router
+from .summaries import Summaries
+
+T = TypeVar("T")
+
+_LOG = structlog.get_logger(__name__)
+_AWAY_SECONDS = 5
+
+asked: ContextVar[int | None] = ContextVar("asked", default=None)
+"""The partition that a request is about; None: all that are owned here."""
+
+
+class MovingError(UnavailableError):
+    """The partition that was asked for is on its way to another collector."""
+
+
+class _Nothing:
+    """The intake's tail: who owns the partition reads the log."""
+
+    def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
+        """Take nothing."""
+        del at, decoded, end
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who owns a partition: oneself (`local`, and whether its state is restored), or an address."""
+
+    local: bool
+    ready: bool
+    address: str
+
+
+class ClusterStages:
+    """The stages of one collector among several. All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        settings: CollectorSettings,
+        *,
+        store: Store,
+        clock: Clock,
+        health: Health,
+        name: str,
+        address: Callable[[], str],
+        pipeline: Callable[[], Pipeline],
+    ) -> None:
+        """`address` is where the others reach this collector. Raises LogUnavailableError."""
+        log = settings.log
+        self.partitions = log.partitions
+        self._store = store
+        self._health = health
+        self.health = ClusterHealth(health.registry)
+        self._pending = Pending()
+        self._owned: dict[int, Owned] = {}
+        self._lock = threading.Lock()
+        self._name = name
+        self._connection = Connection(log, name=f"rankscope {name}")
+        self._connection.start()
+        try:
+            streams.prepare(self._connection, log, settings.journal)
+        except BaseException:
+            self._connection.stop()
+            raise
+        folder = settings.data_dir / "partitions"
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob("*.snapshot*"):
+            left.unlink()  # what counts is in the object store
+        self._parts = Parts(
+            connection=self._connection,
+            log=log,
+            journal=settings.journal,
+            store=store,
+            clock=clock,
+            health=health,
+            cluster=self.health,
+            folder=Path(folder),
+            owner=name,
+            pipeline=pipeline,
+            lost=self._lost,
+            kept=self._kept,
+        )
+        self._hosts = HostPartitions(self._connection)
+        self._publisher = Publisher(self._connection)
+        capacity = settings.evaluation.max_series
+        self.intake = Appending(
+            journal=PublishedLog(self._publisher, Router(log.partitions, self._hosts)),
+            decoders=Decoders(lambda: SeriesTable(capacity, unkept=UNKEPT)),
+            tail=_Nothing(),
+            clock=clock,
+            health=health,
+            queue_bytes=settings.intake.queue_bytes,
+        )
+        self.membership = Membership(
+            self._connection,
+            self,
+            name=name,
+            address=address,
+            partitions=log.partitions,
+            lease_seconds=log.lease_seconds,
+            health=health,
+        )
+        self.summaries = Summaries(self._connection, self._ready_ones, name=name)
+        self._news = news.News(self._connection, store, self._pending, name=name)
+        health.lag_seconds.set_function(lambda: max((one.lag for one in self._ones()), default=0.0))
+        health.series.set_function(lambda: sum(one.series for one in self._ones()))
+        health.series_limit.set(capacity)
+        self.health.up.set_function(lambda: float(self._connection.up))
+        self.health.partitions.set_function(lambda: len(self._owned))
+        self.health.recovering.set_function(lambda: sum(not one.ready for one in self._ones()))
+        self.health.lag.set_function(lambda: sum(one.pending for one in self._ones()))
+
+    @property
+    def as_one_of_several(self) -> "ClusterStages":
+        """Return itself: what has no such property is alone."""
+        return self
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether payloads are taken."""
+        return self.intake.ready and self._connection.up
+
+    def warnings(self) -> list[str]:
+        """Return what an operator has to know."""
+        if self._connection.up:
+            return []
+        return ["NATS is away: telemetry is refused with 503, and senders keep it"]
+
+    def start(self) -> None:
+        """Take payloads, and take part in sharing out the partitions."""
+        self._hosts.start()
+        self.intake.start()
+        self._news.start()
+        self.summaries.start()
+        self.membership.start()
+
+    def stop(self) -> None:
+        """Take nothing more; keep the state of every partition; give all to the others."""
+        self.intake.stop()
+        self.membership.stop()
+        self.summaries.stop()
+        ones = self._ones()
+        for one in ones:
+            one.leave()
+        for one in ones:
+            one.stop()
+        with self._lock:
+            self._owned.clear()
+        self.membership.leave()
+        self._hosts.stop()
+        self._connection.stop()
+
+    def trim(self, now: float) -> int:
+        """Return the bytes that the streams of one's own partitions hold; they trim themselves."""
+        del now
+        try:
+            return sum(
+                self._connection.call(
+                    streams.state(self._connection, names.stream(one.number)), _AWAY_SECONDS
+                )["bytes"]
+                for one in self._ones()
+            )
+        except ERRORS:
+            return 0  # what they hold is not known while NATS is away
+
+    def submit(self, payload: Payload) -> "Future[Outcome]":
+        """Queue a payload; the future resolves once a quorum of NATS has it."""
+        if not self._connection.up:
+            raise UnavailableError("NATS is away", retry_after_seconds=_AWAY_SECONDS)
+        return self.intake.submit(payload)
+
+    def act(self, action: Entered, *, timeout_seconds: float) -> bool:
+        """Enter what a person did in the log of its incident's job, and wait for the store."""
+        stored = self._pending.expect(action.id)
+        try:
+            self._publisher.publish(self._partition_of(action), Kind.ACTION, action.pack())
+            stored.result(timeout_seconds)
+        except LogUnavailableError as error:
+            raise UnavailableError(str(error), retry_after_seconds=_AWAY_SECONDS) from error
+        except TimeoutError:
+            return False
+        finally:
+            self._pending.forget(action.id)
+        return True
+
+    def read(self, question: Callable[[Any], T]) -> T:
+        """Return the answer of the pipeline that a request is about.
+
+        Without one all that are ready here are asked, and lists, sets and mappings joined.
+        Raises MovingError while the partition is on its way.
+        """
+        number = asked.get()
+        if number is not None:
+            one = self._owned.get(number)
+            if one is None or not one.ready:
+                raise MovingError("the job's partition is moving to another collector")
+            return one.read(question)
+        answers = [one.read(question) for one in self._ready_ones()]
+        return _joined(answers) if answers else question(self._parts.pipeline())
+
+    # Whose partition
+
+    def find(self, partition: int) -> Found:
+        """Return who owns a partition."""
+        one = self._owned.get(partition)
+        if one is not None:
+            return Found(True, one.ready, "")
+        found = self.membership.assignment
+        if partition >= len(found.leases):
+            return Found(False, False, "")
+        return Found(False, True, found.address(partition))
+
+    def others(self) -> list[str]:
+        """Return the addresses of the other collectors."""
+        members = self.membership.assignment.members
+        return [row.address for name, row in sorted(members.items()) if name != self._name]
+
+    def partition_of_host(self, host: str) -> int:
+        """Return a partition that has the telemetry of a host."""
+        found = self._hosts.partitions(host)
+        return min(found) if found else names.of_host(host, self.partitions)
+
+    def owns_job(self, job: str | None) -> bool:
+        """Tell whether a job (None: what has none) is evaluated here."""
+        return (names.of_job(job, self.partitions) if job else 0) in self._owned
+
+    # What membership asks
+
+    def owns(self, leases: Mapping[int, int], leaving: set[int]) -> None:
+        """Own exactly these partitions, by epoch, and begin to hand over those that leave."""
+        begun: list[Owned] = []
+        gone: list[Owned] = []
+        with self._lock:
+            for number, one in list(self._owned.items()):
+                if leases.get(number) != one.epoch:
+                    gone.append(self._owned.pop(number))
+                elif one.given and number not in leaving:
+                    del self._owned[number]  # who was to have it is gone: it is begun again
+            for number, epoch in leases.items():
+                if number not in self._owned and number not in leaving:
+                    self._owned[number] = Owned(number, epoch, self._parts)
+                    begun.append(self._owned[number])
+            left = [self._owned[number] for number in leaving if number in self._owned]
+        for one in gone:
+            if not one.given:
+                self.health.lost.inc()
+                _LOG.warning("another collector has taken a partition", partition=one.number)
+                threading.Thread(target=one.stop, kwargs={"keep": False}, daemon=True).start()
+        for one in begun:
+            self.health.takeovers.inc()
+            one.start()
+        for one in left:
+            one.leave()
+
+    def given(self) -> set[int]:
+        """Return the partitions whose state is kept for the next owner."""
+        leases = self.membership.assignment
+        with self._lock:
+            return {
+                number
+                for number in leases.leaving(self._name)
+                if number not in self._owned or self._owned[number].given
+            }
+
+    def _lost(self, number: int) -> None:
+        """Let go of a partition whose epoch is over."""
+        with self._lock:
+            one = self._owned.pop(number, None)
+        if one is not None:
+            self.health.lost.inc()
+            threading.Thread(target=one.stop, kwargs={"keep": False}, daemon=True).start()
+
+    def _kept(self, action: str) -> None:
+        self._pending.kept(action)
+        self._connection.announce(names.KEPT, {"action": action, "by": self._name})
+
+    def _ones(self) -> list[Owned]:
+        with self._lock:
+            return [self._owned[number] for number in sorted(self._owned)]
+
+    def _ready_ones(self) -> list[Owned]:
+        return [one for one in self._ones() if one.ready]
+
+    def _partition_of(self, action: Entered) -> int:
+        incident = action.action.incident
+        document = None if incident is None else self._store.incident(incident)
+        job = None if document is None else document["job"]
+        return 0 if job is None else names.of_job(job, self.partitions)
+
+
+def _joined(answers: list[Any]) -> Any:
+    first = answers[0]
+    if isinstance(first, list):
+        return [row for rows in answers for row in rows]
+    if isinstance(first, set):
+        return set[Any]().union(*answers)
+    if isinstance(first, dict):
+        return {key: row for rows in answers for key, row in rows.items()}
+    return next((one for one in answers if one is not None), first)

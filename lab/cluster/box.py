@@ -1,0 +1,82 @@
+"""Everything of the cluster in one folder: started in order, ended in order."""
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+from ..soak.receiver import Receiver
+from .balancer import Balancer
+from .collectors import Collectors
+from .nats_servers import NatsServers
+from .postgresql import Server, path_of_programs
+
+SECRET = "whsec_b2Ygbm9ib2R5IGJ1dCB0aGlzIHNvYWs6IDMyIGJ5dGU="  # noqa: S105  of nobody but this
+PARTITIONS = 6
+
+
+class Box:
+    """NATS, PostgreSQL, collectors, and what takes their pages; a load balancer where wanted."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        collectors: int = 3,
+        servers: int = 3,
+        balanced: bool = True,
+        partitions: int = PARTITIONS,
+        log: dict[str, Any] | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        postgres = shutil.which("postgres", path=path_of_programs())
+        if postgres is None:
+            raise RuntimeError("postgres is missing: apt install postgresql-15")
+        self.folder = folder
+        self.partitions = partitions
+        self.nats = NatsServers(folder / "nats", count=servers)
+        self.database = Server(postgres)
+        self.receiver = Receiver(folder / "messages.jsonl", SECRET)
+        self.store = self.database.new()
+        self.collectors = Collectors(
+            folder,
+            count=collectors,
+            log={
+                "url": self.nats.url,
+                "partitions": partitions,
+                "replicas": min(3, servers),
+                "snapshot_seconds": 5,
+                **(log or {}),
+            },
+            store=self.store,
+            webhooks=[{"name": "soak", "url": self.receiver.url, "secret": SECRET}],
+        )
+        self.balancer = Balancer(folder, self.collectors.ports) if balanced else None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return where telemetry goes."""
+        port = self.collectors.ports[0] if self.balancer is None else self.balancer.port
+        return "127.0.0.1", port
+
+    def start(self) -> None:
+        """Start everything; return once every collector takes telemetry."""
+        self.nats.start()
+        for number in range(self.collectors.count):
+            self.collectors.start(number)
+        for number in range(self.collectors.count):
+            self.collectors.wait_until_ready(number)
+        if self.balancer is not None:
+            self.balancer.start()
+
+    def stop(self) -> None:
+        """End everything, whatever has ended by itself."""
+        try:
+            if self.balancer is not None:
+                self.balancer.stop()
+            self.collectors.end()
+        finally:
+            self.collectors.end(signal.SIGKILL)
+            self.nats.kill()
+            self.receiver.stop()
+            self.database.remove()

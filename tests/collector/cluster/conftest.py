@@ -1,0 +1,88 @@
+"""A real NATS of one server for each test, and collectors over it in this process."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rankscope.collector.cluster import streams
+from rankscope.collector.cluster.connection import Connection
+from rankscope.collector.cluster.settings import LogSettings
+from rankscope.collector.cluster.stages import ClusterStages
+from rankscope.collector.health import Health
+from rankscope.collector.journal.settings import JournalSettings
+from rankscope.collector.pipeline import Pipeline
+from rankscope.collector.settings import CollectorSettings
+from rankscope.collector.store.settings import WebhookSettings
+from rankscope.collector.store.store import Store
+from rankscope.lab.cluster.box import SECRET
+from rankscope.lab.cluster.nats_servers import NatsServers
+from rankscope.vocabulary.clock import SlewedClock
+
+PATIENCE_SECONDS = 150.0
+PARTITIONS = 2
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[NatsServers]:
+    servers = NatsServers(tmp_path / "nats", count=1)
+    servers.start()
+    yield servers
+    servers.kill()
+
+
+@pytest.fixture
+def log(nats: NatsServers) -> LogSettings:
+    return LogSettings(
+        url=nats.url, partitions=PARTITIONS, replicas=1, snapshot_seconds=1, lease_seconds=3
+    )
+
+
+@pytest.fixture
+def connection(log: LogSettings) -> Iterator[Connection]:
+    """Return a connection to a NATS whose streams are made."""
+    one = Connection(log, name="test")
+    one.start()
+    streams.prepare(one, log, JournalSettings())
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], ClusterStages]]:
+    """Return a function that makes a collector of this name, which shares log and store."""
+    made: list[tuple[ClusterStages, Store]] = []
+
+    def new(name: str) -> ClusterStages:
+        folder = tmp_path / name
+        folder.mkdir()
+        store = Store(
+            f"sqlite:///{tmp_path / 'rankscope.db'}",
+            webhooks=[WebhookSettings(name="page", url="http://127.0.0.1:9/", secret=SECRET)],
+            owner=name,
+        )
+        stages = ClusterStages(
+            CollectorSettings(data_dir=folder, log=log),
+            store=store,
+            clock=SlewedClock(),
+            health=Health(),
+            name=name,
+            address=lambda: f"http://{name}",
+            pipeline=Pipeline,
+        )
+        made.append((stages, store))
+        return stages
+
+    yield new
+    for stages, store in made:
+        stages.stop()
+        store.close()

@@ -1,0 +1,124 @@
+"""The log in JetStream: acknowledged is kept, once, in one order of times; bad entries go aside."""
+
+import json
+
+import pytest
+
+from rankscope.collector.cluster import messages, names
+from rankscope.collector.cluster.connection import Connection, LogUnavailableError
+from rankscope.collector.cluster.hosts import HostPartitions
+from rankscope.collector.cluster.partition_log import Decisions, PartitionLog
+from rankscope.collector.cluster.publishing import PublishedLog, Publisher
+from rankscope.collector.cluster.routing import Router
+from rankscope.collector.cluster.settings import LogSettings
+from rankscope.collector.journal.entries import Entry
+from rankscope.collector.journal.kinds import Kind
+
+from .conftest import PARTITIONS
+
+pytestmark = pytest.mark.slow
+
+
+def _entry(text: str) -> Entry:
+    return Entry(Kind.METRICS_JSON, 0, json.dumps({"note": text * 2000}).encode())
+
+
+def _publish(connection: Connection, *texts: str) -> None:
+    Publisher(connection).publish_all([(0, row.kind, row.body) for row in map(_entry, texts)])
+
+
+def _read(connection: Connection, after=None) -> list[Entry]:
+    return [entry for entry, _ in PartitionLog(connection, 0).read(after)]
+
+
+def test_what_was_published_is_read_in_order_with_times_that_never_go_back(connection):
+    _publish(connection, "a")
+    _publish(connection, "b")
+    found = _read(connection)
+    assert [entry.body for entry in found] == [_entry("a").body, _entry("b").body]
+    assert found[0].at_ns < found[1].at_ns
+    assert found == _read(connection)  # the same bytes and times whenever it is read
+
+
+def test_reading_goes_on_after_an_offset(connection):
+    for text in "abc":
+        _publish(connection, text)
+    log = PartitionLog(connection, 0)
+    _, after = next(iter(log.read(None)))
+    assert [entry.body for entry in _read(connection, after)] == [
+        _entry("b").body,
+        _entry("c").body,
+    ]
+    assert log.holds(after)
+
+
+def test_a_payload_that_is_sent_again_is_kept_once(connection):
+    _publish(connection, "a")
+    _publish(connection, "a")
+    assert len(_read(connection)) == 1
+
+
+def test_a_range_of_the_stream_is_what_was_taken_in_it(connection):
+    for text in "abc":
+        _publish(connection, text)
+    first, second, third = _read(connection)
+    log = PartitionLog(connection, 0)
+    assert list(log.range(second.at_ns, third.at_ns)) == [second, third]
+    assert first not in log.range(second.at_ns, third.at_ns)
+
+
+def test_an_empty_partition_has_neither_entries_nor_a_newest_time(connection):
+    log = PartitionLog(connection, 1)
+    assert list(log.read(None)) == []
+    assert log.last_at_ns() is None
+
+
+def test_the_newest_time_is_that_of_the_newest_entry(connection):
+    _publish(connection, "a", "b")
+    assert PartitionLog(connection, 0).last_at_ns() == _read(connection)[-1].at_ns
+
+
+def test_without_nats_nothing_is_kept_and_with_it_again_everything_is(nats, connection):
+    written = PublishedLog(Publisher(connection), Router(1, HostPartitions(connection)))
+    nats.kill()
+    refused = written.write([_entry("a")])
+    assert refused.entries == 0
+    assert isinstance(refused.failure, LogUnavailableError)
+    nats.start()
+    while written.write([_entry("a")]).entries == 0:
+        pass
+    assert [entry.body for entry in _read(connection)] == [_entry("a").body]
+
+
+def test_a_message_of_others_is_passed_over_and_time_goes_on(connection):
+    connection.call(connection.js.publish(names.subject(0), b"not one of ours"), 10)
+    _publish(connection, "a")
+    assert [entry.kind for entry in _read(connection)] == [Kind.TIME, Kind.METRICS_JSON]
+
+
+def test_only_the_newest_owner_of_a_partition_records_decisions(connection):
+    skipped = Entry(Kind.SKIPPED, 0, b'{"first": 1, "last": 2}')
+    old, new = Decisions(connection, 0), Decisions(connection, 0)
+    old.claim()
+    assert old.write([skipped]).entries == 1
+    new.claim()
+    assert old.write([skipped]).entries == 0
+    assert new.write([skipped]).entries == 1
+    kinds = [entry.kind for entry, _ in new.read(None)]
+    assert kinds.count(Kind.SKIPPED) == 2
+
+
+def test_a_long_body_travels_compressed_and_comes_back_as_it_was():
+    entry = _entry("x")
+    packed, headers = messages.packed(entry.kind, entry.body)
+    assert len(packed) < len(entry.body)
+    message = messages.Message(1, 5, headers, packed, 0)
+    assert messages.unpacked(message) == (entry.kind, entry.body)
+
+
+def test_a_nats_that_cannot_be_reached_is_named_without_its_password():
+    settings = LogSettings(url="nats://me:secret@127.0.0.1:1", partitions=PARTITIONS)
+    with pytest.raises(LogUnavailableError) as caught:
+        Connection(settings, name="test").start()
+    assert "127.0.0.1:1" in str(caught.value)
+    assert "secret" not in str(caught.value)
