@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from rankscope.alerts.causes import candidates, engine, explaining_away, folding, scoring
+from rankscope.alerts.causes import candidates, engine, folding, scoring
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.alerts.summary import sentence
 from rankscope.vocabulary import findings as kinds
