@@ -69,7 +69,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
-            process: subprocess.Popen[bytes] = subprocess.Popen(
+            process: subprocess.Popen[Any] = subprocess.Popen(
                 [self._postgres, "-D", self.data, "-k", str(self.folder), "-h", "",
                  "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100",
                  "-c", "shared_buffers=16MB"],
