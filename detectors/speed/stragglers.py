@@ -185,7 +185,8 @@ class Stragglers(Detector):
                 usually = by_chance(past, usual, found)
                 found = replace(found, first=True) if usually <= MOST_CHANCE else None
             if found is not None:
-                return found, count
+                # Of a job that has just begun nobody knows yet how much its ranks vary.
+                return (found if begun else replace(found, first=True)), count
         return None, count
 
     def _episodes(

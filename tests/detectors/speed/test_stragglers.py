@@ -548,6 +548,14 @@ def test_of_long_steps_a_few_tell_who_is_slow_from_the_first_one_on(
     assert slow == named(Stragglers().evaluate(sketch(own)), "rank.slow_compute")
 
 
+@pytest.mark.parametrize(("steps", "warns"), [(7, False), (12, True)])
+def test_what_a_job_shows_that_has_just_begun_is_a_first_word(steady, steps, warns):
+    own = 10 * steady(ranks=8, steps=steps)
+    own[5] *= 1.5
+    (score,) = (f.score for f in Stragglers().evaluate(sketch(own)) if f.kind == "job.slow")
+    assert warns is (score >= 1)
+
+
 def test_short_steps_at_the_start_say_nothing_yet(steady):
     own = steady(ranks=8, steps=9)
     own[5] *= 1.5
