@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from ..services import Services
 
-# Snapshots are written by a forked child that never calls gRPC; gRPC's own handlers of a fork,
-# which it installs when it is first loaded, have crashed that child.
+# Snapshots are written by a forked child that never calls gRPC, which does not support a fork while
+# its threads run: its handlers of one, installed when it is first loaded, stay out. A crash of a
+# test process that held gRPC clients and servers was seen twice and is not explained: experimental.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 _LOG = structlog.get_logger(__name__)

@@ -13,7 +13,7 @@ class IntakeSettings(Section):
         default="",
         pattern=r"^$|^.+:[0-9]{1,5}$",
         description="HOST:PORT of OTLP over gRPC beside OTLP over HTTP, such as 0.0.0.0:4317; "
-        "empty: not taken. Needs grpcio: pip install 'rankscope[collector,grpc]'",
+        "empty: not taken. Experimental. Needs grpcio: pip install 'rankscope[collector,grpc]'",
     )
 
     body_limit_bytes: int = Field(

@@ -1,0 +1,65 @@
+"""Sends over gRPC, in a process of its own as senders are: grpc_sender.py ADDRESS WHAT [TOKEN].
+
+WHAT is `metrics` or `logs`, sent by the OpenTelemetry SDK's exporters, or `codes`: the status codes
+of calls that must be refused, written one a line.
+"""
+
+import sys
+
+import grpc
+from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+
+RESOURCE = Resource.create(
+    {"host.name": "gpu-7", "rankscope.job.id": "sdk/run ü", "rankscope.job.attempt": 2}
+)
+METRICS = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+
+def bearer(token):
+    return {"authorization": f"Bearer {token}"} if token else {}
+
+
+def metrics(address, token):
+    exporter = OTLPMetricExporter(
+        f"http://{address}", insecure=True, headers=bearer(token) or None, timeout=10,
+        compression=grpc.Compression.Gzip,
+    )  # fmt: skip
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
+    provider = MeterProvider([reader], resource=RESOURCE, shutdown_on_exit=False)
+    provider.get_meter("trainer").create_gauge("training.loss").set(2.5, {"rank": 3})
+    provider.shutdown()  # exports what there is
+
+
+def logs(address, token):
+    provider = LoggerProvider(resource=RESOURCE, shutdown_on_exit=False)
+    exporter = OTLPLogExporter(f"http://{address}", insecure=True, headers=bearer(token) or None)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    provider.get_logger("node").emit(event_name="gpu.fault", attributes={"code": 79})
+    provider.shutdown()
+
+
+def codes(address, token):
+    with grpc.insecure_channel(address) as channel:
+        for method, headers, body in (
+            (METRICS, {}, b""),
+            (METRICS, bearer("wrong"), b""),
+            (METRICS, bearer(token), b"\xff"),
+            (TRACES, {}, b""),
+        ):
+            try:
+                channel.unary_unary(method)(body, metadata=tuple(headers.items()), timeout=20)
+                sys.stdout.write("OK\n")
+            except grpc.RpcError as error:
+                sys.stdout.write(f"{error.code().name}\n")
+
+
+if __name__ == "__main__":
+    address, what, *token = sys.argv[1:]
+    {"metrics": metrics, "logs": logs, "codes": codes}[what](address, "".join(token))
