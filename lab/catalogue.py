@@ -40,14 +40,16 @@ def injectable() -> Iterator[Injectable]:
 def simulated(name: str) -> str:
     """Return the simulator's kind for a contract id or for a kind's own name.
 
-    Raises FaultError with the nearest name where there is none.
+    Of several kinds of one id, the one that is called like it. Raises FaultError with the nearest
+    name where there is none.
     """
     if name in FAULTS:
         return name
-    kind = next((kind for kind, fault in FAULTS.items() if fault.id == name), None)
-    if kind is None:
+    kinds = [kind for kind, fault in FAULTS.items() if fault.id == name]
+    if not kinds:
         raise FaultError(missing(name, "simulate", [fault.id for fault in FAULTS.values()]))
-    return kind
+    plain = name.rpartition(".")[2]
+    return plain if plain in kinds else kinds[0]
 
 
 def missing(name: str, what: str, known: Sequence[str]) -> str:
