@@ -32,6 +32,10 @@ from ...formats import segments
 from ..journal.interface import Offset
 from .schedule import Moment
 
+# gRPC, where an extra loads it, installs handlers of a fork when it is first loaded, and they have
+# crashed the child, which never calls it. This module is loaded before any of those extras.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 _LOG = structlog.get_logger(__name__)
 _FORMAT = "rankscope-snapshot-1"
 _PACKAGES = ("vocabulary", "formats", "detectors", "alerts", "collector")

@@ -7,7 +7,6 @@ the bytes they came in.
 import hashlib
 import hmac
 import ipaddress
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent import futures
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
     import grpc
 
     from ..services import Services
-
-# Snapshots are written by a forked child that never calls gRPC, which does not support a fork while
-# its threads run: its handlers of one, installed when it is first loaded, stay out. A crash of a
-# test process that held gRPC clients and servers was seen twice and is not explained: experimental.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 _LOG = structlog.get_logger(__name__)
 _METHODS: dict[str, tuple[Signal, Kind]] = {
