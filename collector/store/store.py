@@ -49,21 +49,26 @@ class Store(Endpoints, Records):
         self,
         url: str,
         *,
-        webhooks: Sequence[WebhookSettings] = (),
+        webhooks: Sequence[WebhookSettings] | None = None,
         console: str = "",
         now: float = 0.0,
         owner: str = "",
     ) -> None:
-        """`owner` names this collector among those that share the database."""
+        """`owner` names this collector among those that share the database.
+
+        Without `webhooks` the configured endpoints stay as they are: who opens it to read changes
+        nothing for the collector that it belongs to.
+        """
         super().__init__(Database(url), console=console, owner=owner)
         self._listeners: tuple[Listener, ...] = ()
         self._everywhere: tuple[Listener, ...] = ()
         self._learners: tuple[Callable[[Mapping[Fault, int]], None], ...] = ()
         self._listening = threading.Lock()
         try:
-            with self._database.write() as db:
-                for identity in endpoints.synchronise(db, webhooks, now):
-                    outbox.gone(db, identity, "the webhook left the settings", now)
+            if webhooks is not None:
+                with self._database.write() as db:
+                    for identity in endpoints.synchronise(db, webhooks, now):
+                        outbox.gone(db, identity, "the webhook left the settings", now)
         except BaseException:
             self._database.close()
             raise

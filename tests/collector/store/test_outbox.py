@@ -184,6 +184,16 @@ def test_endpoints_of_the_settings_follow_the_settings(url, changed):
     store.close()
 
 
+def test_who_opens_a_store_to_read_leaves_its_endpoints_and_messages_alone(url, changed):
+    store = Store(url, webhooks=[_configured()], now=T0)
+    store.commit([changed("opened")], T0)
+    (endpoint,) = store.waiting(T0)
+    Store(url).close()
+    assert [endpoint] == [row.endpoint.id for row in store.webhooks() if row.endpoint.enabled]
+    assert [endpoint] == store.waiting(T0)
+    store.close()
+
+
 def test_two_configured_endpoints_of_one_name_are_refused(url):
     twice = [_configured(), _configured()]
     with pytest.raises(RefusedError, match="give each a name"):
