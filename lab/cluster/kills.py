@@ -24,7 +24,8 @@ from ..soak.rounds import State
 from .box import Box
 
 JOBS = 6
-KILLS_A_ROUND = 10
+KILLS_A_ROUND = 3
+"""So few that the load of a round, of a fixed length, outlasts them and what is taken away."""
 _BETWEEN_SECONDS = (2.0, 8.0)
 _TAKEOVER_SECONDS = 60.0
 _AWAY_SECONDS = 5.0
