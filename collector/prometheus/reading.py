@@ -13,7 +13,7 @@ from .pods import AGAIN_SECONDS, METRICS, Pods, pod_of
 from .settings import PrometheusSettings
 
 DISCOVER_SECONDS = 300.0
-"""How often it is asked anew which metrics there are."""
+"""How often at least it is asked anew which metrics there are."""
 
 BODY_SAMPLES = 10_000
 _FORGET_SECONDS = 3600.0
@@ -76,10 +76,12 @@ class Reading:
         self._settings = settings
         self._asking = asking
         self._known: dict[_Key, _Known] = {}
+        self._metrics: frozenset[str] = frozenset()
         self._pages: list[selection.Page] = []
         self._left_out: tuple[str, ...] = ()
         self._warnings: tuple[str, ...] = ()
         self._discovered_at = -math.inf
+        self._discover_again = 0.0
         self._pods = Pods(asking, settings.matchers)
         self._learnt_at = -math.inf
 
@@ -101,6 +103,11 @@ class Reading:
                 if name:
                     found[name] = found.get(name, 0) + count
         self._pods.there = tuple(name for name in METRICS if found.pop(name, 0))
+        # Targets that appear together are scraped one by one: after news there may soon be more.
+        news = found.keys() != self._metrics
+        longer = self._settings.interval_seconds if news else 2 * self._discover_again
+        self._discover_again = min(longer, DISCOVER_SECONDS)
+        self._metrics = frozenset(found)
         self._pages, self._left_out = selection.pages(
             found, page_series=settings.page_series, max_series=settings.max_series
         )
@@ -109,7 +116,7 @@ class Reading:
 
     def read(self, start: float, end: float) -> Stretch:
         """Return the samples in (start, end] that were not taken yet. Raises AskingError."""
-        if not self._pages or end - self._discovered_at >= DISCOVER_SECONDS:
+        if not self._pages or end - self._discovered_at >= self._discover_again:
             self.discover(end)
         stretch = Stretch(warnings=self._warnings, left_out=self._left_out)
         for page in self._pages:

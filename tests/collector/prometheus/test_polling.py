@@ -145,6 +145,22 @@ def test_every_sample_is_taken_once_with_the_time_of_its_scrape(store, polled):
     assert poller.warnings() == []
 
 
+def test_metrics_of_a_target_that_is_scraped_later_are_asked_for_soon(store, polled):
+    """Targets that appear together are scraped one by one; later it is seldom asked what is new."""
+    poller = polled.make(interval_seconds=15)
+    asked = {}
+    for poll in range(32):
+        now = NOW + 15.0 * poll
+        if poll == 1:
+            store.names = {"DCGM_FI_DEV_GPU_TEMP": 1, "DCGM_FI_DEV_POWER_USAGE": 1}
+        before = len(store.asked)
+        assert poller.step(now)
+        queries = [query for query, _, _ in store.asked[before:]]
+        asked[poll] = any(query.startswith("count") for query in queries)
+        assert ("DCGM_FI_DEV_POWER_USAGE" in queries[-1]) == (poll >= 1)
+    assert [poll for poll, again in asked.items() if again] == [0, 1, 2, 4, 8, 16]
+
+
 def test_queries_end_at_whole_intervals_behind_the_clock(store, polled):
     poller = polled.make(interval_seconds=15, delay_seconds=5, matchers=['cluster="a"'])
     poller.step(NOW)
