@@ -53,7 +53,8 @@ class FindingKind:
 
     Findings of one `family` are signs of one physical thing and count once. `signals` are the
     metrics or events that it needs: without any of them it cannot be observed. `effect`: what a
-    symptom does to its job.
+    symptom does to its job. `slowdown`: its magnitude is how many times as long as they should the
+    job's steps take, so that it measures what is lost; a count of links or flaps does not.
     """
 
     kind: str
@@ -63,6 +64,7 @@ class FindingKind:
     signals: tuple[str, ...]
     help: str
     effect: Effect = "none"
+    slowdown: bool = False
 
 
 def catalogue() -> Mapping[str, FindingKind]:
@@ -88,6 +90,7 @@ def _kinds() -> dict[str, FindingKind]:
             signals=tuple(row["signals"]),
             help=row["help"],
             effect=cast("Effect", row.get("effect", "none")),
+            slowdown=row.get("slowdown", False),
         )
         for row in tables.rows(resources.files(__name__), "finding")
     }
