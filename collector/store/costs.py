@@ -110,7 +110,7 @@ def every(db: Connection) -> list[Costs]:
             named=really(said.get("entity"), said.get("fault"), named.get(row.id)),
             really=said.get("fault"),
         )
-        for row in rows
+        for row in found
     ]
 
 
