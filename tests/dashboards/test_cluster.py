@@ -78,8 +78,7 @@ def test_another_metric_of_every_rank_can_be_chosen(browser: Any, serve: Any, do
         ".find(one => one.innerText === 'Wait in collectives').click()"
     )
     browser.wait(
-        "document.querySelector('.heatmap figcaption').innerText"
-        ".startsWith('Wait in collectives')"
+        "document.querySelector('.heatmap figcaption').innerText.startsWith('Wait in collectives')"
     )
 
 

@@ -491,7 +491,9 @@ def test_variants_of_a_metric_are_not_drawn_as_one(browser: Any, serve: Any, doc
     incident["root_cause"]["hypotheses"][0]["evidence"][0]["signal"] = "training.grad_norm"
     collector = serve([incident])
     browser.open(f"{collector.address}/#/incidents/{incident['id']}")
-    assert "Gradient norm (scope=local) since the onset: ranks 2, 3" in text(browser, ".panel figcaption")
+    assert "Gradient norm (scope=local) since the onset: ranks 2, 3" in text(
+        browser, ".panel figcaption"
+    )
 
 
 def test_the_list_can_be_walked_with_the_keyboard(browser: Any, serve: Any, documents: Any):
