@@ -103,6 +103,7 @@ class SlowSteps(Detector):
 
     name = "slow_steps"
     kinds = ("job.slow",)
+    of_steps = True
 
     def __init__(
         self,
