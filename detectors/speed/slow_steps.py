@@ -67,6 +67,8 @@ class SlowSteps(Detector):
     open the healthy time is the one learnt before it (baselines.py). Two episodes or more, gone
     and back, are one finding that stays between them. Where steps are slow from the first on, the
     healthy time of the attempt before is what they stand against: code changes at restarts.
+    Ranks that go together take the same time for a step, so that steps which one host has reported
+    are a first word about all of them, which scores below 1.
     What grows by less than 8 % and little by little, or when the past is too short to show how far
     the job drifts, scores below 1.
     Slowness that needs no healthy past, by a rank's excess over its peers, is reported by
