@@ -219,7 +219,8 @@ class IncidentTracker:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            bad = severity(explanation.symptoms, explanation.cause, now - incident.detected_at)
+            lasted, step = now - incident.detected_at, part.health.step_seconds
+            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
                 return (), incident
