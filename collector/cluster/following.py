@@ -135,7 +135,7 @@ class Following(Numbered):
             for entry, end in taken:
                 self._items.append((entry, end))
                 self._bytes += _ENTRY_BYTES + len(entry.body)
-                if entry.kind is not Kind.TIME:
+                if entry.kind not in (Kind.TIME, Kind.SHARED):
                     self._payload_ns = entry.at_ns
             self._added += len(taken)
             self._at_ns = taken[-1][0].at_ns

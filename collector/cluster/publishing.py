@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import structlog
 from nats.js.errors import APIError
 
+from ...alerts.shared.messages import Message, pack
 from ...formats.otlp.errors import UndecodableError
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Written
@@ -46,6 +47,15 @@ class Publisher:
             return self._connection.call(work, _WRITE_SECONDS + 2 * _TRY_SECONDS)
         except TimeoutError:
             return [LogUnavailableError("NATS does not answer") for _ in entries]
+
+    def post(self, partition: int, message: Message) -> None:
+        """Publish what a partition has for another one, some time: it is repeated while it holds.
+
+        The same message is kept once.
+        """
+        if self._connection.up:
+            end = time.monotonic() + _WRITE_SECONDS
+            self._connection.spawn(self._one(partition, Kind.SHARED, pack(message), end))
 
     async def _all(
         self, entries: Sequence[tuple[int, Kind, bytes]], end: float

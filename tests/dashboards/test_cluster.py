@@ -53,7 +53,7 @@ def test_a_job_shows_its_ranks_by_step_its_phases_and_who_waits_for_whom(
         "(all => all.length >= 10 && all.map(one => one.innerText.split(':')[0]))"
         "([...document.querySelectorAll('.grid figcaption')])"
     )
-    for name in ("training.learning_rate", "training.data.duration", "training.memory.allocated"):
+    for name in ("Learning rate", "Throughput", "Wait for data", "Memory allocated"):
         assert name in names
 
 
@@ -75,11 +75,10 @@ def test_another_metric_of_every_rank_can_be_chosen(browser: Any, serve: Any, do
     browser.wait("document.querySelector('.heatmap [data-drawn]')")
     browser.run(
         "[...document.querySelectorAll('.part-heat .tabs button')]"
-        ".find(one => one.innerText === 'training.comm.duration').click()"
+        ".find(one => one.innerText === 'Wait in collectives').click()"
     )
     browser.wait(
-        "document.querySelector('.heatmap figcaption').innerText"
-        ".startsWith('training.comm.duration')"
+        "document.querySelector('.heatmap figcaption').innerText.startsWith('Wait in collectives')"
     )
 
 

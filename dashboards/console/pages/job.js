@@ -6,7 +6,7 @@ import { spreadFigure } from "../charts/spread.js";
 import { waitsFigure } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, tabs } from "../parts/dom.js";
-import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
+import { ago, digits, duration, epoch, metricHelp, metricName, place, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { collectivesPart } from "./collectives.js";
 import { order } from "./incidents.js";
@@ -56,8 +56,8 @@ export function jobPage(id) {
   async function drawHeat(again) {
     const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
     if (!answer) return show(parts.heat);
-    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, name, metric(name).help]), wanted.metric, (name) => again({ metric: name }));
-    const figure = heatmapFigure(answer, { unit: "s", name: wanted.metric, every: () => again({ full: true }) });
+    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, metricName(name), metricHelp(name)]), wanted.metric, (name) => again({ metric: name }));
+    const figure = heatmapFigure(answer, { unit: "s", name: metricName(wanted.metric), every: () => again({ full: true }) });
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
   }
 
@@ -76,7 +76,7 @@ export function jobPage(id) {
     if (answer.metric === "training.tokens") return throughput(answer, job);
     const variant = answer.variants.find(usual) ?? answer.variants[0];
     const label = Object.values(variant.attributes).join(", ");
-    return spreadFigure(answer, variant, { name: label ? `${answer.metric} (${label})` : answer.metric, unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true });
+    return spreadFigure(answer, variant, { name: label ? `${metricName(answer.metric)} (${label})` : metricName(answer.metric), unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true });
   }
 
   function ask(what, query) {

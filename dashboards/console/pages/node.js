@@ -3,7 +3,7 @@
 import { lines } from "../charts/lines.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table, tabs } from "../parts/dom.js";
-import { ago, digits, epoch, lost, metric, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
+import { ago, digits, epoch, lost, metric, metricHelp, metricName, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
 import { order } from "./incidents.js";
 import { count, t, word } from "../texts/texts.js";
 
@@ -16,7 +16,7 @@ const SILENT_SECONDS = 60;
 export function nodePage(host) {
   const abort = new AbortController();
   const path = `hosts/${encodeURIComponent(host)}`;
-  const parts = Object.fromEntries(["head", "devices", "curves", "incidents", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
+  const parts = Object.fromEntries(["head", "incidents", "devices", "curves", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const root = h("article", { class: "page node" }, h("p", { class: "crumb" }, h("a", { href: "#/nodes" }, t("nav.nodes"))), ...Object.values(parts));
   let chosen = CURVES[0];
   let drawn = "";
@@ -35,7 +35,7 @@ export function nodePage(host) {
     if (text === drawn) return;
     drawn = text;
     const answer = await get(`${path}/series`, { metric: chosen }, abort.signal);
-    const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, name, metric(name).help]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
+    const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, metricName(name), metricHelp(name)]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
     const users = new Map(node.devices.map((device) => [device.hw_id, device.rank]));
     show(parts.curves, h("h2", {}, t("node.recent")), choices, deviceLines(answer, users) ?? h("p", { class: "muted" }, t("chart.nobody")));
   }
@@ -54,7 +54,7 @@ function header(node) {
 /** Return the table. A device that has not answered for a while shows since when, and no old values. */
 function deviceTable(devices, now) {
   const number = { number: true };
-  const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [t(`device.${name}`), number]), [t("device.throttle")], [t("device.errors"), number]];
+  const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [metricName(name), number]), [t("device.throttle")], [t("device.errors"), number]];
   return table(columns, [...devices].sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9)).map((device) => {
     const newest = Math.max(...device.readings.map((row) => epoch(row.at)));
     const silent = now - newest > SILENT_SECONDS;
@@ -89,7 +89,7 @@ function deviceLines(answer, users) {
   });
   const newest = series.map((one) => one.values.findLast((value) => value !== null)).filter((value) => value !== undefined);
   const unit = unitOf(answer.metric) ?? answer.unit;
-  const sentence = t("node.sentence", { name: answer.metric, n: count("device", rows.length), low: quantity(Math.min(...newest), unit), high: quantity(Math.max(...newest), unit) });
+  const sentence = t("node.sentence", { name: metricName(answer.metric), n: count("device", rows.length), low: quantity(Math.min(...newest), unit), high: quantity(Math.max(...newest), unit) });
   return h("figure", { class: "plot" }, h("figcaption", {}, sentence),
     h("div", { class: "legend fine" }, series.map((one, index) => h("span", { class: "key", "data-line": index + 1 }, one.label))),
     lines({ times, series, unit, sentence, reading: series.map((_, index) => index) }));
