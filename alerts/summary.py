@@ -37,7 +37,7 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> st
 
 
 def _noticed(symptoms: Sequence[Symptom], cause: Entity) -> str:
-    """Return the first symptom that is not at another part of hardware than the cause, if any is."""
+    """Return the first symptom that is not at another part of hardware than the cause is."""
     if not symptoms:
         return "no symptom is recorded"
     own = (row for row in symptoms if not _elsewhere(row.entity, cause))

@@ -55,7 +55,8 @@ _PORTS = [
 ]
 NODE: dict[str, Any] = {
     "ranks": {"llm-7b": [2, 3]},
-    "readings": [{"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}, *_PORTS],
+    "readings": [
+        {"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}, *_PORTS],
     "devices": [
         {"hw_id": "GPU-1", "job": "llm-7b", "rank": 2, "readings": [
             {"metric": "hw.temperature", "attributes": {"hw.sensor": "gpu"}, "value": 91.0,
