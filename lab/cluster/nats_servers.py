@@ -50,6 +50,10 @@ class NatsServers:
         """Return what `log.url` is set to."""
         return ",".join(f"nats://127.0.0.1:{port}" for port in self._clients)
 
+    def pids(self) -> list[int]:
+        """Return the processes of those that run."""
+        return [process.pid for process in self._processes if process is not None]
+
     def start(self, *numbers: int) -> None:
         """Start some servers, all without numbers, and wait until they take part."""
         chosen = numbers or tuple(range(self.count))

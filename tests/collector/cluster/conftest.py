@@ -58,11 +58,11 @@ def connection(log: LogSettings) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], ClusterStages]]:
+def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., ClusterStages]]:
     """Return a function that makes a collector of this name, which shares log and store."""
     made: list[tuple[ClusterStages, Store]] = []
 
-    def new(name: str) -> ClusterStages:
+    def new(name: str, pipeline: Callable[[], Pipeline] = Pipeline) -> ClusterStages:
         folder = tmp_path / name
         folder.mkdir()
         store = Store(
@@ -77,7 +77,7 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], 
             health=Health(),
             name=name,
             address=lambda: f"http://{name}",
-            pipeline=Pipeline,
+            pipeline=pipeline,
         )
         made.append((stages, store))
         return stages
