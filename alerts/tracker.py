@@ -277,7 +277,14 @@ class IncidentTracker:
         first = min(explanation.symptoms, key=lambda s: (s.onset[0], s.kind, s.entity))
         past = self._closed.open_past(job, first)
         if past is not None:
-            return TrackedIncident(past.id, health.attempt, past.opened_at, past.detected_at)
+            return TrackedIncident(
+                past.id,
+                health.attempt,
+                past.opened_at,
+                past.detected_at,
+                handling=past.handling,
+                timeline=list(past.moments),
+            )
         begun = (first.onset[0] + first.onset[1]) / 2
         name = incident_id(job, first.kind, begun)
         if name in self._incidents or any(name == incident.id for incident in incidents):
