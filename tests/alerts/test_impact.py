@@ -105,7 +105,8 @@ intervals = st.lists(
 @given(rows=intervals)
 def test_no_more_is_claimed_than_time_passed_and_nothing_twice(rows):
     """The ranges of one call do not overlap; what is claimed again is a higher share."""
-    claims, now, claimed = Claims(), 1000.0, {}
+    claims, now = Claims(), 1000.0
+    claimed: dict[int, float] = {}
     for active, share, late in rows:
         now += 1.0
         if not active:

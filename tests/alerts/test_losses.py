@@ -94,7 +94,9 @@ def claims_of(rows, now):
 @given(seconds=st.lists(second, min_size=1, max_size=30))
 def test_all_incidents_together_lose_at_most_what_the_job_held_in_every_window(seconds):
     """And as much as the highest of their claims, at each instant."""
-    losses, lost, highest = JobLosses(), {}, {}
+    losses = JobLosses()
+    lost: dict[int, float] = {}
+    highest: dict[int, float] = {}
     for number, rows in enumerate(seconds):
         claims = claims_of(rows, 100.0 + number)
         for grant in losses.grant(claims, GPUS):
