@@ -102,6 +102,7 @@ class ClusterStages:
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob("*.snapshot*"):
             left.unlink()  # what counts is in the object store
+        self._publisher = Publisher(self._connection)
         self._parts = Parts(
             connection=self._connection,
             log=log,
@@ -113,11 +114,11 @@ class ClusterStages:
             folder=Path(folder),
             owner=name,
             pipeline=pipeline,
+            post=self._publisher.post,
             lost=self._lost,
             kept=self._kept,
         )
         self._hosts = HostPartitions(self._connection)
-        self._publisher = Publisher(self._connection)
         capacity = settings.evaluation.max_series
         self.intake = Appending(
             journal=PublishedLog(self._publisher, Router(log.partitions, self._hosts)),

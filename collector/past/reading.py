@@ -26,7 +26,7 @@ LEAD_SECONDS = 1200.0
 
 
 _SECOND_NS = 1_000_000_000
-_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED}
+_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED, Kind.TIME, Kind.SHARED}
 
 
 def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """Requests about a job are answered by whoever has its partition, or say why nobody does."""
 
 import asyncio
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -11,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from tests import serving
 
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.gateway import PASSED_ON, Gateway
@@ -72,26 +71,15 @@ def other():
     """Run another collector; return its address and the requests that it got."""
     got: list[tuple[str, dict[str, str]]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            got.append((self.path, {name.lower(): text for name, text in self.headers.items()}))
-            body = b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}'
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: serving.Request) -> serving.Answer:
+        got.append((request.path, dict(request.headers)))
+        return serving.Answer(
+            b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}',
+            "application/json",
+        )
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving.served(answer) as address:
+        yield address, got
 
 
 @pytest.mark.parametrize(
