@@ -41,9 +41,7 @@ def effect(symptom: Finding) -> Effect:
     return kinds.catalogue()[symptom.kind].effect
 
 
-def folded(
-    found: Sequence[Named], topology: Topology, knowledge: Catalogue
-) -> list[Root]:
+def folded(found: Sequence[Named], topology: Topology, knowledge: Catalogue) -> list[Root]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     found = _at_one_host(found, topology)
     faults = [candidate.cause.fault for candidate, _ in found]
@@ -75,9 +73,7 @@ def folded(
     return rows
 
 
-def _at_one_host(
-    found: Sequence[Named], topology: Topology
-) -> list[Named]:
+def _at_one_host(found: Sequence[Named], topology: Topology) -> list[Named]:
     """Return the roots; those of one fault on two parts of a host are one of the host.
 
     What they share there (cooling, power) fails once, rather than two parts in the same minute.

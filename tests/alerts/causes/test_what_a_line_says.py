@@ -96,4 +96,3 @@ def test_low_clocks_may_be_for_want_of_power_where_no_reason_is_reported(ranked,
     )
     assert "gpu.clock_locked" == faults[0]
     assert near == ("gpu.power_limited" == faults[1])
-
