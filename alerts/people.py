@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from ..vocabulary.incidents import Feedback, Handled, Moment, Profiled
+from ..vocabulary.handling import Feedback, Handled
+from ..vocabulary.incidents import Moment
+from ..vocabulary.inspection import Profiled
 from .actions import Action
 from .lifecycle import Change, TrackedIncident
 
