@@ -42,7 +42,7 @@ def until(
                 return answer
             last = answer
         except _NOT_YET as error:
-            last = error
+            last = repr(error)  # the error itself would keep this frame, and its socket, alive
         if time.monotonic() > end:
             seen = f"waited {PATIENCE_SECONDS:.0f} s in vain for {what}; last seen: {last!r}"
             pytest.fail(f"{seen[:_MOST_SHOWN]}\n{more()}")
