@@ -34,7 +34,7 @@ def test_the_overview_shows_what_is_open_what_runs_and_what_was_lost(
         assert word in figures
     page = text(browser, "main")
     assert "12.5 GPU-h · 3 incidents" in page
-    assert "4 GPU-h · CPU contention" in page
+    assert "4 GPU-h\nCPU contention" in page
     assert browser.run("document.querySelector('a[href=\"#/nodes/gpu-12\"]') !== null")
 
 
@@ -169,6 +169,13 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     assert ["GPU-1", "2"] == device[:2]
     assert "91 °C" in device
     assert "thermal_hw" in device
+    assert "1 NVLinks down, PCIe \N{MULTIPLICATION SIGN}8 of \N{MULTIPLICATION SIGN}16" in device
+    ports = text(browser, ".part-ports")
+    assert ports.index("mlx5_1:1") < ports.index("mlx5_2:1"), "the one that is down is first"
+    assert "down" in cells(browser, ".ports")
+    assert "400 Gb/s" in cells(browser, ".ports")
+    assert "symbol_error 1,730" in ports
+    assert "2 ports up, without errors." in ports
     assert "ranks 2, 3" in text(browser, ".part-head")
     assert "Slow GPU" in text(browser, ".part-incidents")
     browser.wait("document.querySelector('.part-curves .frame[data-drawn]')")

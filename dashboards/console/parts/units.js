@@ -13,6 +13,11 @@ export async function loadWords() {
   if (answer.ok) words = await answer.json();
 }
 
+/** Return what of a summary stands in no other place: without fault and entity before the first "; ". */
+export function noticed(summary) {
+  return String(summary ?? "").split("; ").slice(1).join("; ") || String(summary ?? "");
+}
+
 /** Return a fault's title, its id when it has none. */
 export function title(fault) {
   return faultText(fault, "title") ?? words.faults[fault]?.title ?? String(fault ?? "unknown");
