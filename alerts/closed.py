@@ -10,7 +10,8 @@ from typing import Any
 
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Handling, Moment
+from ..vocabulary.handling import Handling
+from ..vocabulary.incidents import Moment
 from ..vocabulary.times import parse
 from . import handled
 from .lifecycle import TrackedIncident
