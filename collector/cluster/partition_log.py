@@ -90,6 +90,11 @@ class PartitionLog:
         found = self._state()
         return _nanoseconds(str(found["last_ts"])) if found["messages"] else None
 
+    def first_at_ns(self) -> int | None:
+        """Return when JetStream took the oldest entry that is held, None where there is none."""
+        found = self._state()
+        return _nanoseconds(str(found["first_ts"])) if found["messages"] else None
+
     def trim(self, now: float) -> int:
         """Return the bytes that are held: the stream trims itself."""
         del now

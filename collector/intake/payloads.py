@@ -28,7 +28,8 @@ class Payload:
 class Decoded:
     """What a payload holds; what of it is not kept, and why.
 
-    One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the one that the series of `metrics` are numbered in.
+    One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the
+    one that the series of `metrics` are numbered in.
     """
 
     metrics: MetricsBatch | None = None

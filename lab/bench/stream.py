@@ -21,9 +21,7 @@ _BOOT_SECONDS = 86_400.0 * 3
 class Stream:
     """Requests of a job's `hosts` hosts, `hosts_a_request` in each. Same seed, same values."""
 
-    def __init__(
-        self, *, hosts: int, hosts_a_request: int, seed: int = 1, job: str = JOB
-    ) -> None:
+    def __init__(self, *, hosts: int, hosts_a_request: int, seed: int = 1, job: str = JOB) -> None:
         self._job = job
         self._random = np.random.default_rng(seed)
         self._groups = [

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import waiting
 
 from rankscope.lab.demo.processes import Process, Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
@@ -28,7 +29,7 @@ def get(url: str, token: str = "") -> Any:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=10
+            urllib.request.Request(url, headers=headers), timeout=60
         ) as one:
             text = one.read()
     except (urllib.error.URLError, ConnectionError, TimeoutError):
@@ -37,13 +38,14 @@ def get(url: str, token: str = "") -> Any:
 
 
 def until(question: Any, started: list[Process]) -> Any:
-    deadline = time.monotonic() + 120
-    while not (found := question()):
+    def look() -> Any:
         for one in started:
             assert one.ended is None, one.log.read_text()
-        assert time.monotonic() < deadline, [one.log.read_text()[-2000:] for one in started]
-        time.sleep(0.2)
-    return found
+        return question()
+
+    return waiting.until(
+        look, more=lambda: "\n".join(one.log.read_text()[-2000:] for one in started)
+    )
 
 
 def command(document: Document) -> list[str]:

@@ -2,7 +2,7 @@
 
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { filterBar, segments } from "../parts/filters.js";
+import { filterBar, remember, segments } from "../parts/filters.js";
 import { duration, epoch, faults, lost, moment, noticed, place, shortened, title } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 
@@ -22,9 +22,7 @@ export function incidentsPage(query) {
   let shown = "";
 
   function changed() {
-    const kept = Object.entries(filters).filter(([name, value]) => value && !(name === "status" && value === "active"));
-    const text = new URLSearchParams(kept).toString();
-    history.replaceState(null, "", `#/incidents${text ? `?${text}` : ""}`);
+    remember("incidents", filters, { status: "active" });
     limit = PAGE;
     refresh().catch(() => {}); // the frame asks again and says what is wrong
   }
