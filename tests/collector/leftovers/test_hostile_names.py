@@ -17,7 +17,9 @@ def folder(tmp_path):
     (tmp_path / "outside" / "rank_1.log").write_text(SECRET)
     made = tmp_path / "job"
     made.mkdir()
-    (made / "rank_0.log").write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+    (made / "rank_0.log").write_text(
+        "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    )
     return made
 
 
