@@ -26,6 +26,7 @@ from .box import Box
 
 JOBS = 6
 KILLS_A_ROUND = 10
+CLOCK_AHEAD_SECONDS = 300.0
 _BETWEEN_SECONDS = (2.0, 8.0)
 _TAKEOVER_SECONDS = 240.0
 """The end of any patience; how long it took is measured."""
@@ -44,11 +45,17 @@ def round_of(
 ) -> list[float]:
     """Run a round, add what was found to the state; return the time of each takeover in seconds.
 
-    Without `resolved` it does not wait until incidents are over.
+    Without `resolved` it does not wait until incidents are over. One collector's clock is ahead by
+    CLOCK_AHEAD_SECONDS.
     """
     state.rounds += 1
     chance = random.Random(f"{state.seed} {state.rounds}")
-    box = Box(folder / f"round-{state.rounds:03}", collectors=3, servers=3)
+    box = Box(
+        folder / f"round-{state.rounds:03}",
+        collectors=3,
+        servers=3,
+        ahead_seconds={2: CLOCK_AHEAD_SECONDS},
+    )
     taken = Acknowledged()
     took: list[float] = []
     over = threading.Event()
