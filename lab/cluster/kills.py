@@ -20,7 +20,7 @@ from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
 from ...collector.store.store import Store
 from ..soak import checks
-from ..soak.load import Acknowledged, Job
+from ..soak.load import NAN_STEPS, Acknowledged, Job
 from ..soak.rounds import State
 from .box import Box
 
@@ -58,19 +58,19 @@ def round_of(
     )
     taken = Acknowledged()
     took: list[float] = []
-    over = threading.Event()
+    over, early = threading.Event(), jobs - 1
     names = [f"kill-{state.rounds:03}-{number:02}" for number in range(jobs)]
     load = [Job(name, number, box.address, taken, enough=over) for number, name in enumerate(names)]
     try:
         box.start()
         for number in range(kills):
             # Jobs begin one after the other, so that some incident is new whenever one is killed.
-            for job in load[jobs * number // kills : jobs * (number + 1) // kills]:
+            for job in load[early * number // kills : early * (number + 1) // kills]:
                 job.start()
             time.sleep(chance.uniform(*_BETWEEN_SECONDS))
             took.append(_killed(box, chance.randrange(box.collectors.count)))
             say(f"kill {state.kills + number + 1}: taken over within {took[-1]:.1f} s")
-        state.wrong += _outages(box, taken, say)
+        state.wrong += _outages(box, taken, load[early:], say)
         over.set()
         for job in load:
             if not resolved:
@@ -90,15 +90,20 @@ def round_of(
     return took
 
 
-def _outages(box: Box, taken: Acknowledged, say: Say) -> list[str]:
-    """Take parts away for a while; return what stopped that must not."""
+def _outages(box: Box, taken: Acknowledged, late: list[Job], say: Say) -> list[str]:
+    """Take parts away for a while; return what stopped that must not.
+
+    Late jobs begin, and get their incident, while PostgreSQL is away.
+    """
     wrong: list[str] = []
     box.nats.kill(1)
     if not _goes_on(taken):
         wrong.append("telemetry was not taken while one NATS server was away")
     box.nats.start(1)
     box.database.stop()
-    if not _goes_on(taken):
+    for job in late:
+        job.start()
+    if not _goes_on(taken) or not all(_beyond_nan(job) for job in late):
         wrong.append("telemetry was not taken while PostgreSQL was away")
     box.database.start()
     box.nats.kill()
@@ -119,6 +124,14 @@ def _goes_on(taken: Acknowledged) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def _beyond_nan(job: Job) -> bool:
+    """Wait until a job's NaN and some steps after it are acknowledged; False where they are not."""
+    end = time.monotonic() + _TAKEOVER_SECONDS
+    while job.sent < NAN_STEPS.stop + 1 and time.monotonic() < end:
+        time.sleep(0.1)
+    return job.sent > NAN_STEPS.stop
 
 
 def _killed(box: Box, number: int) -> float:
