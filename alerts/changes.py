@@ -27,10 +27,11 @@ def change_of(explanation: Explanation) -> str | None:
 
     A change without a description is none: two of them need not be the same.
     """
-    return _blamed(explanation.cause)
+    return blamed(explanation.cause)
 
 
-def _blamed(cause: RootCause) -> str | None:
+def blamed(cause: RootCause) -> str | None:
+    """Return the same of a root cause."""
     first = cause.hypotheses[0]
     if first.fault != REGRESSION:
         return None
@@ -49,17 +50,17 @@ def shared(
     The jobs of that incident have the same new code: it is at fault, in whichever job it was
     first seen.
     """
-    blamed = [change_of(row) for row in found]
-    if not any(blamed):
+    whats = [change_of(row) for row in found]
+    if not any(whats):
         return found
     known = {
         what: incident.first.cause.hypotheses[0].entity
         for incident in incidents
         if incident.open and incident.document is not None and incident.first is not None
-        if (what := _blamed(incident.first.cause)) is not None
+        if (what := blamed(incident.first.cause)) is not None
     }
     rows: list[Explanation] = []
-    for row, what in zip(found, blamed, strict=True):
+    for row, what in zip(found, whats, strict=True):
         entity = None if what is None else known.get(what)
         if entity is not None:
             first, *rest = row.cause.hypotheses

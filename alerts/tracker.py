@@ -53,6 +53,10 @@ class IncidentTracker:
         """Return whether a job has an open incident."""
         return bool(self._open.get(job))
 
+    def of_job(self, job: Job) -> Sequence[TrackedIncident]:
+        """Return the open incidents of a job."""
+        return tuple(self._open.get(job, ()))
+
     def slows(self, job: Job) -> bool:
         """Return whether a job has an open incident that changes what its steps look like.
 
@@ -110,11 +114,11 @@ class IncidentTracker:
         """Apply what a person did; return what changed, nothing for an unknown incident."""
         if action.incident is None:
             return []
-        incident = self._find(action.incident)
+        incident = self.find(action.incident)
         change = None if incident is None else people.apply(action, incident, now)
         if incident is None or change is None:
             return []
-        self._note(change, incident)
+        self.note(change, incident)
         return [change]
 
     def remember(self, incidents: Iterable[PastIncident]) -> None:
@@ -147,10 +151,10 @@ class IncidentTracker:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
                 if (more := other.advance(job, explanation, health, now)) is not None:
-                    self._note(more, other)
+                    self.note(more, other)
                     made.append(more)
             if change is None:
-                sharers = 1 if explanation is None else _sharers(explanation, pairs)
+                sharers = 1 if explanation is None else matching.sharers(explanation, pairs)
                 change = incident.advance(job, explanation, health, now, sharers=sharers)
             news = incident.open and incident.note(notes(incident.opened_at), now)
             if incident.open and incident.stops(job):
@@ -160,7 +164,7 @@ class IncidentTracker:
                 notify = change is not None and change.notify
                 change = incident.change(kind, now, notify=notify)
             if change is not None:
-                self._note(change, incident)
+                self.note(change, incident)
                 made.append(change)
         self._open[job] = [incident for incident in (*incidents, *joined) if incident.open]
         if not self._open[job]:
@@ -215,7 +219,8 @@ class IncidentTracker:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            bad = severity(explanation.symptoms, explanation.cause, now - incident.detected_at)
+            lasted, step = now - incident.detected_at, part.health.step_seconds
+            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
                 return (), incident
@@ -320,14 +325,16 @@ class IncidentTracker:
         text, notify = f"explained by incident {other.id}", incident.notices.severity is not None
         return incident.resolve(now, text, at=now, notify=notify)
 
-    def _find(self, name: IncidentId) -> TrackedIncident | None:
+    def find(self, name: IncidentId) -> TrackedIncident | None:
+        """Return an incident, open or resolved, while it is in memory."""
         if name in self._closed.incidents:
             return self._closed.incidents[name]
         document = self._incidents.get(name)
         rows = self._open.get(Job(document.job or ""), ()) if document is not None else ()
         return next((incident for incident in rows if incident.id == name), None)
 
-    def _note(self, change: Change, incident: TrackedIncident) -> None:
+    def note(self, change: Change, incident: TrackedIncident) -> None:
+        """Take a change of an incident, its end too."""
         self._incidents[change.incident.id] = change.incident
         if incident.open or incident.id in self._closed.incidents:
             return
@@ -339,10 +346,3 @@ class IncidentTracker:
                 del self._open[job]
         for old in self._closed.add(incident):
             del self._incidents[old.id]
-
-
-def _sharers(explanation: Explanation, pairs: Mapping[int, Explanation]) -> int:
-    """Return to how many incidents the costliest symptom of an explanation is charged."""
-    costs = [kinds.catalogue()[symptom.kind].effect for symptom in explanation.symptoms]
-    first = explanation.symptoms[costs.index(min(costs, key=kinds.EFFECTS.index))]
-    return sum(any(s is first for s in row.symptoms) for row in pairs.values())

@@ -15,7 +15,9 @@ from .intake.payloads import Outcome, Payload
 from .journal import interface
 from .journal.journal import Journal
 from .metering import Watching
+from .past.held import Held, HeldFiles
 from .pipeline import Pipeline
+from .profiles.shelf import Shelf
 from .settings import CollectorSettings
 from .stages import Stages
 from .store.store import Store
@@ -140,6 +142,20 @@ def metered(flow: Flow) -> Watching:
     """Return the summaries of the jobs that this collector evaluates itself."""
     found = shared(flow)
     return Watched(flow) if found is None else found.summaries.mine
+
+
+def held(flow: Flow, settings: CollectorSettings) -> Held:
+    """Return the entries of the past: this collector's files, or the log that several share."""
+    found = shared(flow)
+    return HeldFiles(settings.journal_folder) if found is None else found.held
+
+
+def shelf(flow: Flow, settings: CollectorSettings) -> Shelf:
+    """Return the profiles of this collector, or of all that share the log."""
+    found = shared(flow)
+    if found is None:
+        return Shelf(settings.profiles_folder, settings.profiles)
+    return found.profiles
 
 
 def polls(flow: Flow) -> bool:

@@ -13,10 +13,13 @@ from typing import Any
 
 from ..alerts.actions import Action
 from ..alerts.causes.catalogue import Catalogue
-from ..alerts.causes.engine import explain, explanations
+from ..alerts.causes.engine import Explanation, explain
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, is_symptom
 from ..alerts.outside import EVENT, Note, OutsideAlerts
+from ..alerts.shared.messages import Message
+from ..alerts.shared.scope import shared_root
+from ..alerts.shared.sharing import Root, Sharing
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
@@ -30,6 +33,7 @@ from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .detection import Asked, Detection
 from .evaluation.settings import EvaluationSettings
+from .explained import Explained
 from .observations import job_health, observed, stacks_since
 from .windows import Windows
 from .windows.attempt import Attempt
@@ -58,6 +62,7 @@ class _Evaluated:
     """Whether anything was received since."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """By detector."""
+    explained: Explained = field(default_factory=Explained)
 
 
 class Pipeline:
@@ -80,6 +85,10 @@ class Pipeline:
         """Gets every window that is evaluated, and what was found in it."""
         self.priors: Callable[[], Catalogue] | None = None
         """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
+        self.sharing: Sharing | None = None
+        """Where this is one partition of several: what it has to do with the others' incidents."""
+        self.send: Callable[[int, Message], None] | None = None
+        """Sends another partition a message; None: in a replay, which finds it in the log."""
         self.only_job: str | None = None
         """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
@@ -94,7 +103,7 @@ class Pipeline:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps."""
-        return {**vars(self), "watch": None, "priors": None}
+        return {**vars(self), "watch": None, "priors": None, "send": None}
 
     def resume(self, started: "Pipeline") -> None:
         """Go on after a snapshot with the settings of the pipeline that this process started with.
@@ -105,7 +114,7 @@ class Pipeline:
             for row in self._evaluated.values():
                 row.asked.clear()
                 row.due = -math.inf
-        self.priors = started.priors
+        self.priors, self.send = started.priors, started.send
         self.table.capacity = started.table.capacity
         timeout = started.windows.collective_timeout_seconds
         self.windows.collective_timeout_seconds = timeout
@@ -136,7 +145,17 @@ class Pipeline:
 
     def act(self, action: Action, now: float) -> list[Change]:
         """Take what a person did; return what changed."""
-        return self.tracker.act(action, now)
+        return self._shown(self.tracker.act(action, now), now)
+
+    def share(self, partition: int) -> None:
+        """Begin as one partition of several."""
+        self.sharing = Sharing(partition)
+
+    def shared(self, message: Message, now: float) -> list[Change]:
+        """Take what another partition has sent; return what changed."""
+        changes = [] if self.sharing is None else self.sharing.take(message, self.tracker, now)
+        self._send()
+        return changes
 
     def remember(self, incidents: Iterable[PastIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
@@ -218,25 +237,52 @@ class Pipeline:
         self._findings[attempt.job] = findings
         if self.watch is not None:
             self.watch(window, findings)
-        explained = partial(
-            explanations,
-            topology=window.topology,
-            observed=observed(window),
-            clock_skew=window.clock_skew,
-            knowledge=self._knowledge(),
-        )
         changes = self.tracker.update(
             attempt.job,
             attempt.number,
             findings,
-            explained,
+            partial(self._explanations, window, last.explained),
             job_health(window, attempt),
             now,
             notes=partial(self._outside_notes, window),
             stacks=partial(stacks_since, window),
         )
         last.due = self._due_after(window, attempt, last, now)
+        root_of = partial(shared_root, topology=window.topology)
+        return self._shown(changes, now, attempt.job, root_of)
+
+    def _shown(
+        self, changes: list[Change], now: float, job: Job | None = None, root_of: Root | None = None
+    ) -> list[Change]:
+        """Return what may be shown of changes (of an evaluated `job`), and send the others."""
+        if self.sharing is None:
+            return changes
+        if job is None or root_of is None:
+            changes = list(self.sharing.passed(self.tracker, changes, now))
+        else:
+            changes = self.sharing.evaluated(self.tracker, job, changes, root_of, now)
+        self._send()
         return changes
+
+    def _send(self) -> None:
+        if self.sharing is None:
+            return
+        for partition, message in self.sharing.outgoing:
+            if self.send is not None:
+                self.send(partition, message)
+        self.sharing.outgoing.clear()
+
+    def _explanations(
+        self, window: JobWindow, explained: Explained, findings: Sequence[Finding]
+    ) -> Sequence[Explanation]:
+        """Return the root causes of what was found; the same as last time where it is the same."""
+        return explained.of(
+            findings,
+            window.topology,
+            observed=observed(window),
+            clock_skew=window.clock_skew,
+            knowledge=self._knowledge(),
+        )
 
     def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[Note]:
         """Return what others reported about a job or its hosts around a time of onset."""

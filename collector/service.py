@@ -28,7 +28,6 @@ from .metering import Metering
 from .pipeline import Pipeline
 from .priors import Priors
 from .profiles.automatic import Automatic
-from .profiles.shelf import Shelf
 from .prometheus.polling import pollers
 from .services import Connected, Services
 from .settings import CollectorSettings
@@ -110,7 +109,7 @@ class Service:
         )
         traced = self._tracing if self._tracing is not None and self._tracing.records else None
         self._stages = log.flow(self._store, clock, self._health, self._pipeline, traced)
-        self._profiles = Shelf(settings.profiles_folder, settings.profiles)
+        self._profiles = flows.shelf(self._stages, settings)
         self._automatic = Automatic(
             self._profiles, stages=self._stages, settings=settings.profiles, clock=clock
         )
@@ -180,8 +179,7 @@ class Service:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._stages.start()
         self._deliverer.start()
-        if flows.shared(self._stages) is None:
-            self._automatic.start()
+        self._automatic.start()
         if self._kubernetes is not None:
             self._kubernetes.start()
         for one in self._connected:

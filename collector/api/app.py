@@ -6,6 +6,7 @@ import re
 from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
+from ..flows import held as held_by
 from ..flows import watched as watched_by
 from ..intake import routes as intake
 from ..past.asking import Past
@@ -73,7 +74,8 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = watched_by(services.stages)
-    past = Past(services.settings)
+    held = held_by(services.stages, services.settings)
+    past = Past(services.settings, held)
     feed = Feed(services.store)
     services.store.subscribe(feed.put, everywhere=True)
 
@@ -89,7 +91,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         handling.router(services, guard),
         priors.router(services, guard),
         profiles.router(services, guard, services.profiles),
-        recordings.router(services, guard),
+        recordings.router(services, guard, held),
         runbooks.router(guard),
         similar.router(services, guard, ledger),
         causes.router(services, guard, past),

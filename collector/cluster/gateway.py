@@ -8,29 +8,28 @@ it with the token it came with. A request that was passed on is never passed on 
 import asyncio
 import json
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import httpx
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..api import problems
 from ..api.pages import cut
-from . import names
+from . import lists, names
 from .stages import ClusterStages, MovingError, asked
 
 PASSED_ON = "rankscope-passed-on"
 _JOB = re.compile(r"/api/v1/jobs/([^/]+)(?:/.*)?")
 _HOST = re.compile(r"/api/v1/hosts/([^/]+)(?:/.*)?")
 _BY_QUERY = ("/api/v1/topology", "/api/v1/root-cause")
-_LISTS = {"/api/v1/hosts": "host", "/api/v1/targets": ""}
-"""Lists of which each collector has a part, and what tells their items apart."""
-_ALONE = re.compile(r"/api/v1/(profiles|agents)(/.*)?|/api/v1/incidents/[^/]+/recording")
-"""What needs the files of one collector."""
+_PROFILES = "/api/v1/profiles"
+"""Asked for with POST: the job is in the body."""
+_MOST_BYTES = 1 << 16
+"""Of such a body."""
 _SECONDS = 15.0
-_KEPT = ("authorization", "accept", "if-none-match")
+_KEPT = ("authorization", "accept", "content-type", "if-none-match")
 _PASSED_BACK = ("content-type", "etag", "retry-after", "www-authenticate", "cache-control")
 
 
@@ -47,7 +46,10 @@ class Gateway:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = await self._elsewhere(scope)
+        body = b""
+        if _path(scope) == _PROFILES and scope["method"] == "POST":
+            body, receive = await _read(receive)
+        answer = await self._elsewhere(scope, body)
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -56,76 +58,77 @@ class Gateway:
         except MovingError as error:
             await _moving(str(error))(scope, receive, send)
 
-    async def _elsewhere(self, scope: Scope) -> Response | None:
+    async def _elsewhere(self, scope: Scope, body: bytes) -> Response | None:
         """Return another collector's answer; None where this one is to answer."""
-        raw = scope.get("raw_path") or scope["path"].encode()
-        path = raw.partition(b"?")[0].decode("latin-1")
-        if _ALONE.fullmatch(path):
-            return problems.answer(
-                501, "several collectors share the log: this needs the files of a single one"
-            )
+        path = _path(scope)
         passed_on = any(name == PASSED_ON.encode() for name, _ in scope["headers"])
-        if path in _LISTS and not passed_on and scope["method"] == "GET":
-            return await self._merged(scope, path)
-        partition = self._partition(scope, path)
-        if partition is None:
-            return None
-        found = self._stages.find(partition)
-        if found.local:
-            asked.set(partition)
-            return None if found.ready else _moving("the job's state is being restored here")
-        if not found.address or passed_on:
+        reads = scope["method"] == "GET"
+        if path in lists.LISTS and reads and not passed_on:
+            return await self._merged(scope, path, self._stages.others())
+        if match := _HOST.fullmatch(path):
+            numbers = self._stages.partitions_of_host(unquote(match[1]))
+        else:
+            number = self._partition(scope, path, body)
+            numbers = frozenset(() if number is None else (number,))
+        owners = [self._stages.find(number) for number in sorted(numbers)]
+        mine = [one for one in owners if one.local]
+        if mine and not all(one.ready for one in mine):
+            return _moving("the job's state is being restored here")
+        others = sorted({one.address for one in owners if not one.local})
+        if passed_on and mine:
+            others = []  # whoever passed it on asks the others
+        if "" in others or (others and passed_on):
             return _moving("the job's partition is moving to another collector")
-        return await self._ask(found.address, scope, path)
+        if not others:
+            if len(numbers) == 1:
+                asked.set(*numbers)
+            return None
+        if mine or len(others) > 1:
+            return await self._merged(scope, path, others, here=bool(mine))
+        return await self._ask(others[0], scope, path, body)
 
-    def _partition(self, scope: Scope, path: str) -> int | None:
+    def _partition(self, scope: Scope, path: str, body: bytes) -> int | None:
+        if body:
+            return _of_asked_job(body, self._stages.partitions)
         if match := _JOB.fullmatch(path):
             return names.of_job(unquote(match[1]), self._stages.partitions)
-        if match := _HOST.fullmatch(path):
-            return self._stages.partition_of_host(unquote(match[1]))
         if path in _BY_QUERY:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             job = query.get("job")
             return None if job is None else names.of_job(job, self._stages.partitions)
         return None
 
-    async def _ask(self, address: str, scope: Scope, path: str) -> Response:
+    async def _ask(self, address: str, scope: Scope, path: str, body: bytes) -> Response:
         try:
-            answer = await self._get(address, scope, path)
+            answer = await self._get(address, scope, path, body)
         except httpx.HTTPError:
             return _moving(f"the collector at {address} that has this job does not answer")
-        headers = {name: value for name, value in answer.headers.items() if name in _PASSED_BACK}
-        return Response(answer.content, status_code=answer.status_code, headers=headers)
+        return _passed_back(answer)
 
-    async def _merged(self, scope: Scope, path: str) -> Response | None:
-        """Return a list with what every collector has; None where there is no other."""
-        others = self._stages.others()
+    async def _merged(
+        self, scope: Scope, path: str, others: Sequence[str], *, here: bool = True
+    ) -> Response | None:
+        """Return what several have as one answer; None where there is no other.
+
+        Whoever does not answer, or has nothing of it, is left out.
+        """
         if not others:
             return None
-        transport = httpx.ASGITransport(app=self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as own:
-            answers = await asyncio.gather(
-                own.request("GET", _target(scope, path), headers=_headers(scope)),
-                *(self._get(address, scope, path) for address in others),
-                return_exceptions=True,
-            )
-        mine = answers[0]
-        if isinstance(mine, BaseException):
-            raise mine
-        if mine.status_code != 200:
-            return Response(
-                mine.content,
-                status_code=mine.status_code,
-                headers={k: v for k, v in mine.headers.items() if k in _PASSED_BACK},
-            )
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        found = [
-            one.json()
-            for one in answers
-            if isinstance(one, httpx.Response) and one.status_code == 200
-        ]
-        whole = _together(found, _LISTS[path])
-        if isinstance(whole, dict):
+        work = [self._get(address, scope, path) for address in others]
+        if here:
+            work.insert(0, self._own(scope, path))
+        answers = await asyncio.gather(*work, return_exceptions=True)
+        given = [one for one in answers if isinstance(one, httpx.Response)]
+        if not given:
+            return _moving("the collectors that have it do not answer")
+        good = [one for one in given if one.status_code == 200]
+        first = given[0]
+        if not good or first.status_code in (400, 401, 403):
+            return _passed_back(first)
+        join = lists.LISTS.get(path) or lists.of_host(path)
+        whole = join([one.json() for one in good])
+        if "next_cursor" in whole:
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             limit = query.get("limit")
             page, after = cut(
                 whole["items"],
@@ -135,13 +138,53 @@ class Gateway:
             whole = {"items": page, "next_cursor": after}
         return JSONResponse(whole)
 
-    async def _get(self, address: str, scope: Scope, path: str) -> httpx.Response:
+    async def _own(self, scope: Scope, path: str) -> httpx.Response:
+        """Return what this collector answers for its partitions."""
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as own:
+            return await own.request("GET", _target(scope, path), headers=_headers(scope))
+
+    async def _get(
+        self, address: str, scope: Scope, path: str, body: bytes = b""
+    ) -> httpx.Response:
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=_SECONDS, trust_env=False)
         headers = {**_headers(scope), PASSED_ON: "1"}
         return await self._client.request(
-            scope["method"], address + _target(scope, path), headers=headers
+            scope["method"], address + _target(scope, path), headers=headers, content=body
         )
+
+
+def _path(scope: Scope) -> str:
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return bytes(raw).partition(b"?")[0].decode("latin-1")
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive]:
+    """Return a small body (empty for a large one), and what gives it to the application again."""
+    held: list[Message] = []
+    size = 0
+    while not held or (held[-1].get("more_body") and size <= _MOST_BYTES):
+        held.append(await receive())
+        size += len(held[-1].get("body", b""))
+    whole = b"".join(one.get("body", b"") for one in held) if size <= _MOST_BYTES else b""
+    left = iter(held)
+
+    async def again() -> Message:
+        for one in left:
+            return one
+        return await receive()
+
+    return whole, again
+
+
+def _of_asked_job(body: bytes, partitions: int) -> int | None:
+    """Return the partition of the job that a profile is asked for, None where it names none."""
+    try:
+        job = json.loads(body)["job"]
+    except (ValueError, KeyError, TypeError):
+        return None  # the application says what is wrong with it
+    return names.of_job(job, partitions) if isinstance(job, str) else None
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -154,7 +197,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 def _target(scope: Scope, path: str) -> str:
     query = scope["query_string"].decode("latin-1")
-    if path in _LISTS:
+    if path in lists.LISTS:
         query = urlencode([row for row in parse_qsl(query) if row[0] not in ("limit", "cursor")])
     return f"{path}?{query}" if query else path
 
@@ -163,18 +206,6 @@ def _moving(detail: str) -> Response:
     return problems.answer(503, detail, headers={"retry-after": "2"})
 
 
-def _together(found: Iterable[Any], key: str) -> Any:
-    """Return lists as one, an item that several have once: the one received last."""
-    if not key:
-        rows = {json.dumps(row, sort_keys=True): row for part in found for row in part}
-        return [rows[text] for text in sorted(rows)]
-    items: dict[str, dict[str, Any]] = {}
-    for part in found:
-        for row in part["items"]:
-            held = items.get(row[key])
-            if held is None:
-                items[row[key]] = row
-                continue
-            newer = max(held, row, key=lambda one: str(one["last_received"]))
-            items[row[key]] = {**newer, "ranks": {**held["ranks"], **row["ranks"]}}
-    return {"items": [items[name] for name in sorted(items)], "next_cursor": None}
+def _passed_back(answer: httpx.Response) -> Response:
+    headers = {name: value for name, value in answer.headers.items() if name in _PASSED_BACK}
+    return Response(answer.content, status_code=answer.status_code, headers=headers)

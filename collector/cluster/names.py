@@ -8,10 +8,14 @@ HOSTS = "rankscope-hosts"
 """Key-value bucket: the partitions of the jobs that run on each host."""
 SNAPSHOTS = "rankscope-snapshots"
 """Object store: the newest state of each partition."""
+PROFILES, TRACES = "rankscope-profiles", "rankscope-traces"
+"""Key-value bucket of profiles, and object store of their traces."""
 DECISIONS = "rankscope-decisions"
 ASIDE = "rankscope-aside"
 KEPT, CHANGED, POKE = "rankscope.kept", "rankscope.changed", "rankscope.poke"
 """Subjects outside of any stream: actions that the store has, changes of incidents, new leases."""
+ASKING = "rankscope.asking"
+"""Likewise: hosts whose agents ask what they are to profile."""
 
 
 def stream(partition: int) -> str:

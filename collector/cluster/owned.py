@@ -15,6 +15,7 @@ import structlog
 from nats.js.errors import APIError
 
 from ...alerts.closed import PastIncident
+from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
 from ..actions import Entered
 from ..evaluation import rereading
@@ -50,8 +51,8 @@ _TAIL_BYTES = 64 << 20
 class Parts:
     """What all partitions of a collector share.
 
-    `lost` is called with a partition that somebody else has taken; `kept` with each action that the
-    store has.
+    `post` sends another partition a message. `lost` is called with a partition that somebody else
+    has taken; `kept` with each action that the store has.
     """
 
     connection: Connection
@@ -64,6 +65,7 @@ class Parts:
     folder: Path
     owner: str
     pipeline: Callable[[], Pipeline]
+    post: Callable[[int, of_partitions.Message], None]
     lost: Callable[[int], None]
     kept: Callable[[str], None]
 
@@ -194,6 +196,8 @@ class Owned:
             _LOG.warning("the epoch of a partition is not stored yet", error=str(error))
         before_ns = log.last_at_ns()
         pipeline = parts.pipeline()
+        pipeline.share(number)
+        pipeline.send = parts.post
         decode = _Decode(Decoders(pipeline.table.alike))
         following = Following(
             parts.connection,

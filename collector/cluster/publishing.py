@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import structlog
 from nats.js.errors import APIError
 
+from ...alerts.shared.messages import Message, pack
 from ...formats.otlp.errors import UndecodableError
 from ..journal.entries import Entry
 from ..journal.interface import Offset, Written
 from ..journal.kinds import Kind
 from . import messages, names
 from .connection import ERRORS, Connection, LogUnavailableError
+from .in_stream import InStream
 from .routing import Router
 
 _LOG = structlog.get_logger(__name__)
@@ -46,6 +48,15 @@ class Publisher:
         except TimeoutError:
             return [LogUnavailableError("NATS does not answer") for _ in entries]
 
+    def post(self, partition: int, message: Message) -> None:
+        """Publish what a partition has for another one, some time: it is repeated while it holds.
+
+        The same message is kept once.
+        """
+        if self._connection.up:
+            end = time.monotonic() + _WRITE_SECONDS
+            self._connection.spawn(self._one(partition, Kind.SHARED, pack(message), end))
+
     async def _all(
         self, entries: Sequence[tuple[int, Kind, bytes]], end: float
     ) -> list[LogUnavailableError | None]:
@@ -75,7 +86,7 @@ class Publisher:
             await asyncio.sleep(_AGAIN_SECONDS)  # under the same id: kept once
 
 
-class PublishedLog:
+class PublishedLog(InStream):
     """What the intake writes to in the place of files. It is read elsewhere, by partition."""
 
     def __init__(self, publisher: Publisher, router: Router) -> None:
@@ -119,15 +130,3 @@ class PublishedLog:
         """Return False: it has no offsets."""
         del offset
         return False
-
-    def last_at_ns(self) -> int | None:
-        """Return None: receive times are those of JetStream."""
-        return None
-
-    def trim(self, now: float) -> int:
-        """Return 0: the streams have their own retention."""
-        del now
-        return 0
-
-    def close(self) -> None:
-        """Do nothing: what is acknowledged is kept."""

@@ -12,6 +12,8 @@ from .partition_log import Decisions, PartitionLog
 from .settings import LogSettings
 
 _ALWAYS_NS = 1 << 62
+_OF_PARTITIONS = (Kind.TIME, Kind.SHARED)
+"""Kinds of entries that the owners of partitions publish."""
 
 
 def replayed(
@@ -26,26 +28,28 @@ def replayed(
     `replay` makes a replay with a pipeline of its own. Raises RecordingError.
     """
     documents: list[dict[str, Any]] = []
-    for entries, decisions in _partitions(log, start_ns, end_ns):
-        documents += replay().run_entries(entries, decisions)
+    for number, entries, decisions in _partitions(log, start_ns, end_ns):
+        one = replay()
+        one.pipeline.share(number)
+        documents += one.run_entries(entries, decisions)
     return sorted(documents, key=lambda row: (row["opened_at"], row["id"]))
 
 
 def held(log: LogSettings) -> Iterator[Entry]:
     """Yield the entries of all partitions, one partition after another. Raises RecordingError."""
-    for entries, _ in _partitions(log, 0, _ALWAYS_NS):
-        yield from (entry for entry in entries if entry.kind is not Kind.TIME)
+    for _, entries, _ in _partitions(log, 0, _ALWAYS_NS):
+        yield from (entry for entry in entries if entry.kind not in _OF_PARTITIONS)
 
 
 def _partitions(
     log: LogSettings, start_ns: int, end_ns: int
-) -> Iterator[tuple[Iterator[Entry], list[Entry]]]:
+) -> Iterator[tuple[int, Iterator[Entry], list[Entry]]]:
     connection = Connection(log, name="rankscope replay")
     try:
         connection.start()
         for number in range(log.partitions):
             decisions = [entry for entry, _ in Decisions(connection, number).read(None)]
-            yield PartitionLog(connection, number).range(start_ns, end_ns), decisions
+            yield number, PartitionLog(connection, number).range(start_ns, end_ns), decisions
     except ERRORS as error:
         raise RecordingError(f"the log in NATS cannot be read: {error}") from error
     finally:

@@ -29,10 +29,12 @@ from ..settings import CollectorSettings
 from ..store.store import Store
 from . import names, news, streams
 from .connection import ERRORS, Connection, LogUnavailableError
+from .excerpts import HeldInLog
 from .health import ClusterHealth
 from .hosts import HostPartitions
 from .membership import Membership
 from .owned import Owned, Parts
+from .profiles import SharedShelf
 from .publishing import PublishedLog, Publisher
 from .routing import Router
 from .summaries import Summaries
@@ -102,6 +104,7 @@ class ClusterStages:
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob("*.snapshot*"):
             left.unlink()  # what counts is in the object store
+        self._publisher = Publisher(self._connection)
         self._parts = Parts(
             connection=self._connection,
             log=log,
@@ -113,11 +116,20 @@ class ClusterStages:
             folder=Path(folder),
             owner=name,
             pipeline=pipeline,
+            post=self._publisher.post,
             lost=self._lost,
             kept=self._kept,
         )
         self._hosts = HostPartitions(self._connection)
-        self._publisher = Publisher(self._connection)
+        self.held = HeldInLog(self._connection, log.partitions, folder)
+        self.profiles = SharedShelf(
+            folder / "profiles",
+            settings.profiles,
+            connection=self._connection,
+            replicas=log.replicas,
+            clock=clock,
+            owns_job=self.owns_job,
+        )
         capacity = settings.evaluation.max_series
         self.intake = Appending(
             journal=PublishedLog(self._publisher, Router(log.partitions, self._hosts)),
@@ -168,6 +180,7 @@ class ClusterStages:
         self.intake.start()
         self._news.start()
         self.summaries.start()
+        self.profiles.start()
         self.membership.start()
 
     def stop(self) -> None:
@@ -175,6 +188,7 @@ class ClusterStages:
         self.intake.stop()
         self.membership.stop()
         self.summaries.stop()
+        self.profiles.stop()
         ones = self._ones()
         for one in ones:
             one.leave()
@@ -251,10 +265,10 @@ class ClusterStages:
         members = self.membership.assignment.members
         return [row.address for name, row in sorted(members.items()) if name != self._name]
 
-    def partition_of_host(self, host: str) -> int:
-        """Return a partition that has the telemetry of a host."""
+    def partitions_of_host(self, host: str) -> frozenset[int]:
+        """Return the partitions that have the telemetry of a host: one for each of its jobs."""
         found = self._hosts.partitions(host)
-        return min(found) if found else names.of_host(host, self.partitions)
+        return found or frozenset((names.of_host(host, self.partitions),))
 
     def owns_job(self, job: str | None) -> bool:
         """Tell whether a job (None: what has none) is evaluated here."""

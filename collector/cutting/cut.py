@@ -30,7 +30,7 @@ BEFORE_SECONDS = 900.0
 AFTER_SECONDS = 60.0
 """How long after the end: what was received last may be about the seconds before."""
 
-_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED}
+_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED, Kind.TIME, Kind.SHARED}
 
 
 class CutError(Exception):

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from ...alerts.actions import Action
 from ...alerts.closed import PastIncident
+from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...vocabulary.samples import Event
 from ..actions import Entered
@@ -47,8 +48,16 @@ class Evaluator(Protocol):
         """Take what a person did; return what changed."""
         ...
 
+    def shared(self, message: Message, now: float) -> Sequence[Any]:
+        """Take what another partition has sent; return what changed."""
+        ...
+
     def remember(self, incidents: Iterable[PastIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
+        ...
+
+    def share(self, partition: int) -> None:
+        """Begin as one partition of several."""
         ...
 
     def resume(self, started: Any) -> None:
@@ -79,7 +88,8 @@ class Hooks:
 
     `changed` gets the changes of one second and that second, `acted` an action, its changes and
     its time. `failed` gets what a defect of the pipeline raised: the stage ("evaluate", "metrics",
-    "events", "act") and the exception; time goes on. `took` gets the seconds of each evaluation.
+    "events", "act", "shared") and the exception; time goes on. `took` gets the seconds of each
+    evaluation.
     """
 
     changed: Callable[[Sequence[Any], float], None]
@@ -127,6 +137,9 @@ class Schedule:
         self.until(now)
         if entry.action is not None:
             self._act(entry.action, now)
+            return
+        if entry.shared is not None:
+            self._share(entry.shared, now)
             return
         self._quiet_at = math.floor(now) + QUIET_SECONDS
         self._changed = True
@@ -185,6 +198,17 @@ class Schedule:
             self._hooks.took(time.perf_counter() - began)
         if changes:
             self._hooks.changed(changes, second)
+
+    def _share(self, message: Message, now: float) -> None:
+        """Take what is sent whenever incidents are open: it is no sign of telemetry."""
+        changes: Sequence[Any] = ()
+        try:
+            with self._lock:
+                changes = self._pipeline.shared(message, now)
+        except Exception as error:  # noqa: BLE001  the edge of one message
+            self._hooks.failed("shared", error)
+        if changes:
+            self._hooks.changed(changes, now)
 
     def _act(self, entered: Entered, now: float) -> None:
         # It happened when it was received: the clock of the API may have been another.

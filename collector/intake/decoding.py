@@ -4,8 +4,10 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from ...alerts.shared import messages
 from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
+from ...formats.otlp.errors import UndecodableError
 from ...formats.remote_write import RemoteWriteDecoder
 from .. import actions
 from ..journal.kinds import Kind
@@ -40,6 +42,11 @@ class Decoder:
                 return Decoded(events=logs.events, rejected=logs.rejected, reason=logs.reason)
             case Kind.ACTION:
                 return Decoded(action=actions.unpack(payload.body))
+            case Kind.SHARED:
+                try:
+                    return Decoded(shared=messages.unpack(payload.body))
+                except messages.MessageError as error:
+                    raise UndecodableError(str(error)) from None
             case Kind.STOP | Kind.SKIPPED | Kind.TIME:
                 return Decoded()
         return Decoded(

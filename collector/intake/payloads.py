@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...alerts.shared.messages import Message
 from ...formats.otlp.columns import MetricsBatch, PayloadLayout, SeriesTable
 from ...vocabulary.samples import Event
 from ..actions import Entered
@@ -25,14 +26,16 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a payload holds: `metrics`, `events` or an `action`; what of it is not kept, and why.
+    """What a payload holds; what of it is not kept, and why.
 
-    `table` is the one that the series of `metrics` are numbered in.
+    One of `metrics`, `events`, an `action`, or what another partition has `shared`. `table` is the
+    one that the series of `metrics` are numbered in.
     """
 
     metrics: MetricsBatch | None = None
     events: Sequence[Event] = ()
     action: Entered | None = None
+    shared: Message | None = None
     table: SeriesTable | None = None
     rejected: int = 0
     reason: str = ""

@@ -22,6 +22,9 @@ class Kind(IntEnum):
     TIME = 11
     """No payload: it was this time. The log of several collectors has the only clock they share."""
 
+    SHARED = 12
+    """JSON: what another partition has sent about incidents (see `alerts.shared.messages`)."""
+
 
 METRICS_TEMPLATE = 6
 METRICS_COLUMNS = 7

@@ -15,6 +15,8 @@ import structlog
 
 from ..figures.distribution import Wanted
 from ..settings import CollectorSettings
+from .held import Held, HeldError
+from .stretch import LEAD_SECONDS
 
 _LOG = structlog.get_logger(__name__)
 _NO_MEMORY = 3
@@ -60,15 +62,21 @@ class _Kept:
 class Past:
     """Answers questions about the journal. Safe to ask from any thread."""
 
-    def __init__(self, settings: CollectorSettings) -> None:
+    def __init__(self, settings: CollectorSettings, held: Held) -> None:
         self._settings = settings
+        self._held = held
         self._one = threading.Lock()
         self._kept = _Kept()
 
-    @property
-    def journal(self) -> Path:
-        """Return the folder of the journal."""
-        return self._settings.journal_folder
+    def held_from(self, job: str) -> float | None:
+        """Return the receive time of the oldest entry that is held (s), None without any.
+
+        Raises PastError.
+        """
+        try:
+            return self._held.since(job)
+        except HeldError as error:
+            raise PastError(str(error), busy=True) from error
 
     def root_cause(self, job: str, start: float, end: float) -> dict[str, Any]:
         """Return what `reading.root_cause` found. Raises PastError."""
@@ -96,16 +104,26 @@ class Past:
         return answers[0]
 
     def _ask(self, asked: dict[str, Any]) -> Any:
+        if not self._one.acquire(blocking=False):
+            raise PastError("another stretch of the past is being read; ask again", busy=True)
+        try:
+            start, end = asked["start"] - LEAD_SECONDS, asked["end"]
+            with self._held.between([asked["job"]], start, end) as folder:
+                return self._answered(asked, folder)
+        except HeldError as error:
+            raise PastError(str(error), busy=True) from error
+        finally:
+            self._one.release()
+
+    def _answered(self, asked: dict[str, Any], folder: Path) -> Any:
         past = self._settings.past
         question = {
             **asked,
-            "journal": str(self.journal),
+            "journal": str(folder),
             "memory_bytes": past.memory_bytes,
             "detectors": self._settings.detectors.model_dump(mode="json"),
             "evaluation": self._settings.evaluation.model_dump(mode="json"),
         }
-        if not self._one.acquire(blocking=False):
-            raise PastError("another stretch of the past is being read; ask again", busy=True)
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "rankscope.collector.past"],
@@ -121,8 +139,6 @@ class Past:
                 f"reading it again takes more than {past.seconds:g} s (past.seconds); "
                 "ask for a shorter range"
             ) from None
-        finally:
-            self._one.release()
         if done.returncode == _NO_MEMORY:
             raise PastError(
                 f"reading it again takes more than {past.memory_bytes >> 20} MiB "

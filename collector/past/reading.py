@@ -19,14 +19,10 @@ from ..journal.kinds import Kind
 from ..pipeline import Pipeline
 from ..windows import queries
 from . import points
-from .stretch import Stretch
-
-LEAD_SECONDS = 1200.0
-"""So much is read before the stretch: windows that begin in a fault would date it otherwise."""
-
+from .stretch import LEAD_SECONDS, Stretch
 
 _SECOND_NS = 1_000_000_000
-_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED}
+_TELEMETRY = frozenset(Kind) - {Kind.STOP, Kind.ACTION, Kind.SKIPPED, Kind.TIME, Kind.SHARED}
 
 
 def root_cause(stretch: Stretch, pipeline: Pipeline) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from ...formats import segments
 
+LEAD_SECONDS = 1200.0
+"""So much is read before a stretch: windows that begin in a fault would date it otherwise."""
+
 _SECOND_NS = 1_000_000_000
 
 

@@ -100,7 +100,7 @@ class Shelf:
             self._profiles[profile.id] = profile
             self._keep(profile)
         if profile.status != "waiting":
-            self.ended(profile)
+            self._end(profile)
         return profile
 
     def asks(self, host: str, now: float) -> bool:
@@ -162,6 +162,7 @@ class Shelf:
                 summary = chrome_trace.summary(_text(file))
             except (chrome_trace.TraceError, OSError, EOFError, zlib.error, ValueError) as error:
                 text = f"kept, but not summed up: {error}"[:300]
+        self._keep_trace(identity, rank, file)
         with self._lock:
             row = self._waiting(identity, rank, now).of(rank)
             assert row is not None  # noqa: S101  _waiting has found it
@@ -174,7 +175,7 @@ class Shelf:
             self._keep(profile)
             done = profile.status != "waiting"
         if done:
-            self.ended(profile)
+            self._end(profile)
         return profile
 
     def fail(self, identity: str, rank: int, text: str, now: float) -> Profile:
@@ -187,7 +188,7 @@ class Shelf:
             self._keep(profile)
             done = profile.status != "waiting"
         if done:
-            self.ended(profile)
+            self._end(profile)
         return profile
 
     def trim(self, now: float) -> None:
@@ -202,6 +203,7 @@ class Shelf:
                 size -= sum(row.bytes for row in profile.ranks)
                 del self._profiles[profile.id]
                 shutil.rmtree(self._folder / profile.id, ignore_errors=True)
+                self._let_go(profile)
 
     def _waiting(self, identity: str, rank: int, now: float) -> Profile:
         profile = self.find(identity, now)
@@ -218,7 +220,19 @@ class Shelf:
             if row.status == "waiting":
                 row.status, row.text = "failed", "the agent of its host did not answer"
         self._keep(profile)
+        self._end(profile)
+
+    # What several collectors do otherwise
+
+    def _end(self, profile: Profile) -> None:
+        """Note that nobody is waited for any more."""
         self.ended(profile)
+
+    def _keep_trace(self, identity: str, rank: int, file: Path) -> None:
+        """Keep a trace for others, before it is moved to its place here."""
+
+    def _let_go(self, profile: Profile) -> None:
+        """Let go of what else there is of a profile."""
 
     def _keep(self, profile: Profile) -> None:
         place = self._folder / profile.id

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..demo.stage import free_port
 
-_READY_SECONDS = 30.0
+_READY_SECONDS = 120.0
 _END_SECONDS = 20.0
 _PAYLOAD_BYTES = 8 << 20
 

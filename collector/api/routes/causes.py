@@ -13,7 +13,6 @@ from starlette.responses import JSONResponse
 from ....alerts.causes import catalogue, ranking
 from ....vocabulary.incidents import RootCause
 from ....vocabulary.times import rfc3339
-from ...past import stretch
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows import queries
@@ -51,7 +50,10 @@ def router(services: Services, guard: Guard, past: Past) -> APIRouter:
             raise ProblemError(400, "from: it is later than to", parameter="from")
         if query.from_ > now:
             raise ProblemError(400, "from: it is in the future", parameter="from")
-        held, end = stretch.held_from(past.journal), min(query.to, now)
+        try:
+            held, end = past.held_from(query.job), min(query.to, now)
+        except PastError as error:
+            raise _unread(error) from error
         start = query.from_ if held is None else max(query.from_, held)
         if held is None or (start >= now - RECENT_SECONDS and end >= held):
             known = services.stages.read(lambda line: queries.names(line.windows))
@@ -82,8 +84,7 @@ def _reread(past: Past, job: str, start: float, end: float) -> dict[str, Any]:
     try:
         found = past.root_cause(job, start, end)
     except PastError as error:
-        headers = {"retry-after": "5"} if error.busy else None
-        raise ProblemError(503, str(error), headers=headers) from error
+        raise _unread(error) from error
     if not found["known"]:
         raise ProblemError(404, f"no telemetry of job {job!r} is held of this time range")
     return {
@@ -91,6 +92,11 @@ def _reread(past: Past, job: str, start: float, end: float) -> dict[str, Any]:
         "incident": found["incident"],
         "others": found["others"],
     }
+
+
+def _unread(error: PastError) -> ProblemError:
+    headers = {"retry-after": "5"} if error.busy else None
+    return ProblemError(503, str(error), headers=headers)
 
 
 def _answer(found: dict[str, Any] | None, source: str, start: float, end: float) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from ....vocabulary import metrics
 from ....vocabulary.times import rfc3339
 from ...figures import distribution, heat, phases, waits
 from ...figures.spread import rounded
-from ...past import stretch
 from ...past.asking import Past, PastError
 from ...services import Services
 from ...windows.matrices import newest_window
@@ -224,7 +223,10 @@ def _reread(
     """Return the answer from the journal."""
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
-    held = stretch.held_from(past.journal)
+    try:
+        held = past.held_from(job)
+    except PastError as error:
+        raise _unread(error) from error
     if held is None or end < held:
         raise ProblemError(404, "this time range is held no more")
     if end - start > services.settings.past.hours * 3600:
@@ -236,9 +238,13 @@ def _reread(
     try:
         found = past.distribution(job, max(start, held), end, wanted, *_also(query, wanted))
     except PastError as error:
-        headers = {"retry-after": "2"} if error.busy else None
-        raise ProblemError(503, str(error), headers=headers) from error
+        raise _unread(error) from error
     return _named(found, wanted, unit, "journal")
+
+
+def _unread(error: PastError) -> ProblemError:
+    headers = {"retry-after": "2"} if error.busy else None
+    return ProblemError(503, str(error), headers=headers)
 
 
 def _also(query: DistributionQuery, wanted: distribution.Wanted) -> list[distribution.Wanted]:

@@ -8,7 +8,7 @@ from ....vocabulary import metrics
 from ....vocabulary.incidents import shown
 from ....vocabulary.times import rfc3339
 from ...services import Services
-from ...windows import nodes
+from ...windows import joined_nodes, nodes
 from .. import shapes_figures as shapes
 from ..auth import Guard, Principal
 from ..pages import Page, cut
@@ -28,14 +28,16 @@ def router(services: Services, guard: Guard) -> APIRouter:
         return not principal.jobs or bool(permitted(principal, row))
 
     def found(principal: Principal, host: str) -> nodes.Node:
-        one = services.stages.read(lambda line: nodes.node(line.windows, host))
+        every = services.stages.read(lambda line: _listed(nodes.node(line.windows, host)))
+        one = joined_nodes.node(every)
         if one is None or not visible(principal, one.summary):
             raise ProblemError(404, f"no host {host!r} has reported")
         return one
 
     @routes.get("/hosts", summary="List hosts")
     def list_hosts(principal: reader, query: Annotated[Page, Query()]) -> shapes.NodeRows:
-        every = services.stages.read(lambda line: nodes.nodes(line.windows))
+        found = services.stages.read(lambda line: nodes.nodes(line.windows))
+        every = joined_nodes.summaries(found)
         mine = [row for row in every if visible(principal, row)]
         rows, after = cut(mine, limit=query.limit, cursor=query.cursor)
         return shapes.NodeRows(
@@ -87,7 +89,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
         rows = services.stages.read(
-            lambda line: nodes.series(line.windows, host, query.metric, start, end)
+            lambda line: nodes.series(line.windows, host, query.metric, start, end) or []
         )
         return shapes.NodeSeries(
             metric=query.metric,
@@ -100,11 +102,15 @@ def router(services: Services, guard: Guard) -> APIRouter:
                         for at, value in zip(row.at.tolist(), row.value.tolist(), strict=True)
                     ],
                 )
-                for row in rows or ()
+                for row in joined_nodes.series(rows)
             ],
         )
 
     return routes
+
+
+def _listed(one: nodes.Node | None) -> list[nodes.Node]:
+    return [] if one is None else [one]
 
 
 def _users(services: Services, host: str, jobs: list[str]) -> dict[str, tuple[str, int]]:

@@ -1,8 +1,9 @@
-"""/incidents/{id}/recording: the incident's telemetry, cut out of the journal."""
+"""/incidents/{id}/recording: the incident's telemetry, cut out of what is held."""
 
 import json
 import threading
 from collections.abc import Generator
+from contextlib import ExitStack
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -12,6 +13,7 @@ from starlette.responses import StreamingResponse
 from ....vocabulary.ids import IncidentId
 from ...cutting import cut
 from ...cutting.truth import truth
+from ...past.held import Held, HeldError
 from ...services import Services
 from ..auth import Guard, Principal
 from ..parameters import Parameters
@@ -29,7 +31,7 @@ class RecordingQuery(Parameters):
     anonymise: bool = False
 
 
-def router(services: Services, guard: Guard) -> APIRouter:
+def router(services: Services, guard: Guard, held: Held) -> APIRouter:
     """Return the route: only for tokens that are not limited to some jobs.
 
     Hosts are shared, and what a host reports about itself belongs to no job.
@@ -59,19 +61,24 @@ def router(services: Services, guard: Guard) -> APIRouter:
         wanted = cut.Range.of(
             document, before_seconds=query.before_seconds, after_seconds=query.after_seconds
         )
-        folder = services.settings.journal_folder
         if not cutting.acquire(blocking=False):
             detail = "another recording is being cut out; try again when it is done"
             raise ProblemError(503, detail, headers={"retry-after": "30"})
+        using = ExitStack()
+        using.callback(cutting.release)
         try:
-            made = cut.Cut(folder, wanted, anonymise=query.anonymise)
-            lines = _bytes(made, cutting)
+            between = held.between(wanted.jobs, wanted.start, wanted.end)
+            made = cut.Cut(using.enter_context(between), wanted, anonymise=query.anonymise)
+            lines = _bytes(made, using)
             next(lines)
         except cut.CutError as error:
-            cutting.release()
+            using.close()
             raise ProblemError(404, str(error)) from error
+        except HeldError as error:
+            using.close()
+            raise ProblemError(503, str(error), headers={"retry-after": "5"}) from error
         except BaseException:
-            cutting.release()
+            using.close()
             raise
         return StreamingResponse(
             lines,
@@ -82,11 +89,11 @@ def router(services: Services, guard: Guard) -> APIRouter:
     return routes
 
 
-def _bytes(made: cut.Cut, cutting: threading.Lock) -> Generator[bytes, None, None]:
+def _bytes(made: cut.Cut, using: ExitStack) -> Generator[bytes, None, None]:
     """Yield nothing first: whoever has taken that may drop the rest at any time."""
     try:
         yield b""
         for line in made.lines():
             yield line.encode() + b"\n"
     finally:
-        cutting.release()
+        using.close()

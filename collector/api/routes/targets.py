@@ -23,7 +23,8 @@ def router(services: Services, guard: Guard, watched: Watched) -> APIRouter:
             mine = [row.hosts for row in watched.jobs() if principal.permits([row.job])]
             hosts = sorted({host for hosts in mine for host in hosts})
         else:
-            hosts = services.stages.read(lambda line: queries.hosts(line.windows))
+            found = services.stages.read(lambda line: queries.hosts(line.windows))
+            hosts = sorted(set(found))
         return [
             shapes.Target(targets=[_address(host, port)], labels={"host_name": host})
             for host in hosts

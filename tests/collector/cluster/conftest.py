@@ -1,6 +1,5 @@
 """A real NATS of one server for each test, and collectors over it in this process."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,16 +19,7 @@ from rankscope.lab.cluster.box import SECRET
 from rankscope.lab.cluster.nats_servers import NatsServers
 from rankscope.vocabulary.clock import SlewedClock
 
-PATIENCE_SECONDS = 150.0
 PARTITIONS = 2
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -58,11 +48,11 @@ def connection(log: LogSettings) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], ClusterStages]]:
+def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., ClusterStages]]:
     """Return a function that makes a collector of this name, which shares log and store."""
     made: list[tuple[ClusterStages, Store]] = []
 
-    def new(name: str) -> ClusterStages:
+    def new(name: str, pipeline: Callable[[], Pipeline] = Pipeline) -> ClusterStages:
         folder = tmp_path / name
         folder.mkdir()
         store = Store(
@@ -77,7 +67,7 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[[str], 
             health=Health(),
             name=name,
             address=lambda: f"http://{name}",
-            pipeline=Pipeline,
+            pipeline=pipeline,
         )
         made.append((stages, store))
         return stages

@@ -1,8 +1,7 @@
 """Requests about a job are answered by whoever has its partition, or say why nobody does."""
 
 import asyncio
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import json
 from typing import Any
 
 import httpx
@@ -11,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from tests import serving
 
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.gateway import PASSED_ON, Gateway
@@ -26,23 +26,34 @@ class Stages:
 
     def __init__(self) -> None:
         self.found = Found(True, True, "")
+        self.by_partition: dict[int, Found] = {}
         self.addresses: list[str] = []
+        self.hosts: dict[str, frozenset[int]] = {}
 
     def find(self, partition: int) -> Found:
-        return self.found
+        return self.by_partition.get(partition, self.found)
 
     def others(self) -> list[str]:
         return self.addresses
 
-    def partition_of_host(self, host: str) -> int:
-        return names.of_host(host, self.partitions)
+    def partitions_of_host(self, host: str) -> frozenset[int]:
+        return self.hosts.get(host, frozenset((names.of_host(host, self.partitions),)))
 
 
 async def _answer(request: Request) -> JSONResponse:
     rows = [{"host": "here", "last_received": "1", "ranks": {"run-1": 4}}]
     if request.url.path == "/api/v1/hosts":
         return JSONResponse({"items": rows, "next_cursor": None})
+    if request.url.path == "/api/v1/hosts/shared":
+        return JSONResponse(_host("1", {"run-1": [0]}, "GPU-0"))
+    if request.method == "POST":
+        return JSONResponse({"asked": asked.get(), "bytes": len(await request.body())})
     return JSONResponse({"asked": asked.get()})
+
+
+def _host(received: str, ranks: dict[str, list[int]], hw_id: str) -> dict[str, Any]:
+    devices = [{"hw_id": hw_id, "job": next(iter(ranks)), "rank": 0, "readings": []}]
+    return {"last_received": received, "ranks": ranks, "readings": [], "devices": devices}
 
 
 @pytest.fixture
@@ -56,11 +67,11 @@ def get(stages):
     routes = [Route("/{path:path}", _answer, methods=["GET", "POST"])]
     app = Gateway(Starlette(routes=routes), stages)
 
-    def ask(path: str, **more: Any) -> httpx.Response:
+    def ask(path: str, method: str = "GET", **more: Any) -> httpx.Response:
         async def asking() -> httpx.Response:
             transport = httpx.ASGITransport(app=app)
             async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-                return await client.get(path, **more)
+                return await client.request(method, path, **more)
 
         return asyncio.run(asking())
 
@@ -72,26 +83,18 @@ def other():
     """Run another collector; return its address and the requests that it got."""
     got: list[tuple[str, dict[str, str]]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            got.append((self.path, {name.lower(): text for name, text in self.headers.items()}))
-            body = b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}'
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: serving.Request) -> serving.Answer:
+        if request.body:
+            got.append((request.path, {**request.headers, "body": request.body.decode()}))
+            return serving.Answer(status=202)
+        got.append((request.path, dict(request.headers)))
+        body = b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}'
+        if request.path == "/api/v1/hosts/shared":
+            body = json.dumps(_host("2", {"run-2": [4]}, "GPU-1")).encode()
+        return serving.Answer(body, "application/json")
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving.served(answer) as address:
+        yield address, got
 
 
 @pytest.mark.parametrize(
@@ -150,5 +153,40 @@ def test_a_collector_that_does_not_answer_leaves_the_others_hosts(get, stages):
     assert [row["host"] for row in get("/api/v1/hosts").json()["items"]] == ["here"]
 
 
-def test_what_needs_the_files_of_one_collector_says_so(get):
-    assert get("/api/v1/profiles").status_code == 501
+def test_a_host_with_jobs_of_two_collectors_is_answered_with_what_both_have(get, stages, other):
+    address, got = other
+    stages.hosts["shared"] = frozenset((0, 1))
+    stages.by_partition = {1: Found(False, True, address)}
+    found = get("/api/v1/hosts/shared").json()
+    assert found["ranks"] == {"run-1": [0], "run-2": [4]}
+    assert [row["hw_id"] for row in found["devices"]] == ["GPU-0", "GPU-1"]
+    assert found["last_received"] == "2"
+    assert [path for path, _ in got] == ["/api/v1/hosts/shared"]
+
+
+def test_a_host_that_is_asked_for_by_another_collector_is_answered_with_what_is_here(
+    get, stages, other
+):
+    address, got = other
+    stages.hosts["shared"] = frozenset((0, 1))
+    stages.by_partition = {1: Found(False, True, address)}
+    found = get("/api/v1/hosts/shared", headers={PASSED_ON: "1"}).json()
+    assert found["ranks"] == {"run-1": [0]}
+    assert got == []
+
+
+def test_who_asks_for_a_profile_is_answered_by_the_owner_of_the_job(get, stages, other):
+    address, got = other
+    stages.found = Found(False, True, address)
+    body = {"job": "run-1", "ranks": [3]}
+    assert get("/api/v1/profiles", method="POST", json=body).status_code == 202
+    ((path, headers),) = got
+    assert path == "/api/v1/profiles"
+    assert headers["content-type"] == "application/json"
+    assert headers["body"] == '{"job":"run-1","ranks":[3]}'
+
+
+@pytest.mark.parametrize("body", [b"{}", b"nonsense", b'{"job": 3}', b"", b"x" * 100_000])
+def test_a_body_that_names_no_job_is_answered_here(get, body):
+    answer = get("/api/v1/profiles", method="POST", content=body)
+    assert answer.json() == {"asked": None, "bytes": len(body)}

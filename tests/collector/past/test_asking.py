@@ -4,13 +4,15 @@ import pytest
 
 from rankscope.collector.figures.distribution import Wanted
 from rankscope.collector.past.asking import Past, PastError
+from rankscope.collector.past.held import HeldFiles
 from rankscope.collector.settings import CollectorSettings
 
 START = 1_700_000_000.0
 
 
 def _past(data_dir, **bounds):
-    return Past(CollectorSettings.model_validate({"data_dir": data_dir, "past": bounds}))
+    settings = CollectorSettings.model_validate({"data_dir": data_dir, "past": bounds})
+    return Past(settings, HeldFiles(settings.journal_folder))
 
 
 def test_another_process_answers(data_dir):
