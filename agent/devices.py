@@ -119,11 +119,6 @@ class Devices:
         with self._lock:
             return next((one.hw_id for one in self._known.values() if one.pci == wanted), None)
 
-    def pci_of(self, hw_id: str) -> str | None:
-        """Return a device's PCI address, None when unknown."""
-        device = self.get(hw_id)
-        return device.pci or None if device else None
-
     def index_of(self, hw_id: str) -> int | None:
         """Return a device's index as of now, None when unknown."""
         device = self.get(hw_id)

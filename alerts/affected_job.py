@@ -27,6 +27,8 @@ class JobHealth:
     last_step_at: float
     """When the newest step of this attempt ended; -inf before its first."""
     silent_seconds: float
+    step_seconds: float = 0.0
+    """How far apart its steps are reported, 0 where nobody can tell."""
 
     @property
     def over(self) -> bool:

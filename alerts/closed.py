@@ -10,7 +10,9 @@ from typing import Any
 
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
+from ..vocabulary.incidents import Handling, Moment
 from ..vocabulary.times import parse
+from . import handled
 from .lifecycle import TrackedIncident
 
 KEPT_CLOSED = 2_000
@@ -39,7 +41,9 @@ class PastIncident:
     opened_at: float
     detected_at: float
     resolved_at: float | None
-    by_person: bool = False
+    handling: Handling = field(default_factory=Handling)
+    moments: tuple[Moment, ...] = ()
+    """The timeline's entries that say what people did."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "PastIncident":
@@ -52,7 +56,8 @@ class PastIncident:
             opened_at=parse(document["opened_at"]),
             detected_at=parse(document["detected_at"]),
             resolved_at=None if resolved is None else parse(resolved),
-            by_person=document.get("handling", {}).get("resolved") is not None,
+            handling=handled.handling(document),
+            moments=handled.moments(document),
         )
 
     def covers(self, symptom: Finding) -> bool:
@@ -68,7 +73,8 @@ class PastIncident:
         """Return whether a symptom found at `now` is of this incident, and that is over."""
         if self.resolved_at is None or not self.covers(symptom):
             return False
-        quiet = REOPEN_SECONDS if self.by_person else TAIL_SECONDS
+        by_person = self.handling.resolved is not None
+        quiet = REOPEN_SECONDS if by_person else TAIL_SECONDS
         return now <= self.resolved_at + quiet
 
 

@@ -35,6 +35,7 @@ CONSEQUENCES: Mapping[str, frozenset[str]] = {
     "memory.fragmentation": frozenset(("memory.gpu_oom",)),
     "memory.host_leak": frozenset(("memory.host_oom", "host.evicted")),
     "memory.dataloader_leak": frozenset(("memory.host_oom", "host.evicted")),
+    "numerics.divergence": frozenset(("numerics.gradient_explosion",)),
     "memory.copy_on_read": frozenset(("memory.host_oom", "host.evicted")),
 }
 """What a cause ends in at the same place: the end is no other cause."""

@@ -131,7 +131,7 @@ class TrackedIncident:
             for text in new:
                 self._note(now, "symptom", text)
         material = bool(new) | self._note_cause(explanation, now)
-        material |= self._note_severity(explanation.symptoms, now)
+        material |= self._note_severity(explanation.symptoms, health, now)
         opened = self.document is None
         if opened:
             self._note(now, "opened", new[0])
@@ -227,9 +227,10 @@ class TrackedIncident:
         if len(self.cause_history) > MOST_CAUSES:
             del self.cause_history[MOST_CAUSES // 2]
 
-    def _note_severity(self, symptoms: Sequence[Finding], now: float) -> bool:
+    def _note_severity(self, symptoms: Sequence[Finding], health: JobHealth, now: float) -> bool:
         assert self.first is not None  # noqa: S101  _note_cause has set it
-        found = severity(symptoms, self.first.cause, now - self.detected_at)
+        lasted = now - self.detected_at
+        found = severity(symptoms, self.first.cause, lasted, health.step_seconds)
         if not worse(found, self.severity):
             return False  # an incident never gets milder
         if self.document is not None:

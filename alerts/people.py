@@ -1,4 +1,8 @@
-"""What a person's action does to an incident."""
+"""What a person's action does to an incident. One that it has already changes nothing.
+
+After a start without a snapshot an incident has what the store had, and the journal gives some of
+the actions again.
+"""
 
 from dataclasses import replace
 
@@ -36,6 +40,8 @@ def apply(action: Action, incident: TrackedIncident, now: float) -> Change | Non
         return incident.change("incident.updated", now, notify=False)
     if action.kind == "feedback":
         given = _feedback(action, note)
+        if any(row.document() == given.document() for row in handling.feedback):
+            return None
         incident.handling = replace(handling, feedback=(*handling.feedback, given))
         text = f"{action.by}: the first cause is {given.verdict}"
         text += f", it was {given.fault}" if given.fault else ""
@@ -72,4 +78,6 @@ def _feedback(action: Action, note: str) -> Feedback:
 
 
 def _note(incident: TrackedIncident, action: Action, kind: str, text: str) -> None:
-    incident.timeline.append(Moment(action.at, kind, text))
+    moment = Moment(action.at, kind, text)
+    if all(row.document() != moment.document() for row in incident.timeline):
+        incident.timeline.append(moment)

@@ -9,16 +9,20 @@ from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
 from .causes.catalogue import catalogue
 
-UNNAMED_SECONDS = 60.0
-"""Slowness without a named cause, or with one that barely beats unknown, pages nobody for so long
-after it was found."""
+UNNAMED_SECONDS, UNNAMED_STEPS = 60.0, 3.0
+"""What has no named cause, or one that barely beats unknown, pages nobody for so long after it was
+found; slowness for so many steps where they take longer: one more step proves little."""
 
 HANGS = ("gpu.firmware_hang", "host.driver_hang")
 """Faults that show without the stall that they bring: no evaluation looks like them."""
 
 
-def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Severity:
+def severity(
+    symptoms: Sequence[Finding], cause: RootCause, lasted: float, step_seconds: float = 0.0
+) -> Severity:
     """Return the severity of symptoms that were first found `lasted` seconds ago.
+
+    `step_seconds`: how far apart the job's steps are reported, 0 where nobody can tell.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
@@ -41,7 +45,7 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
         if only_stalled or not named:
             level: Severity = "critical" if certain >= 3 else "warning" if certain >= 2 else "info"
             beside = [symptom for symptom in symptoms if symptom not in serious]
-            without = severity(beside, cause, lasted) if beside else "info"
+            without = severity(beside, cause, lasted, step_seconds) if beside else "info"
             return without if worse(without, level) else level
         if certain >= 2 and first.severity == "info":
             return "critical" if certain >= 3 else "warning"
@@ -49,7 +53,9 @@ def severity(symptoms: Sequence[Finding], cause: RootCause, lasted: float) -> Se
     if max(symptom.score for symptom in symptoms) < 1:
         return "info"
     barely = cause.hypotheses[0].score < cause.unknown_score + catalogue().weights.certain
-    if (not named or barely) and lasted < UNNAMED_SECONDS:
+    slows = any(kinds.catalogue()[symptom.kind].effect == "slows" for symptom in symptoms)
+    wait = max(UNNAMED_SECONDS, UNNAMED_STEPS * step_seconds if slows else 0.0)
+    if (not named or barely) and lasted < wait:
         return "info"
     if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
         return "info"

@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 
 from ..vocabulary import faults
+from ..vocabulary.entities import Entity
 from ..vocabulary.incidents import Hypothesis, RootCause, Symptom
 from .causes.engine import OTHERS
 
 FEW = 8
 """So many ranks are listed one by one."""
 
+PARTS = ("gpu", "nic")
+"""What breaks by itself: a symptom at another one of these has another cause."""
+
 
 def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> str:
-    """Return the summary of an incident: cause and entity first, then the first symptom.
+    """Return the summary of an incident: cause and entity first, then the first symptom of it.
 
     `jobs`: how many it affects.
     """
     first = cause.hypotheses[0]
-    noticed = symptoms[0].text if symptoms else "no symptom is recorded"
+    noticed = _noticed(symptoms, first.entity)
     if first.fault == faults.UNKNOWN:
         return f"Cause unknown: {_standing_out(first, symptoms)}{noticed}"
     title = faults.catalogue()[first.fault].title
@@ -30,6 +34,22 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> st
     if first.entity.type == "code" and jobs > 1:
         where += f" and {jobs - 1} more {'job' if jobs == 2 else 'jobs'} with the same change"
     return f"{title}: {where}; {noticed}"
+
+
+def _noticed(symptoms: Sequence[Symptom], cause: Entity) -> str:
+    """Return the first symptom that is not at another part of hardware than the cause is."""
+    if not symptoms:
+        return "no symptom is recorded"
+    own = (row for row in symptoms if not _elsewhere(row.entity, cause))
+    return next(own, symptoms[0]).text
+
+
+def _elsewhere(entity: Entity, cause: Entity) -> bool:
+    if entity.type not in PARTS:
+        return False
+    if cause.type == "host":
+        return entity.host != cause.id
+    return cause.type in PARTS and entity.id != cause.id
 
 
 def _standing_out(unknown: Hypothesis, symptoms: Sequence[Symptom]) -> str:

@@ -219,7 +219,8 @@ class IncidentTracker:
                 continue
             part.last_active = now
             new = tuple(s for s in explanation.symptoms if s.kind not in held)
-            bad = severity(explanation.symptoms, explanation.cause, now - incident.detected_at)
+            lasted, step = now - incident.detected_at, part.health.step_seconds
+            bad = severity(explanation.symptoms, explanation.cause, lasted, step)
             if not new and worse(bad, incident.severity):
                 self._reopen(incident, now, f"worse since it was resolved: {bad}")
                 return (), incident
@@ -276,7 +277,14 @@ class IncidentTracker:
         first = min(explanation.symptoms, key=lambda s: (s.onset[0], s.kind, s.entity))
         past = self._closed.open_past(job, first)
         if past is not None:
-            return TrackedIncident(past.id, health.attempt, past.opened_at, past.detected_at)
+            return TrackedIncident(
+                past.id,
+                health.attempt,
+                past.opened_at,
+                past.detected_at,
+                handling=past.handling,
+                timeline=list(past.moments),
+            )
         begun = (first.onset[0] + first.onset[1]) / 2
         name = incident_id(job, first.kind, begun)
         if name in self._incidents or any(name == incident.id for incident in incidents):

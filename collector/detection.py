@@ -32,6 +32,8 @@ class Asked:
     again: float
     """When it is asked again at the soonest where only data changed."""
     due: float = math.inf
+    of: tuple[Any, ...] | None = None
+    """The state of what a detector of steps looks at; None where that is not known."""
 
 
 class Detection:
@@ -61,6 +63,7 @@ class Detection:
         and where time alone may have changed its answer.
         """
         findings: list[Finding] = []
+        state = None if held is None else _state(window)
         for detector in self.selection.of(window.job, window.cluster):
             asked = None if held is None else held.get(detector.name)
             if (
@@ -72,8 +75,10 @@ class Detection:
                 if changed:
                     asked.due = min(asked.due, asked.again + _grace(detector))
                 continue
+            of = state if detector.of_steps else None
             try:
-                found = tuple(detector.evaluate(window))
+                same = of is not None and asked is not None and not asked.found and asked.of == of
+                found = () if same else tuple(detector.evaluate(window))
             except Exception as error:  # noqa: BLE001  the edge of one detector
                 self._failed(detector, window, error)
                 if held is not None:
@@ -84,7 +89,7 @@ class Detection:
                 again = window.now + detector.cadence_seconds
                 if asked is None:
                     again += _apart(window, detector)
-                held[detector.name] = Asked(window.now, found, again)
+                held[detector.name] = Asked(window.now, found, again, of=of)
         return tuple(findings)
 
     def next_due(self, window: JobWindow, held: Mapping[str, Asked]) -> float:
@@ -122,6 +127,14 @@ def _apart(window: JobWindow, detector: Detector) -> float:
     """
     steps = int(detector.cadence_seconds // APART_SECONDS)
     return APART_SECONDS * (crc32(f"{window.job} {detector.name}".encode()) % max(steps, 1))
+
+
+def _state(window: JobWindow) -> tuple[Any, ...] | None:
+    """Return what is another value whenever steps, baselines, topology or events changed."""
+    steps, learnt = window.steps.state, window.held_baselines
+    if steps is None or learnt is None or window.placed is None:
+        return None
+    return (steps, learnt.frozen, window.placed.version, window.events)
 
 
 def _grace(detector: Detector) -> float:

@@ -11,6 +11,7 @@ from .windows.attempt import Attempt
 
 def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
     """Return what incidents need of a job beside its findings."""
+    apart = window.features.pace[1]
     return JobHealth(
         ranks=window.world_size,
         nodes=max(len(window.hosts), 1),
@@ -18,6 +19,7 @@ def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
         attempt=attempt.number,
         last_step_at=parted.last_step(window),
         silent_seconds=window.now - attempt.last_received,
+        step_seconds=apart if apart > 0 else 0.0,
     )
 
 

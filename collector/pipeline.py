@@ -13,7 +13,7 @@ from typing import Any
 
 from ..alerts.actions import Action
 from ..alerts.causes.catalogue import Catalogue
-from ..alerts.causes.engine import explain, explanations
+from ..alerts.causes.engine import Explanation, explain
 from ..alerts.closed import PastIncident
 from ..alerts.lifecycle import Change, is_symptom
 from ..alerts.outside import EVENT, Note, OutsideAlerts
@@ -33,6 +33,7 @@ from ..vocabulary.incidents import Incident
 from ..vocabulary.samples import Event
 from .detection import Asked, Detection
 from .evaluation.settings import EvaluationSettings
+from .explained import Explained
 from .observations import job_health, observed, stacks_since
 from .windows import Windows
 from .windows.attempt import Attempt
@@ -61,6 +62,7 @@ class _Evaluated:
     """Whether anything was received since."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """By detector."""
+    explained: Explained = field(default_factory=Explained)
 
 
 class Pipeline:
@@ -235,18 +237,11 @@ class Pipeline:
         self._findings[attempt.job] = findings
         if self.watch is not None:
             self.watch(window, findings)
-        explained = partial(
-            explanations,
-            topology=window.topology,
-            observed=observed(window),
-            clock_skew=window.clock_skew,
-            knowledge=self._knowledge(),
-        )
         changes = self.tracker.update(
             attempt.job,
             attempt.number,
             findings,
-            explained,
+            partial(self._explanations, window, last.explained),
             job_health(window, attempt),
             now,
             notes=partial(self._outside_notes, window),
@@ -276,6 +271,18 @@ class Pipeline:
             if self.send is not None:
                 self.send(partition, message)
         self.sharing.outgoing.clear()
+
+    def _explanations(
+        self, window: JobWindow, explained: Explained, findings: Sequence[Finding]
+    ) -> Sequence[Explanation]:
+        """Return the root causes of what was found; the same as last time where it is the same."""
+        return explained.of(
+            findings,
+            window.topology,
+            observed=observed(window),
+            clock_skew=window.clock_skew,
+            knowledge=self._knowledge(),
+        )
 
     def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[Note]:
         """Return what others reported about a job or its hosts around a time of onset."""

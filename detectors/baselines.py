@@ -127,6 +127,9 @@ class Baselines:
         self._ranks: Ints = np.zeros(0, np.int64)
         self._usual_before: tuple[Ints, Floats] = (np.zeros(0, np.int64), np.zeros(0))
         self.frozen = False
+        self.recorded: tuple[int, ...] | None = None
+        self.learnt: tuple[int, ...] | None = None
+        """The state of the steps that were last recorded, and learnt of."""
         self.loss = curves.CurveMemory()
         self.gradient = curves.CurveMemory()
         self.nonfinite = RepeatedSteps()
@@ -151,11 +154,19 @@ class Baselines:
 
     def record(self, features: StepFeatures) -> None:
         """Take in the newest points of the curves: a record of what was, healthy or not."""
+        state = features.held.state
+        if state is not None and state == self.recorded:
+            return  # the very same steps
+        self.recorded = state
         self.loss.learn(features.loss)
         self.gradient.learn(features.gradient)
 
     def learn(self, features: StepFeatures, *, newest: int = NEWEST) -> None:
         """Learn from an attempt's steps, without the newest ones."""
+        state = features.held.state
+        if state is not None and state == self.learnt:
+            return
+        self.learnt = state
         steps = features.steps
         if not len(steps.index):
             return

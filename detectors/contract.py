@@ -17,12 +17,15 @@ class Detector(Protocol):
 
     name: the word that findings name it by. kinds: the kinds of findings it may return, all of
     them in vocabulary/findings/. cadence_seconds: it is evaluated at most so often; 0 means
-    every second in which the window changed.
+    every second in which the window changed. of_steps: what it finds follows from steps, what was
+    learnt of them, the topology and events; time alone takes a finding away, and never makes one.
+    Where it found nothing it need not be asked again before one of these changes.
     """
 
     name: str
     kinds: tuple[str, ...]
     cadence_seconds: float = 0.0
+    of_steps: bool = False
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return what stands out at `window.now`."""

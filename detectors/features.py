@@ -45,7 +45,7 @@ class Kept:
 
     own, ratio: [ranks, steps]. duration: [steps], median over ranks. most_tokens: [steps]. own is
     None where nobody reports what it is made of. version: [steps], another number whenever anything
-    of a step changed.
+    of a step changed. state: another number whenever anything of any step did; None: not known.
     """
 
     own: Floats | None
@@ -53,6 +53,7 @@ class Kept:
     duration: Floats
     most_tokens: Floats
     version: Ints | None = None
+    state: int | None = None
 
     def cut(self, first: int, last: int) -> Kept:
         """Return those of the columns [first, last)."""
@@ -76,6 +77,11 @@ class StepFeatures:
     def ranks(self) -> Ints:
         """Return [ranks], the rank of each row."""
         return self._window.ranks
+
+    @property
+    def held(self) -> Steps:
+        """Return all steps that the window holds."""
+        return self._window.steps
 
     @cached_property
     def steps(self) -> Steps:

@@ -50,6 +50,13 @@ class Steps:
             return False
         return bool(np.isfinite(plane[:, -4:]).any() or np.isfinite(plane).any())
 
+    @property
+    def state(self) -> tuple[int, ...] | None:
+        """Return what differs between two windows whose steps do; None where nobody can tell."""
+        if self.kept is None or self.kept.state is None:
+            return None
+        return (self.kept.state, *self.at.shape)
+
     def last(self, count: int) -> "Steps":
         """Return the newest `count` steps."""
         if count >= len(self.index):

@@ -20,6 +20,7 @@ from .agent_socket import AgentSocket
 from .step_record import StepRecord
 from .thinning import Thinning
 
+THREAD = "rankscope-probe"
 QUEUE = 1024
 """Messages: at 10 steps a second, enough to bridge an agent's restart."""
 POLL_SECONDS = 0.1
@@ -101,7 +102,7 @@ class Sender:
         self._wake = threading.Event()
         self._closing = False
         self._pid = os.getpid()
-        self._thread = threading.Thread(target=self._run, name="rankscope-probe", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
 
     def start(self) -> None:
         """Start the thread; raises RuntimeError where the interpreter can start none."""

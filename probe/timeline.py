@@ -82,9 +82,11 @@ class Timeline:
         self._before = self.open.counted()
         return True
 
-    def work_ends(self) -> None:
+    def work_ends(self, now: float | None = None) -> None:
         """Count the window that began last as compute, and begin the next."""
-        step, now = self.open, time.perf_counter()
+        step = self.open
+        if now is None:
+            now = time.perf_counter()
         counted = step.counted()
         own = now - self._work_began - (counted - self._before)
         if own > 0.0:

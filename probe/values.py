@@ -2,15 +2,7 @@
 
 import numbers
 import sys
-from typing import Any, Protocol
-
-
-class Keeper(Protocol):
-    """Takes a value that lives on a device, to be read a step later."""
-
-    def keep(self, metric: str, tensor: Any, more: dict[str, Any]) -> bool:
-        """Copy the value without waiting; False when there is no room for it."""
-        ...
+from typing import Any
 
 
 class NotANumberError(TypeError):

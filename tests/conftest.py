@@ -6,9 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import tomllib
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ from typing import Any
 import hypothesis
 import jsonschema
 import pytest
+from tests.waiting import until
 
 from rankscope.alerts.actions import Action
 from rankscope.collector import recordings
@@ -141,7 +140,7 @@ def prometheus(program, tmp_path):
         config.write_text(
             json.dumps(
                 {
-                    "global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"},
+                    "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"},
                     "scrape_configs": scrape_configs,
                 }
             )
@@ -166,23 +165,17 @@ def prometheus(program, tmp_path):
 
         def ask(query: str) -> list[dict[str, Any]]:
             url = f"http://{address}/api/v1/query?" + urllib.parse.urlencode({"query": query})
-            try:
-                with urllib.request.urlopen(url, timeout=5) as answer:
-                    found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
-            except (urllib.error.URLError, ConnectionError):
-                return []
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
             return found
 
-        deadline = time.monotonic() + 30
-        while not ask("vector(1)"):
-            assert time.monotonic() < deadline, "Prometheus does not answer"
-            time.sleep(0.1)
+        until(lambda: ask("vector(1)"), "Prometheus")
         return ask
 
     yield start
     for process, log in running:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         log.close()
 
 
@@ -212,19 +205,18 @@ def alertmanager(program, tmp_path):
                 log,
             )
         )
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                with urllib.request.urlopen(f"http://{address}/-/ready", timeout=5):
-                    return f"http://{address}"
-            except (urllib.error.URLError, ConnectionError):
-                assert time.monotonic() < deadline, "Alertmanager does not answer"
-                time.sleep(0.1)
+
+        def ready() -> int:
+            with urllib.request.urlopen(f"http://{address}/-/ready", timeout=60) as answer:
+                return int(answer.status)
+
+        until(ready, "Alertmanager")
+        return f"http://{address}"
 
     yield start
     for process, log in running:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         log.close()
 
 

@@ -130,7 +130,7 @@ class Chromium:
             raise ChromiumError(_words(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def wait(self, script: str, *, seconds: float = 60) -> Any:
+    def wait(self, script: str, *, seconds: float = 240) -> Any:
         """Return the value of an expression once it is true; ChromiumError when it never is.
 
         An element counts as true: it has no value that could be handed over.
@@ -145,7 +145,10 @@ class Chromium:
                 if "context" not in str(error) and time.monotonic() > end:
                     raise
             if time.monotonic() > end:
-                raise ChromiumError(f"never true within {seconds} s: {script}; {self.errors}")
+                page = self.run("document.body?.innerText.slice(0, 1000)")
+                raise ChromiumError(
+                    f"never true within {seconds} s: {script}; {self.errors}; the page: {page}"
+                )
             time.sleep(0.05)
 
     def before_every_page(self, script: str) -> None:

@@ -113,7 +113,7 @@ class FaultTracker:
                 count = self._storms.take(current.key, now, by=new)
                 leaving = _enriched(event, fault, count) if count else None
             if code == _RECOVERY and event.attributes.get("action") == "none":
-                self._clear_after_reset(hw_id, now, _NO_RECOVERY)
+                self._clear_after_reset(hw_id, now)
             return leaving
 
     def tick(self, now: float) -> list[Event]:
@@ -140,11 +140,6 @@ class FaultTracker:
                     self._action(dict(sample.attributes), sample.value, now)
                 elif self._open and sample.metric in _ANSWERS:
                     self._answered(dict(sample.attributes), sample.at, now, native=native)
-
-    def was_reset(self, hw_id: str, now: float) -> None:
-        """Close what a reset of the device heals: it was reset and is there again."""
-        with self._lock:
-            self._clear_after_reset(hw_id, now, "the device was reset")
 
     def clear(self, hw_id: str, code: str, now: float) -> int:
         """Close a device's fault because an operator asks (`*`: every one); return how many."""
@@ -295,7 +290,7 @@ class FaultTracker:
         before = self._actions.get(hw_id, "none")
         self._actions[hw_id] = action
         if action == "none" and before != "none":
-            self._clear_after_reset(hw_id, now, _NO_RECOVERY)
+            self._clear_after_reset(hw_id, now)
 
     def _answered(self, pairs: dict[str, Scalar], at: float, now: float, *, native: bool) -> None:
         # A device that was lost before it gave its name is known by its index until it does.
@@ -305,10 +300,10 @@ class FaultTracker:
             if current.fault.hw_id in names and current.answered_by(at, native=native):
                 self._clear(current, now, "the device answers again")
 
-    def _clear_after_reset(self, hw_id: str, now: float, how: str) -> None:
+    def _clear_after_reset(self, hw_id: str, now: float) -> None:
         for current in list(self._open.values()):
             if current.fault.hw_id == hw_id and current.fault.cleared_by == "gpu_reset":
-                self._clear(current, now, how)
+                self._clear(current, now, _NO_RECOVERY)
 
     def _after_boot(self, now: float) -> None:
         for current in list(self._open.values()):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Protocol
 
-from ...formats import tensorboard
+from ...formats import names, tensorboard
 from ...formats.tensorboard import EventParser
 from ...formats.training_logs import LineFormat, Logged, Parser
 from ...vocabulary.samples import Event, Sample
@@ -36,6 +36,7 @@ _LINGER_SECONDS = 30.0
 """How long a file is followed after the last process that wrote it ended."""
 _BURST_SECONDS = 2.0
 _WARN_SECONDS = 60.0
+_LONGEST_NAME = 300
 _SHOWN = 5
 _MOST_SAMPLES = 20_000
 """Samples of one turn; what follows is left out, as if the lines had not been read."""
@@ -204,7 +205,8 @@ class Follower:
             one.parser.skip()
             if self._forward:
                 self._forward.left_out(source)
-        _log.info("following %s: job %s, %s", source.name, source.job, _whose(source))
+        name = names.printable(source.name, _LONGEST_NAME)
+        _log.info("following %s: job %s, %s", name, source.job, _whose(source))
 
     def _parser(self, source: Source) -> Parser | EventParser:
         if tensorboard.MARK in source.name.rpartition("/")[2]:

@@ -66,8 +66,18 @@ class Source:
 class Sources:
     """Looks for files; `find` is to be called every few seconds."""
 
-    def __init__(self, *, processes: RankProcesses | None, named: Sequence[LogFiles] = ()) -> None:
-        """Take the processes whose files are followed, None: only those of names."""
+    def __init__(
+        self,
+        *,
+        processes: RankProcesses | None,
+        named: Sequence[LogFiles] = (),
+        trusted: frozenset[int] | None = None,
+    ) -> None:
+        """Take the processes whose files are followed, None: only those of names.
+
+        trusted: users whose links may lead to anybody's files; None: root and the agent's own.
+        """
+        self._trusted = frozenset({0, os.geteuid()}) if trusted is None else trusted
         self._processes = processes
         self._named = named
         self._proc = processes.proc if processes is not None else procfs.PROC
@@ -172,7 +182,7 @@ class Sources:
             for name in self._names(f"{folder}/{below}events.out.tfevents.*"):
                 if len(found) >= _MOST or not pids & set(name.rpartition("/")[2].split(".")[4:]):
                     continue
-                status = self._regular(name)
+                status = self._regular(name, len(f"{self._proc}/{pid}/cwd"))
                 if status is None:
                     continue
                 inode = (status.st_dev, status.st_ino)
@@ -197,7 +207,7 @@ class Sources:
 
     def _add_named(self, files: LogFiles, found: dict[Inode, Source]) -> None:
         for name in self._names(files.path):
-            status = self._regular(name)
+            status = self._regular(name, 0)
             if status is None or len(found) >= _MOST:
                 continue
             inode = (status.st_dev, status.st_ino)
@@ -224,18 +234,39 @@ class Sources:
                 return
             yield name
 
-    def _regular(self, path: str) -> os.stat_result | None:
-        """Return the status of a regular file that may be read, None for anything else."""
+    def _regular(self, path: str, known: int | None = None) -> os.stat_result | None:
+        """Return the status of a regular file that may be read, None for anything else.
+
+        The agent may read what the job's user may not, so a link must not lead to a file of
+        somebody else than who made it. `known`: so much of the path is the kernel's own.
+        """
         try:
             status = os.stat(path)  # noqa: PTH116  thousands of them
         except OSError:
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        if not os.access(path, os.R_OK):
+        if not os.access(path, os.R_OK) or not (
+            known is None or self._links_permitted(path, known, status.st_uid)
+        ):
             self.refused += 1
             return None
         return status
+
+    def _links_permitted(self, path: str, known: int, owner: int) -> bool:
+        """Return whether each link on the way is of the file's owner, or of who may read all."""
+        end = known
+        while end < len(path):
+            end = path.find("/", end + 1)
+            end = len(path) if end < 0 else end
+            try:
+                status = os.lstat(path[:end])
+            except OSError:
+                return False
+            allowed = status.st_uid == owner or status.st_uid in self._trusted
+            if stat.S_ISLNK(status.st_mode) and not allowed:
+                return False
+        return True
 
     def _appended(self, pid: int, number: int) -> bool:
         """Return whether a file is written at its end: what is in it may be of an earlier job."""

@@ -3,6 +3,7 @@
 The keys of a row and the weights of the engine stand in catalogue.toml.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from importlib import resources
 from typing import Any, Literal, cast
 
 from ...vocabulary import tables
+from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Fault
 from .calibration import Calibration
 from .shares import Share, Shares
@@ -18,9 +20,17 @@ from .shares import Share, Shares
 At = Literal["self", "ranks", "host", "job"]
 
 
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A finding that a fault predicts (or that contradicts it), where, and its weights in nats."""
+    """A finding that a fault predicts (or that contradicts it), where, and its weights in nats.
+
+    `says`: a regular expression that its text must match: which line of a log, which exit code.
+    """
 
     finding: str
     at: At
@@ -28,6 +38,11 @@ class Prediction:
     absent: float = 0.0
     essential: bool = False
     any: str = ""
+    says: str = ""
+
+    def fits(self, found: Finding) -> bool:
+        """Return whether a finding of its kind says what it wants."""
+        return not self.says or bool(_pattern(self.says).search(found.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,8 @@ class Cause:
     """Kinds of groups that a fault of groups can be at; empty: any."""
     of_a_rack: bool = False
     """Hosts behind one leaf switch that have it together share its cause: power, cooling."""
+    taken_for: tuple[Fault, ...] = ()
+    """What a device beside one that has it is taken for, until its own sign is reported."""
     learnt: Share | None = None
     """Its share at this site, where people's feedback moved it."""
 
@@ -159,6 +176,7 @@ def _cause(row: Mapping[str, Any]) -> Cause:
         only_ranks=tuple(row.get("only_ranks", ())),
         only_groups=tuple(row.get("only_groups", ())),
         of_a_rack=bool(row.get("of_a_rack", False)),
+        taken_for=tuple(Fault(fault) for fault in row.get("taken_for", ())),
     )
 
 
@@ -170,6 +188,7 @@ def _prediction(row: Mapping[str, Any]) -> Prediction:
         absent=float(row.get("absent", 0.0)),
         essential=bool(row.get("essential", False)),
         any=row.get("any", ""),
+        says=row.get("says", ""),
     )
 
 

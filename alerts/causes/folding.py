@@ -7,6 +7,7 @@ from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Effect, Finding
 from ...vocabulary.topology import Topology
+from . import scoring
 from .calibration import overlap
 from .catalogue import Catalogue
 from .ranking import Candidate, Ranking
@@ -15,7 +16,8 @@ MOST_ROOTS = 4
 """Faults of one job at one second. More roots of one fault are no coincidence: they are one."""
 
 TOGETHER_SECONDS = 120.0
-"""A stop so soon after corrupted values comes from them."""
+"""A stop so soon after corrupted values comes from them; what heats or loses power in one rack
+does so in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +32,35 @@ class Root:
     others: tuple[Entity, ...] = ()
 
 
+Named = tuple[Candidate, Root]
+"""A root and the candidate that it is named for."""
+
+
 def effect(symptom: Finding) -> Effect:
     """Return what a symptom does to its job."""
     return kinds.catalogue()[symptom.kind].effect
 
 
 def folded(
-    found: Sequence[tuple[Candidate, Root]], topology: Topology, knowledge: Catalogue
+    found: Sequence[Named], topology: Topology, knowledge: Catalogue
 ) -> list[Root]:
     """Return the roots; one where one follows from another, or too many have the same fault."""
     found = _at_one_host(found, topology)
     faults = [candidate.cause.fault for candidate, _ in found]
-    kept: list[tuple[Candidate, Root]] = []
+    kept: list[Named] = []
     for candidate, root in found:
         # What several groups of one job show (routing, the cut of stages) is the model's.
         most = 2 if candidate.entity.type == "group" else MOST_ROOTS
         many = faults.count(candidate.cause.fault) >= most
-        same = [
-            n
-            for n, (other, _) in enumerate(kept)
-            if other.cause is candidate.cause and (many or _in_one_rack(other, candidate, topology))
-        ]
-        if same:
-            first, held = kept[same[0]]
-            more = _same_fault(first, held.ranking, knowledge.weights.certain)
-            others = _apart(first.entity, (*held.others, candidate.entity, *more))
-            kept[same[0]] = (first, replace(_joined(held, root), others=others))
+        for number, (other, held) in enumerate(kept):
+            pair = ((other, held), (candidate, root))
+            if other.cause is not candidate.cause:
+                one = _of_one_sign(pair, topology)
+            else:
+                one = pair if many or _in_one_rack(other, candidate, topology) else None
+            if one is not None:
+                kept[number] = _at_both(*one, knowledge)
+                break
         else:
             kept.append((candidate, root))
     rows = [root for _, root in kept]
@@ -71,14 +76,14 @@ def folded(
 
 
 def _at_one_host(
-    found: Sequence[tuple[Candidate, Root]], topology: Topology
-) -> list[tuple[Candidate, Root]]:
+    found: Sequence[Named], topology: Topology
+) -> list[Named]:
     """Return the roots; those of one fault on two parts of a host are one of the host.
 
     What they share there (cooling, power) fails once, rather than two parts in the same minute.
     Only where the fault can be a host's, and the host is a candidate that beats unknown.
     """
-    kept: list[tuple[Candidate, Root]] = []
+    kept: list[Named] = []
     for candidate, root in found:
         for number, (other, held) in enumerate(kept):
             shared = _shared_host(other, candidate, held.ranking, topology)
@@ -118,6 +123,36 @@ def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
     switch = topology.switches.get(host)
     behind_one = switch is not None and switch == topology.switches.get(beside)
     return one.cause.of_a_rack and host != beside and behind_one
+
+
+def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, Named] | None:
+    """Return two roots, the one with the sign first, where the other is what it is taken for.
+
+    Clocks are low before the heat is reported that is why: at another device of the host, or at
+    another host of the rack, that began to suffer at about the same time. None for no such pair.
+    """
+    for first, other in (pair, pair[::-1]):
+        (cause, _), (taken, _) = first, other
+        host = topology.host_of_entity(taken.entity)
+        near = host == topology.host_of_entity(cause.entity) or _in_one_rack(cause, taken, topology)
+        if taken.cause.fault in cause.cause.taken_for and near:
+            apart = abs(_begun(*first) - _begun(*other))
+            return (first, other) if apart <= TOGETHER_SECONDS else None
+    return None
+
+
+def _begun(candidate: Candidate, root: Root) -> float:
+    """Return when the first finding that supports a root began at the latest (epoch s)."""
+    found = scoring.support(candidate.cause, candidate.entity, root.ranking.index)
+    return min((row.onset[1] for row in found), default=0.0)
+
+
+def _at_both(one: Named, other: Named, knowledge: Catalogue) -> Named:
+    """Return the first of two roots with the places and symptoms of the other one."""
+    (first, held), (candidate, root) = one, other
+    more = _same_fault(first, held.ranking, knowledge.weights.certain)
+    others = _apart(first.entity, (*held.others, candidate.entity, *root.others, *more))
+    return first, replace(_joined(held, root), others=others)
 
 
 def _same_fault(root: Candidate, ranked: Ranking, certain: float) -> list[Entity]:

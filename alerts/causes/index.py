@@ -54,9 +54,13 @@ class FindingIndex:
 
     def related(self, prediction: Prediction, entity: Entity) -> Sequence[Finding]:
         """Return the findings of the predicted kind where the prediction expects them."""
-        kind = prediction.finding
-        if kind not in self._by_kind:
+        if prediction.finding not in self._by_kind:
             return ()
+        found = self._placed(prediction, entity)
+        return [row for row in found if prediction.fits(row)] if prediction.says else found
+
+    def _placed(self, prediction: Prediction, entity: Entity) -> Sequence[Finding]:
+        kind = prediction.finding
         if prediction.at == "job":
             return self._by_kind[kind]
         if prediction.at == "host":

@@ -37,7 +37,20 @@ def not_excluded(
         and (row := _best(cause, near, shown, ranked, view, knowledge)) is not None
     ]
     found.sort(key=lambda row: (-round(row.score, 6), -row.cause.share, row.cause.fault))
+    # Below unknown, each in its order: what keeps one there must not make it equal to another.
+    most = ranked.unknown.score - BELOW
+    for number, row in enumerate(found):
+        if row.score > most:
+            found[number] = _lowered(row, most)
+        most = min(most, found[number].score - 1e-3)
     return found
+
+
+def _lowered(row: Candidate, score: float) -> Candidate:
+    """Return a candidate that lacks evidence with this score: its last term makes the difference."""
+    *terms, lacks = row.terms
+    lacks = replace(lacks, weight=lacks.weight + score - row.score)
+    return replace(row, score=score, terms=(*terms, lacks))
 
 
 def _best(
@@ -78,5 +91,4 @@ def _candidate(
         return None
     terms = scoring.capped(found, weights.family_cap)
     score = sum(term.weight for term in terms)
-    weight = min(lacks.weight, ranked.unknown.score - BELOW - score)
-    return Candidate(cause, entity, score + weight, (*terms, replace(lacks, weight=weight)))
+    return Candidate(cause, entity, score + lacks.weight, (*terms, lacks))

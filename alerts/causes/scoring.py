@@ -138,7 +138,7 @@ def unproven(
     kind = kinds.catalogue()[(unseen or lacking)[0].finding]
     text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
     if unseen:
-        text = f"no source reports {' or '.join(kind.signals)}, without which it is not named"
+        text = f"no source reports {kind.sources()}, without which it is not named"
     window = (index.symptoms[0].onset[0], index.symptoms[0].window[1])
     return Evidence(
         relation="contradicts",
@@ -210,7 +210,7 @@ def _contradictions(cause: Cause, entity: Entity, index: FindingIndex) -> list[T
         matches = [
             match
             for match in index.related(prediction, entity)
-            if not (match.entity == entity and match.kind in predicted)
+            if prediction.says or not (match.entity == entity and match.kind in predicted)
         ]
         if matches:
             row = _row("contradicts", strongest(matches), prediction.present)
@@ -238,7 +238,7 @@ def _absent(
 ) -> Evidence:
     kind = kinds.catalogue()[prediction.finding]
     if relation == "missing":
-        text = f"not observable: no source reports {' or '.join(kind.signals)}"
+        text = f"not observable: no source reports {kind.sources()}"
     else:
         text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
     return Evidence(

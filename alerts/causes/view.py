@@ -20,4 +20,4 @@ class JobView:
 
     def observable(self, kind: str) -> bool:
         """Return whether the data could show findings of a kind."""
-        return not self.observed.isdisjoint(kinds.catalogue()[kind].signals)
+        return kinds.catalogue()[kind].observable(self.observed)

@@ -7,7 +7,6 @@ replay of the stream evaluates the same seconds with the same entries.
 
 import asyncio
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import structlog
 from ...formats.otlp.errors import UndecodableError
 from ..evaluation.schedule import QUIET_SECONDS
 from ..intake.decoding import Decoders
+from ..intake.numbered import Numbered
 from ..intake.payloads import Decoded, Payload
 from ..intake.tail import Item
 from ..journal.entries import Entry
@@ -37,7 +37,7 @@ _LATE_SECONDS = 0.005
 """How long after a whole second its entry of TIME is published: not before it, by any rounding."""
 
 
-class Following:
+class Following(Numbered):
     """Entries after an offset, in order. One thread takes; `begin` and `stop` may be others."""
 
     def __init__(
@@ -49,17 +49,15 @@ class Following:
         aside: Aside,
         max_bytes: int,
     ) -> None:
+        super().__init__()
         self._connection = connection
         self._partition = partition
         self._decode = decode
         self._aside = aside
         self._max_bytes = max_bytes
         self._items: deque[tuple[Entry, Offset]] = deque()
-        self._bytes = 0
-        self._added = self._dropped = 0
+        self._dropped = 0
         self._first: Item | None = None
-        self._changed = threading.Condition()
-        self._woken = False
         self._at_ns = 0
         self._payload_ns = 0
         self._ahead_seconds = 0.0
@@ -85,16 +83,6 @@ class Following:
         """Return a time up to which everything is here."""
         return self._at_ns / _SECOND_NS
 
-    @property
-    def added(self) -> int:
-        """Return how many entries there were."""
-        return self._added
-
-    @property
-    def bytes(self) -> int:
-        """Return about how much memory it takes."""
-        return self._bytes
-
     def first(self) -> Item | None:
         """Return the oldest entry held, decoded; None when none is."""
         if self._first is None:
@@ -112,17 +100,6 @@ class Following:
             self._bytes -= _ENTRY_BYTES + len(entry.body)
             self._dropped += 1
         self._first = None
-
-    def wait(self, number: int, seconds: float) -> None:
-        """Wait until there is an entry of this number, `wake` is called, or time is up."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._woken or self._added > number, seconds)
-
-    def wake(self) -> None:
-        """Let nobody wait any more."""
-        with self._changed:
-            self._woken = True
-            self._changed.notify_all()
 
     def _decoded(self, entry: Entry, end: Offset) -> Decoded | None:
         """Return what an entry holds; None where only time goes on."""

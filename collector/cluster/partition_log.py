@@ -12,6 +12,7 @@ from ..journal.interface import Offset, Written
 from ..journal.kinds import Kind
 from . import messages, names
 from .connection import ERRORS, Connection, LogUnavailableError
+from .in_stream import InStream
 from .messages import Message
 from .reading import Reader
 from .streams import state
@@ -134,7 +135,7 @@ class PartitionLog:
                 self._connection.spawn(reader.close())
 
 
-class Decisions:
+class Decisions(InStream):
     """What evaluation of one partition decided under load. Only one owner at a time can write.
 
     Each write names the sequence that it follows, so that an owner which was replaced while it
@@ -188,18 +189,6 @@ class Decisions:
         """Return True: nobody resumes here."""
         del offset
         return True
-
-    def last_at_ns(self) -> int | None:
-        """Return None: nobody asks."""
-        return None
-
-    def trim(self, now: float) -> int:
-        """Return 0: the stream trims itself."""
-        del now
-        return 0
-
-    def close(self) -> None:
-        """Do nothing."""
 
     async def _newest(self) -> int:
         try:

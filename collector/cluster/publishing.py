@@ -14,6 +14,7 @@ from ..journal.interface import Offset, Written
 from ..journal.kinds import Kind
 from . import messages, names
 from .connection import ERRORS, Connection, LogUnavailableError
+from .in_stream import InStream
 from .routing import Router
 
 _LOG = structlog.get_logger(__name__)
@@ -85,7 +86,7 @@ class Publisher:
             await asyncio.sleep(_AGAIN_SECONDS)  # under the same id: kept once
 
 
-class PublishedLog:
+class PublishedLog(InStream):
     """What the intake writes to in the place of files. It is read elsewhere, by partition."""
 
     def __init__(self, publisher: Publisher, router: Router) -> None:
@@ -129,15 +130,3 @@ class PublishedLog:
         """Return False: it has no offsets."""
         del offset
         return False
-
-    def last_at_ns(self) -> int | None:
-        """Return None: receive times are those of JetStream."""
-        return None
-
-    def trim(self, now: float) -> int:
-        """Return 0: the streams have their own retention."""
-        del now
-        return 0
-
-    def close(self) -> None:
-        """Do nothing: what is acknowledged is kept."""

@@ -4,12 +4,12 @@ It saves reading back what was just decoded. What does not fit is left out and r
 later, so intake never waits: entries are numbered, and a gap in the numbers says what to read.
 """
 
-import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..journal.interface import Offset
+from .numbered import Numbered
 from .payloads import Decoded
 
 _SAMPLE_BYTES = 20
@@ -68,26 +68,13 @@ class Entries(Protocol):
         ...
 
 
-class Tail:
+class Tail(Numbered):
     """One thread adds, one takes."""
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:
+        super().__init__()
         self._max_bytes = max_bytes
         self._items: deque[tuple[Item, int]] = deque()
-        self._bytes = 0
-        self._added = 0
-        self._changed = threading.Condition()
-        self._woken = False
-
-    @property
-    def added(self) -> int:
-        """Return how many entries there were, those left out included: their numbers are below."""
-        return self._added
-
-    @property
-    def bytes(self) -> int:
-        """Return about how much memory it takes."""
-        return self._bytes
 
     def add(self, at: float, decoded: Decoded, end: Offset | None = None) -> None:
         """Add the next entry, or only count it while there is no room."""
@@ -111,14 +98,3 @@ class Tail:
         """Drop the oldest entry held."""
         with self._changed:
             self._bytes -= self._items.popleft()[1]
-
-    def wait(self, number: int, seconds: float) -> None:
-        """Wait until there is an entry of this number, `wake` is called, or time is up."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._woken or self._added > number, seconds)
-
-    def wake(self) -> None:
-        """Let nobody wait any more."""
-        with self._changed:
-            self._woken = True
-            self._changed.notify_all()

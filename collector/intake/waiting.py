@@ -92,9 +92,3 @@ class Queue:
             if not self._items and self._state != "stopping":
                 self._changed.wait(seconds)
             return bool(self._items) or self._state != "stopping"
-
-    def wait_running(self) -> bool:
-        """Wait until payloads are taken in; False when it was stopped before."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._state != "starting")
-            return self._state == "running"

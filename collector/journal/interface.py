@@ -14,8 +14,6 @@ from .entries import Entry
 Offset = tuple[str, int]
 """Where a reader goes on: after everything it has read."""
 
-TELEMETRY = "telemetry"
-"""The partition of what senders sent and people did, in order of receive time."""
 EVALUATION = "evaluation"
 """The partition of what evaluation decided under load: the seconds it skipped."""
 

@@ -11,6 +11,8 @@ from .found import Found
 
 _HEAD = 4096
 MOST_FILES = 20_000
+_MOST_NAME = 200
+"""Characters of a path that an error quotes."""
 
 
 def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Found:
@@ -19,8 +21,8 @@ def gather(path: Path, resource: Resource, *, zone: tzinfo | None = None) -> Fou
     `zone` is that of times in logs without one, None: the machine's. Raises RecordingError where
     there is nothing that can be read.
     """
-    files = _files(path)
     found = Found()
+    files = _files(path, found)
     empty: list[str] = []
     of_kind: dict[str, dict[str, Path]] = {"dump": {}, "ras": {}, "inspector": {}, "log": {}}
     for name, file in files.items():
@@ -62,17 +64,26 @@ def _kind(head: bytes) -> str:
     return "log" if logs.is_text(head) else "no log, dump or answer that is known"
 
 
-def _files(path: Path) -> dict[str, Path]:
-    """Return the files by their name below the folder; links out of it are not followed."""
-    if path.is_file():
-        return {path.name: path}
-    if not path.is_dir():
-        raise RecordingError(f"{path}: there is no such file or folder")
-    found: dict[str, Path] = {}
+def _files(path: Path, found: Found) -> dict[str, Path]:
+    """Return the files by their name below the folder; what is no file or a link is not read."""
+    try:
+        if path.is_file():
+            return {path.name: path}
+        if not path.is_dir():
+            raise RecordingError(f"{path}: there is no such file or folder")
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        name = str(path)
+        shown = name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}..."
+        raise RecordingError(f"{shown}: {error.strerror}") from error
+    files: dict[str, Path] = {}
     for file in sorted(path.rglob("*")):
-        if not file.is_file() or file.is_symlink():
-            continue
-        if len(found) == MOST_FILES:
+        name = str(file.relative_to(path))
+        if file.is_symlink():
+            found.unread[name] = "a link: not followed, since it may lead anywhere"
+        elif file.is_file():
+            files[name] = file
+        elif not file.is_dir():
+            found.unread[name] = "neither a file nor a folder"
+        if len(files) + len(found.unread) > MOST_FILES:
             raise RecordingError(f"{path}: more than {MOST_FILES} files")
-        found[str(file.relative_to(path))] = file
-    return found
+    return files

@@ -75,24 +75,13 @@ class LongTerm:
         self._problem = ""
         self._failing_since = 0.0
         self._stopping = threading.Event()
-        headers = {
-            "Content-Type": "application/x-protobuf",
-            "Content-Encoding": "snappy",
-            "X-Prometheus-Remote-Write-Version": "0.1.0",
-            "User-Agent": "rankscope",
-        }
-        if token := settings.token.get_secret_value():
-            headers["Authorization"] = f"Bearer {token}"
-        if settings.tenant:
-            headers |= {"X-Scope-OrgID": settings.tenant, "THANOS-TENANT": settings.tenant}
-        user = (settings.username, settings.password.get_secret_value())
-        self._client = httpx.Client(
-            headers=headers,
-            auth=user if settings.username else None,
-            timeout=settings.timeout_seconds,
-            follow_redirects=False,
-            trust_env=False,
-            transport=transport,
+        self._client = settings.client(
+            {
+                "Content-Type": "application/x-protobuf",
+                "Content-Encoding": "snappy",
+                "X-Prometheus-Remote-Write-Version": "0.1.0",
+            },
+            transport,
         )
         self._thread = threading.Thread(target=self._run, name="long term", daemon=True)
 

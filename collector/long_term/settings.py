@@ -2,15 +2,15 @@
 
 import re
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, field_validator
 
-from ...settings import Section
+from ..site_store import SiteStore
 from ..store.settings import check_url
 
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
-class LongTermSettings(Section):
+class LongTermSettings(SiteStore):
     """Where incidents, findings, own time and goodput are written to, by remote write."""
 
     url: str = Field(
@@ -21,16 +21,11 @@ class LongTermSettings(Section):
     interval_seconds: float = Field(
         default=15.0, ge=1.0, le=300.0, description="Seconds between two samples of a series"
     )
-    token: SecretStr = Field(default=SecretStr(""), description="Bearer token")
-    username: str = Field(default="", description="User of basic authentication")
-    password: SecretStr = Field(default=SecretStr(""), description="Password of it")
-    tenant: str = Field(default="", description="X-Scope-OrgID of Mimir, THANOS-TENANT of Thanos")
     labels: dict[str, str] = Field(
         default_factory=dict,
         description="Labels added to every series, such as {collector: a} where several collectors "
         "write into one store",
     )
-    timeout_seconds: float = Field(default=10.0, gt=0.0, le=120.0, description="Of one request")
     queue_bytes: int = Field(
         default=64 << 20,
         ge=1 << 16,
@@ -55,4 +50,4 @@ class LongTermSettings(Section):
     @property
     def address(self) -> str:
         """Return the address as warnings show it: never with what may be a secret."""
-        return re.sub(r"^https?://(?:[^@/]*@)?", "", self.url).partition("?")[0]
+        return self.bare_url.partition("?")[0]

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,19 +47,7 @@ class Asking:
     ) -> None:
         self._settings = settings
         self._monotonic = monotonic
-        headers = {"Accept": "application/json", "User-Agent": "rankscope"}
-        if token := settings.token.get_secret_value():
-            headers["Authorization"] = f"Bearer {token}"
-        if settings.tenant:
-            headers |= {"X-Scope-OrgID": settings.tenant, "THANOS-TENANT": settings.tenant}
-        user = (settings.username, settings.password.get_secret_value())
-        self._client = httpx.Client(
-            headers=headers,
-            auth=user if settings.username else None,
-            timeout=settings.timeout_seconds,
-            follow_redirects=False,
-            trust_env=False,
-        )
+        self._client = settings.client({"Accept": "application/json"})
 
     def close(self) -> None:
         """Close the connection."""
@@ -148,3 +136,17 @@ def _retry_after(response: httpx.Response) -> float:
     """Return the seconds of Retry-After, 0 where there is none or a date stands there."""
     text = response.headers.get("retry-after", "").strip()
     return min(float(text), _LONGEST_WAIT_SECONDS) if text.isdecimal() else 0.0
+
+
+def parted(alternatives: Sequence[str], most: int, joint: int) -> Iterator[list[str]]:
+    """Yield what fits into one query each: `most` bytes, `joint` more for each alternative."""
+    part: list[str] = []
+    length = 0
+    for one in alternatives:
+        if part and length + len(one) > most:
+            yield part
+            part, length = [], 0
+        part.append(one)
+        length += len(one) + joint
+    if part:
+        yield part

@@ -5,15 +5,17 @@ pod is asked about once, when it is first seen on a device, and again after a wh
 is added to the labels of the device's series before they are written down, so that a replay has it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...formats.remote_write import labels as naming
-from .asking import Asking
+from .asking import Asking, parted
 
 METRICS = ("kube_pod_labels", "kube_pod_owner")
 AGAIN_SECONDS = 600.0
 _QUERY_BYTES = 6_000
+_JOINT_BYTES = 3
+"""Of a name in a query: `|`, and what is escaped in it."""
 _MOST = 100_000
 _OWNERS = frozenset(
     ("Job", "JobSet", "PyTorchJob", "MPIJob", "TFJob", "RayJob", "RayCluster", "LeaderWorkerSet")
@@ -52,7 +54,7 @@ class Pods:
         if not wanted:
             return set()
         rows: dict[Pod, dict[str, str]] = {pod: {} for pod in wanted}
-        for names in _parted(sorted({name for _, name in wanted})):
+        for names in parted(sorted({name for _, name in wanted}), _QUERY_BYTES, _JOINT_BYTES):
             answer = self._asking.query(self._query(names), at)
             for row in answer.result:
                 _take(row, rows)
@@ -104,16 +106,3 @@ def _take(row: Any, rows: dict[Pod, dict[str, str]]) -> None:
             found |= {name: text for name, text in labels.items() if name in naming.POD_LABELS}
     except (KeyError, TypeError, AttributeError):
         return
-
-
-def _parted(names: Sequence[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    length = 0
-    for name in names:
-        if part and length + len(name) > _QUERY_BYTES:
-            yield part
-            part, length = [], 0
-        part.append(name)
-        length += len(name) + 3
-    if part:
-        yield part

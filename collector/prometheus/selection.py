@@ -1,7 +1,7 @@
 """What is asked of a store: the metrics that the tables of exporters and the contract have."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,6 +9,7 @@ from ...formats import exporters
 from ...formats.remote_write.exported import spellings
 from ...vocabulary import metrics
 from . import pods
+from .asking import parted
 
 _QUERY_BYTES = 8_000
 """Of names in one query: VictoriaMetrics takes no query over 16 KiB."""
@@ -29,7 +30,10 @@ def discovery(matchers: Sequence[str]) -> list[str]:
         *pods.METRICS,
         *(pattern.replace("\\", "\\\\") for pattern in _patterns()),
     ]
-    return [f"count by (__name__) ({_selector(part, matchers)})" for part in _parted(alternatives)]
+    return [
+        f"count by (__name__) ({_selector(part, matchers)})"
+        for part in parted(alternatives, _QUERY_BYTES, 1)
+    ]
 
 
 def samples(names: Sequence[str], matchers: Sequence[str], seconds: float) -> str:
@@ -99,17 +103,3 @@ def _place(name: str) -> tuple[int, str]:
 def _selector(alternatives: Sequence[str], matchers: Sequence[str]) -> str:
     either = "|".join(alternatives)
     return "{" + ",".join([f'__name__=~"{either}"', *matchers]) + "}"
-
-
-def _parted(alternatives: Sequence[str]) -> Iterator[list[str]]:
-    """Yield what fits into one query each."""
-    part: list[str] = []
-    length = 0
-    for one in alternatives:
-        if part and length + len(one) > _QUERY_BYTES:
-            yield part
-            part, length = [], 0
-        part.append(one)
-        length += len(one) + 1
-    if part:
-        yield part

@@ -2,15 +2,15 @@
 
 import re
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, field_validator
 
-from ...settings import Section
+from ..site_store import SiteStore
 from ..store.settings import check_url
 
 _MATCHER = re.compile(r'[a-zA-Z_][a-zA-Z0-9_]*(?:=~|!~|!=|=)"(?:[^"\\\n]|\\.)*"')
 
 
-class PrometheusSettings(Section):
+class PrometheusSettings(SiteStore):
     """One Prometheus-compatible store that is asked for what it scraped."""
 
     url: str = Field(
@@ -22,10 +22,6 @@ class PrometheusSettings(Section):
         pattern=r"^[A-Za-z0-9_.-]{0,64}$",
         description="Name in metrics and warnings; default: made from the address",
     )
-    token: SecretStr = Field(default=SecretStr(""), description="Bearer token")
-    username: str = Field(default="", description="User of basic authentication")
-    password: SecretStr = Field(default=SecretStr(""), description="Password of it")
-    tenant: str = Field(default="", description="X-Scope-OrgID of Mimir, THANOS-TENANT of Thanos")
     interval_seconds: float = Field(
         default=15.0, ge=1.0, le=300.0, description="Seconds between two polls"
     )
@@ -42,7 +38,6 @@ class PrometheusSettings(Section):
         le=3600.0,
         description="How far back is asked after the store was away; what is older is left out",
     )
-    timeout_seconds: float = Field(default=10.0, gt=0.0, le=120.0, description="Of one query")
     matchers: tuple[str, ...] = Field(
         default=(),
         description='Label matchers added to every query, such as cluster="a" or node=~"gpu-.*"',
@@ -77,5 +72,4 @@ class PrometheusSettings(Section):
     @property
     def label(self) -> str:
         """Return the name in metrics and warnings: never with what may be a secret."""
-        bare = re.sub(r"^https?://(?:[^@/]*@)?", "", self.url)
-        return self.name or bare.partition("/")[0]
+        return self.name or self.bare_url.partition("/")[0]

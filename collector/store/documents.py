@@ -63,7 +63,10 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
     if over:
         laid["updated_at"] = max(document["updated_at"], *(rfc3339(row.at) for row in over))
         laid["timeline"] = sorted(
-            [*document["timeline"], *(_moment(row) for row in over)],
+            [
+                *document["timeline"],
+                *(row for row in map(_moment, over) if row not in document["timeline"]),
+            ],
             key=lambda row: parse(row["at"]),
         )
     if feedback and feedback[-1]["verdict"] == "correct":
@@ -80,9 +83,10 @@ def shown(document: Mapping[str, Any], actions: Sequence[Action]) -> dict[str, A
 
 
 def _rated(held: Sequence[Mapping[str, Any]], over: Sequence[Action]) -> list[Mapping[str, Any]]:
-    """Return all feedback in order of time, whoever took it, without what was withdrawn."""
+    """Return all feedback in order of time, whoever took it, once, without what was withdrawn."""
     rows: list[tuple[float, Mapping[str, Any] | None]] = [(parse(row["at"]), row) for row in held]
-    rows += [(row.at, _feedback(row)) for row in over if row.kind == "feedback"]
+    given_later = (_feedback(row) for row in over if row.kind == "feedback")
+    rows += [(parse(row["at"]), row) for row in given_later if row not in held]
     rows += [(row.at, None) for row in over if row.kind == "withdraw"]
     feedback: list[Mapping[str, Any]] = []
     for _, given in sorted(rows, key=lambda pair: pair[0]):

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
+from ...formats.exporters import fault_reports
 from ...formats.otlp.columns import SeriesTable
 from ...formats.remote_write.exported import FAULT
 from ...vocabulary import device_faults
-from ...vocabulary.samples import Event, Resource, attributes
+from ...vocabulary.samples import Event, Resource
 from .attributes import AttributeColumns
-
-SAME_SECONDS = 120.0
-"""One fault that is reported in two ways (last code and count, exporter and agent) is one."""
 
 _AWAY_SECONDS = 600.0
 """A verdict (`present`) that was not shown for so long is a new one."""
@@ -43,7 +41,7 @@ class _Register:
     format: str
 
     def spelled(self, value: float) -> str:
-        return self.code or f"{self.prefix}{format(int(value), self.format or 'd')}"
+        return self.code or fault_reports.spelled(value, self.prefix, self.format)
 
 
 class ExporterFaults:
@@ -57,7 +55,7 @@ class ExporterFaults:
         self._last_at: Floats = np.zeros(0)
         self._first: dict[tuple[int, int], float] = {}
         """When a device was first read, by host and by the pair that names it."""
-        self._reported: dict[tuple[str, str], tuple[str, float]] = {}
+        self._reports = fault_reports.Reports(_MOST_REPORTED)
         self._any = False
 
     def learn(self, placed: Ints) -> None:
@@ -96,8 +94,8 @@ class ExporterFaults:
 
     def reported(self, event: Event) -> None:
         """Note a fault that an agent reported: an exporter will show it too."""
-        key = (str(event.attributes.get("hw.id", "")), str(event.attributes.get("code", "")))
-        self._note(key, "agent", event.at)
+        device, code = (str(event.attributes.get(name, "")) for name in ("hw.id", "code"))
+        self._reports.note(device, code, "agent", event.at)
 
     def take(
         self,
@@ -146,39 +144,28 @@ class ExporterFaults:
             if not value or again or not (seen or watched or found.kind == "present"):
                 return None
         else:
-            if seen and value < before and found.kind == "count":
-                before = 0.0  # the exporter was started anew, and counts from nothing
-            count = int(value - (before if seen else 0.0))
+            count = fault_reports.increase(value, before if seen else None, found.kind)
             if count <= 0 or not (seen or watched):
                 return None
         code = found.spelled(value)
-        if not self._note((found.hw_id, code), found.kind, at):
+        if not self._reports.note(found.hw_id, code, found.kind, at):
             return None
         known = device_faults.catalogue().find(found.vendor, code)
-        name = f"XID {code}" if code.isdigit() else f"fault {code}"
-        pairs = {
-            "hw.id": found.hw_id,
-            "gpu": found.gpu,
-            "code": code,
-            "vendor": found.vendor,
-            "text": f"{name}, reported by {found.exporter}",
-            "source": "exporter",
-            "class": known.fault_class,
-            "action": known.immediate or None,
-            "investigate": known.investigate or None,
-            "count": count if count > 1 else None,
-        }
-        return Event("gpu.fault", at, dict(attributes(pairs)), found.resource)
-
-    def _note(self, key: tuple[str, str], kind: str, at: float) -> bool:
-        """Note a report; return whether it is another one than was just reported otherwise."""
-        before = self._reported.get(key)
-        if before is not None and before[0] != kind and at - before[1] <= SAME_SECONDS:
-            return False
-        if len(self._reported) >= _MOST_REPORTED:
-            self._reported.clear()
-        self._reported[key] = (kind, at)
-        return True
+        return fault_reports.event(
+            at,
+            hw_id=found.hw_id,
+            gpu=found.gpu,
+            code=code,
+            vendor=found.vendor,
+            exporter=found.exporter,
+            count=count,
+            more={
+                "class": known.fault_class,
+                "action": known.immediate or None,
+                "investigate": known.investigate or None,
+            },
+            resource=found.resource,
+        )
 
     def _register(self, one: int) -> _Register:
         series = self._table[one]

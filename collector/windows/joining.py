@@ -9,9 +9,11 @@ import numpy as np
 from ...detectors.window import Ints
 from .attempt import Attempt, NodeRows
 from .attributes import NO
+from .parts import Part
 from .placing import Placing
-from .planes import NOBODY, Plane
-from .readings import Joined, JoinedProcesses, Part, PartsByName
+from .plane_data import NOBODY
+from .planes import Plane
+from .readings import Joined, JoinedProcesses, PartsByName
 from .topology import Layout
 
 

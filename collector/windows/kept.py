@@ -54,6 +54,7 @@ class KeptFeatures:
                 columns.duration[here],
                 columns.most_tokens[here],
                 columns.version[here],
+                self._version,
             ),
         )
 

@@ -21,10 +21,9 @@ from .attempt import Attempt, GroupInfo, NodeRows
 from .attempts import Attempts
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
 from .hosts import Hosts
+from .placed import IGNORED, NODE, PLACED, Placed
 from .plane_sets import PlaneSet
 from .steps import StepGrid
-
-IGNORED, PLACED, FORGOTTEN = 0, 1, 2
 
 INFO, GROUP_INFO, NIC_INFO, DEVICE_INFO = (
     "training.rank.info",
@@ -38,45 +37,30 @@ OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"}
 _LABELS = frozenset({"network.switch"})
 """Resource attributes that say something of the host itself."""
 
-NODE = -1
-"""The attempt of a series that belongs to no job."""
 
-
-class Placing:
-    """Where every series of a table goes. Arrays are [series]."""
+class Placing(Placed):
+    """Finds out where every series of a table goes."""
 
     def __init__(self, table: SeriesTable, hosts: Hosts, attempts: Attempts) -> None:
+        super().__init__()
         self._table = table
         self._hosts = hosts
         self._attempts = attempts
         self.attributes = AttributeColumns(table.attributes)
         self.nodes = NodeRows()
         self.targets: list[StepGrid | PlaneSet | None] = []
-        self.kind = np.zeros(1024, np.int8)
-        self.target = np.full(1024, -1, np.int32)
-        self.plane = np.zeros(1024, np.int16)
-        self.row = np.zeros(1024, np.int32)
-        self.host = np.zeros(1024, np.int32)
-        self.attempt = np.full(1024, NODE, np.int32)
-        self.by_labels = np.zeros(1024, np.bool_)
-        self.count = 0
         self._adoption = Adoption(attempts)
 
     @property
     def nbytes(self) -> int:
         """Return how many bytes the arrays take."""
-        arrays = (self.kind, self.target, self.plane, self.row, self.host, self.attempt)
-        return sum(int(one.nbytes) for one in arrays) + self.attributes.nbytes
+        return super().nbytes + self.attributes.nbytes
 
     def place_new(self) -> None:
         """Place the series that were added to the table."""
         count = len(self._table)
-        while count > len(self.kind):
-            for name in ("kind", "target", "plane", "row", "host", "attempt", "by_labels"):
-                old = getattr(self, name)
-                fill = np.full_like(old, -1 if name in ("target", "attempt") else 0)
-                setattr(self, name, np.concatenate((old, fill)))
-        first, self.count = self.count, count
+        first = self.count
+        self._fit(count)
         self.place(np.arange(first, count))
 
     def place(self, series: Ints) -> None:
@@ -116,7 +100,7 @@ class Placing:
         for number in numbers:
             first = 4 * (number + 1)
             self.targets[first : first + 4] = [None] * len(self.targets[first : first + 4])
-        return self._forgotten(np.isin(self.attempt[: self.count], numbers))
+        return self.remove(np.isin(self.attempt[: self.count], numbers))
 
     def forget_hosts(self, hosts: Ints) -> NDArray[np.int32]:
         """Forget the node telemetry of hosts; return its series."""
@@ -125,16 +109,7 @@ class Placing:
         for host in hosts.tolist():
             self.nodes.forget(host)
         node = self.attempt[: self.count] == NODE
-        return self._forgotten(node & np.isin(self.host[: self.count], hosts))
-
-    def _forgotten(self, which: NDArray[np.bool_]) -> NDArray[np.int32]:
-        gone = np.flatnonzero(which & (self.kind[: self.count] != FORGOTTEN)).astype(np.int32)
-        self.kind[gone], self.target[gone] = FORGOTTEN, -1
-        return gone
-
-    def reopen(self, series: Ints) -> None:
-        """Have series placed again when they next report."""
-        self.kind[series], self.target[series] = FORGOTTEN, -1
+        return self.remove(node & np.isin(self.host[: self.count], hosts))
 
     def _owner(self, number: int) -> tuple[int, int]:
         """Return the numbers of the host and of the attempt that a resource belongs to."""

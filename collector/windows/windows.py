@@ -24,7 +24,8 @@ from .communicators import EVENT as COMMUNICATOR
 from .exporter_faults import ExporterFaults
 from .hosts import Hosts
 from .pending import Pending
-from .placing import FORGOTTEN, PLACED, Placing
+from .placed import FORGOTTEN, PLACED
+from .placing import Placing
 from .planes import Plane
 from .steps import StepGrid
 from .topology import layout

@@ -45,6 +45,7 @@ function open() {
       else entry.removeAttribute("aria-current");
     }
     current = page(hash.includes("?") ? match[1] : decoded(match[1]));
+    current.root.append(h("p", { class: "muted loading", role: "status" }, t("loading")));
     content.replaceChildren(current.root);
     content.scrollIntoView({ block: "nearest" });
     window.scrollTo(0, 0);
@@ -76,11 +77,17 @@ async function refresh() {
     try {
       await page?.refresh();
       page?.root.querySelector(":scope > .problem")?.remove();
+      loaded(page);
     } catch (error) {
       if (error.name !== "AbortError" && page === current) complain(page.root, error);
+      if (error.name !== "AbortError") loaded(page);
     }
   } while (waiting);
   busy = false;
+}
+
+function loaded(page) {
+  page?.root.querySelector(":scope > .loading")?.remove();
 }
 
 function complain(root, error) {

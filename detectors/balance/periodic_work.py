@@ -60,6 +60,7 @@ class PeriodicWork(Detector):
     name = "periodic_work"
     kinds = ("job.slow", "rank.periodic_work")
     cadence_seconds = 10.0
+    of_steps = True
 
     def __init__(
         self,

@@ -77,6 +77,7 @@ class SequenceLength(Detector):
     name = "sequence_length"
     kinds = ("job.token_imbalance",)
     cadence_seconds = 15.0
+    of_steps = True
 
     def __init__(self, *, least: float = 0.1, from_start: float = 0.2, more: float = 0.06) -> None:
         self.least = least

@@ -98,7 +98,7 @@ class BehindPeers(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that holds the others back."""
         if not blind(window):
-            return held_back.before_steps_show(window, self.name, _held(window), self.lower)
+            return held_back.before_steps_show(window, self.name, _held, self.lower)
         held = _held(window)
         findings: dict[str, Finding] = {}
         clock = devices.level(window, CLOCK, self.seconds)

@@ -80,6 +80,10 @@ class LowClock(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device whose clock is low."""
+        key = (LowClock, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         if CLOCK not in window.rank_readings:
             return []
         clock, newest = devices.recent(window.rank_readings[CLOCK], self.seconds)

@@ -1,6 +1,6 @@
 """Devices whose clocks are held down, before enough steps have ended to show what that costs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,11 +27,14 @@ INFO = 0.9
 
 
 def before_steps_show(
-    window: JobWindow, detector: str, held: Sequence[Finding], lower: float
+    window: JobWindow,
+    detector: str,
+    of_clocks: Callable[[JobWindow], Sequence[Finding]],
+    lower: float,
 ) -> list[Finding]:
     """Return the busy devices whose clocks are held down while the job's steps go on.
 
-    held: what is found of clocks. lower: how far below its peers' such a clock must be.
+    of_clocks: gives what is found of clocks. lower: how far below its peers' such a clock must be.
     """
     if CLOCK not in window.rank_readings or len(window.ranks) < devices.FEWEST_PEERS:
         return []
@@ -44,6 +47,7 @@ def before_steps_show(
     paused = not newest - ended < going_on
     if paused or window.features.stale:
         return []  # while no step ends, who has no work runs at a low clock
+    held = of_clocks(window)
     if not held:
         return []
     # Both its mean and its newest reading: a device that has just begun to work is no slow one.

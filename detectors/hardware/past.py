@@ -22,9 +22,38 @@ def blocks(readings: Readings, end: float, past: float, *, counter: bool) -> Flo
     count = max(int(past / BLOCK_SECONDS) - 1, 1)
     first = end - (count + 1) * BLOCK_SECONDS
     held = readings.between(first, end)
-    read = held.rate if counter else held.mean
-    starts = [first + number * BLOCK_SECONDS for number in range(count)]
-    return np.stack([read(start, start + BLOCK_SECONDS) for start in starts], axis=1)
+    starts = first + BLOCK_SECONDS * np.arange(count)
+    return _rates(held, starts) if counter else _means(held, starts)
+
+
+def _means(held: Readings, starts: Floats) -> Floats:
+    """Return [rows, blocks], the mean of the readings in (start, start + BLOCK_SECONDS]."""
+    at, known = held.at[:, None, :], np.isfinite(held.value)[:, None, :]
+    begin = starts[None, :, None]
+    inside = (at > begin) & (at <= begin + BLOCK_SECONDS) & known
+    count = inside.sum(axis=2)
+    total = np.where(inside, held.value[:, None, :], 0.0).sum(axis=2)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _rates(held: Readings, starts: Floats) -> Floats:
+    """Return [rows, blocks], the growth per second in [start, start + BLOCK_SECONDS].
+
+    As `Readings.rate` of each block: a counter that went backwards began again.
+    """
+    known = np.isfinite(held.value)
+    at = np.where(known, held.at, np.nan)
+    order = np.argsort(at, axis=1, kind="stable")
+    at = np.take_along_axis(at, order, axis=1)
+    value = np.take_along_axis(np.where(known, held.value, 0.0), order, axis=1)
+    growth, seconds = np.diff(value, axis=1), np.diff(at, axis=1)
+    growth = np.where(growth < 0, value[:, 1:], growth)[:, None, :]
+    begin = starts[None, :, None]
+    inside = (at[:, None, :-1] >= begin) & (at[:, None, 1:] <= begin + BLOCK_SECONDS)
+    total = np.where(inside, growth, 0.0).sum(axis=2)
+    whole = np.where(inside, seconds[:, None, :], 0.0).sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, total / whole, np.nan)
 
 
 def usual(levels: Floats) -> Floats:

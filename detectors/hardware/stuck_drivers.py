@@ -138,11 +138,13 @@ class StuckDrivers(Detector):
         if held is None or len(window.hosts) < 2:
             return []
         last = last_readings(window)
-        period = reading_period(window)
-        limit = max(self.periods * period, self.seconds)
         newest, ends = float(last.max(initial=-np.inf)), window.features.step_ends
         if newest == -np.inf:
             return []  # no device is read at all
+        if not (newest - last > self.seconds).any():
+            return []  # all were read just now, as nearly always
+        period = reading_period(window)
+        limit = max(self.periods * period, self.seconds)
         stepped = float(np.max(ends, initial=-np.inf, where=np.isfinite(ends)))
         late = np.isfinite(last) & (newest - last > limit) & (last >= stepped - 2 * limit)
         findings = []

@@ -66,6 +66,10 @@ class Throttling(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a device that is held down."""
+        key = (Throttling, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> Sequence[Finding]:
         findings = []
         for row, (reason, share) in sorted(self._held(window).items()):
             entity = window.gpu_entity(row)

@@ -77,6 +77,7 @@ class BadResume(Detector):
 
     name = "bad_resume"
     kinds = ("job.loss_high_after_resume",)
+    of_steps = True
 
     def __init__(
         self, *, least: float = 0.04, severe: float = 0.1, points: int = 5, keep: int = 100

@@ -81,6 +81,7 @@ class Divergence(Detector):
     name = "divergence"
     kinds = ("job.loss_diverged",)
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(self, *, least: float = 0.1, critical: float = 0.2) -> None:
         self.least = least

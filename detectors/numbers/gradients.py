@@ -71,6 +71,7 @@ class GradientExplosion(Detector):
     name = "gradient_explosion"
     kinds = ("job.gradient_exploded",)
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(self, *, least: float = 10.0, reached: float = 4.0, climbs: float = 5.0) -> None:
         self.least = least
@@ -162,6 +163,7 @@ class GradientVanishing(Detector):
     name = "gradient_vanishing"
     kinds = ("job.gradient_vanished",)
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(self, *, least: float = 30.0, solved: float = 0.2) -> None:
         self.least = least

@@ -50,6 +50,7 @@ class LossSpike(Detector):
 
     name = "loss_spike"
     kinds = ("job.loss_spike",)
+    of_steps = True
 
     def __init__(self, *, least: float = 0.05, keep: int = 10) -> None:
         self.least = least

@@ -91,6 +91,7 @@ class PeerValues(Detector):
     name = "peer_values"
     kinds = ("job.values_differ", "rank.value_offset", "rank.value_drift", "rank.value_off")
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(self, *, sigmas: float = 8.0, unknown: float = 3.0) -> None:
         self.sigmas = sigmas

@@ -59,6 +59,7 @@ class Plateau(Detector):
     name = "plateau"
     kinds = ("job.loss_plateau",)
     cadence_seconds = 60.0
+    of_steps = True
 
     def __init__(self, *, share: float = 0.2, points: int = 40, seconds: float = 300.0) -> None:
         self.share = share

@@ -57,6 +57,7 @@ class Replicas(Detector):
     name = "replicas"
     kinds = ("job.values_differ", "rank.replica_differs")
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(self, *, tolerance: float = 1e-3) -> None:
         self.tolerance = tolerance

@@ -74,6 +74,7 @@ class DataWait(Detector):
     name = "data_wait"
     kinds = ("job.slow", "rank.data_wait", "job.data_wait", "job.data_lost")
     cadence_seconds = 5.0
+    of_steps = True
 
     def __init__(
         self,

@@ -13,6 +13,36 @@ UNLIKE = 1.01
 """Those who report first are others than usual where their healthy ones take so much longer."""
 
 
+TOGETHER, COMPARED = 0.02, 20
+"""Ranks go together whose times for one step differ by no more than this share of it, in the middle
+of so many steps."""
+
+
+def first_reported(window: JobWindow) -> Floats | None:
+    """Return [steps], how long each step took, those too that only some ranks have reported yet.
+
+    None where there are no such steps, where ranks report other times than their peers, or where
+    durations are not what ranks report: gaps between steps, or freed of tokens.
+    """
+    features, steps = window.features, window.steps
+    held = len(features.steps.index)
+    if not held < len(steps.index) or len(window.ranks) < 2 or not steps.has(own_time.STEP):
+        return None
+    duration = (
+        own_time.median(steps.plane(own_time.STEP), axis=0)
+        if steps.kept is None
+        else steps.kept.duration
+    )
+    if not np.array_equal(duration[:held], features.job_duration, equal_nan=True):
+        return None
+    together = features.steps.last(COMPARED).plane(own_time.STEP)
+    together = together[:, np.isfinite(together).all(axis=0)]
+    if not together.shape[1]:
+        return None
+    apart = np.ptp(together, axis=0) / np.maximum(together.min(axis=0), 1e-9)
+    return duration if own_time.middle(apart) <= TOGETHER else None
+
+
 def with_newest(window: JobWindow, usual: Usual) -> tuple[Steps, Floats, Floats] | None:
     """Return steps, own seconds and ratios to peers, with steps that only some have reported yet.
 

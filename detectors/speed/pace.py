@@ -57,7 +57,8 @@ FROM_START = Scale(8, 60.0, 1.04)
 class Slow:
     """What stands out: healthy and recent step time (s), the first slow column, noise (s).
 
-    least, count: of the scale that shows it. drifts: it came little by little.
+    least, count: of the scale that shows it. drifts: it came little by little. partly: only some
+    of the ranks have reported the newest of these steps.
     """
 
     healthy: float
@@ -68,6 +69,7 @@ class Slow:
     count: int
     said: str = ""
     drifts: bool = False
+    partly: bool = False
 
 
 def low(values: Floats) -> float:

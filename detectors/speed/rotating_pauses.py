@@ -66,6 +66,7 @@ class RotatingPauses(Detector):
     name = "rotating_pauses"
     kinds = ("job.slow", "job.rotating_pauses", "job.gc_pauses")
     cadence_seconds = 10.0
+    of_steps = True
 
     def __init__(self, *, least: float = 0.04, seconds: float = 120.0) -> None:
         self.least = least

@@ -12,6 +12,7 @@ from ..baselines import FEW, FEW_WARM_UP, Baselines, pace_of, pace_of_few
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
+from .newest import first_reported
 from .pace import (
     CERTAINTY,
     FEW_SCALES,
@@ -66,6 +67,8 @@ class SlowSteps(Detector):
     open the healthy time is the one learnt before it (baselines.py). Two episodes or more, gone
     and back, are one finding that stays between them. Where steps are slow from the first on, the
     healthy time of the attempt before is what they stand against: code changes at restarts.
+    Ranks that go together take the same time for a step, so that steps which one host has reported
+    are a first word about all of them, which scores below 1.
     What grows by less than 8 % and little by little, or when the past is too short to show how far
     the job drifts, scores below 1.
     Slowness that needs no healthy past, by a rank's excess over its peers, is reported by
@@ -103,6 +106,7 @@ class SlowSteps(Detector):
 
     name = "slow_steps"
     kinds = ("job.slow",)
+    of_steps = True
 
     def __init__(
         self,
@@ -137,14 +141,16 @@ class SlowSteps(Detector):
         found = self._recurring(duration, valid, ends, found) or found
         if found is None:
             found = self._by_attempt(window, duration, valid, ends)
+        if found is None:
+            found, ends = self._by_first_reports(window)
         return [] if found is None else [self._finding(window, found, ends)]
 
     def _finding(self, window: JobWindow, found: Slow, ends: Floats) -> Finding:
         ratio = found.recent / found.healthy
         sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
-        most = BARELY if found.drifts and ratio < GRADUAL else math.inf
+        most = BARELY if found.partly or (found.drifts and ratio < GRADUAL) else math.inf
         onset = float(ends[found.first])
-        step = int(window.features.steps.index[found.first])
+        step = int(window.steps.index[found.first])
         return report(
             window,
             self.name,
@@ -209,6 +215,20 @@ class SlowSteps(Detector):
                 pace.seconds, recent, int(valid[first]), noise, scale.least, count, drifts=drifts
             )
         return None
+
+    def _by_first_reports(self, window: JobWindow) -> tuple[Slow | None, Floats]:
+        """Return what steps show that only part of the ranks has reported yet, and when they ended.
+
+        Ranks that go together take the same time for a step: one host's report tells it for all,
+        and is enough for a first word.
+        """
+        duration, ends = first_reported(window), own_time.step_ends(window.steps)
+        if duration is None:
+            return None, ends
+        valid = np.flatnonzero(np.isfinite(duration))
+        valid = valid[valid >= self.warm_up]
+        found = self._by_history(duration, valid, ends, window.baselines)
+        return None if found is None else replace(found, partly=True), ends
 
     def _by_few(self, duration: Floats, ends: Floats) -> Slow | None:
         """Return what the newest of few steps show against all those before them."""

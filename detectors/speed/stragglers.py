@@ -80,6 +80,7 @@ class Stragglers(Detector):
 
     name = DETECTOR
     kinds = ("job.slow", "rank.slow_compute", "rank.waits_least")
+    of_steps = True
 
     def __init__(
         self,

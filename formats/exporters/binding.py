@@ -8,6 +8,7 @@ from ...vocabulary import metrics
 from ...vocabulary.samples import Attributes, Scalar, attributes
 from ..exposition import Series
 from .devices import Device, Devices, whole
+from .fault_reports import spelled
 from .tables import Row, Table, Target
 from .units import CURVES, curve
 
@@ -90,7 +91,7 @@ class FaultBinding:
 
     def spelled(self, value: float) -> str:
         """Return the code as events and metrics carry it."""
-        return self.code or f"{self.prefix}{format(int(value), self.format or 'd')}"
+        return self.code or spelled(value, self.prefix, self.format)
 
 
 Action = tuple[Target, tuple[Slot, ...]]

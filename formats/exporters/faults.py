@@ -8,12 +8,11 @@ is wrong now (`present`). `state` keeps what was known from one start of the age
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...vocabulary.samples import Event, attributes
+from ...vocabulary.samples import Event
+from . import fault_reports
 from .binding import FaultBinding
 from .devices import Device
 
-_SAME_SECONDS = 120.0
-"""One fault reported in two ways (last code and count) within this time is one."""
 _GONE_PAGES = 2
 """Pages without a code until it counts as over: one may be cut short."""
 _STANDING = ("last", "present")
@@ -37,7 +36,7 @@ class FaultWatch:
     vendor: str
     _counts: dict[Key, float] = field(default_factory=dict)
     _standing: dict[Key, _Standing] = field(default_factory=dict)
-    _reported: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _reports: fault_reports.Reports = field(default_factory=lambda: fault_reports.Reports(_MOST))
     _started: set[str] = field(default_factory=set)
 
     def see(
@@ -70,9 +69,7 @@ class FaultWatch:
             ):
                 before = self._counts.get(counted)
                 self._counts[counted] = value
-                if before is not None and value < before and binding.kind == "count":
-                    before = 0.0  # the exporter was started anew, and counts from nothing
-                more = int(value - (before or 0.0))
+                more = fault_reports.increase(value, before, binding.kind)
                 if more > 0 and (before is not None or hw_id in self._started):
                     found.append((binding.device, code, binding.kind, more))
         self._forget(standing, {device.hw_id for device in devices})
@@ -95,24 +92,17 @@ class FaultWatch:
                     del self._standing[key]
 
     def _event(self, device: Device, code: str, kind: str, count: int, at: float) -> Event | None:
-        key = (device.hw_id, code)
-        reported = self._reported.get(key)
-        if reported is not None and reported[0] != kind and at - reported[1] <= _SAME_SECONDS:
+        if not self._reports.note(device.hw_id, code, kind, at):
             return None
-        if len(self._reported) >= _MOST:
-            self._reported.clear()
-        self._reported[key] = (kind, at)
-        name = f"XID {code}" if code.isdigit() else f"fault {code}"
-        pairs = {
-            "hw.id": device.hw_id,
-            "gpu": device.index,
-            "code": code,
-            "vendor": self.vendor,
-            "text": f"{name}, reported by {self.exporter}",
-            "source": "exporter",
-            "count": count if count > 1 else None,
-        }
-        return Event("gpu.fault", at, dict(attributes(pairs)))
+        return fault_reports.event(
+            at,
+            hw_id=device.hw_id,
+            gpu=device.index,
+            code=code,
+            vendor=self.vendor,
+            exporter=self.exporter,
+            count=count,
+        )
 
     def state(self) -> dict[str, object]:
         """Return what must outlive the agent, as JSON has it."""

@@ -16,5 +16,6 @@ BENCHES: dict[str, str] = {
     "causes": "causes",
     "remote_write": "remote_write",
     "polling": "polling",
+    "cluster": "cluster",
 }
 """Name of the bench -> name of its module in this package."""

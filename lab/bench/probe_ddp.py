@@ -1,43 +1,55 @@
 """The probe's cost on a real data-parallel job: DDP over gloo, local gradient checks included.
 
-Two ranks train in steps; the probe is attached and detached in turn in blocks of as many steps on
-both. `cpu of the training thread` compares the blocks in pairs. Where other work shares the machine
-its noise is larger than the promise; `callbacks` is then the figure to look at: the time of a step
-that the interpreter's own profiler finds in the probe and in what it calls, its cost included,
-which makes it an upper bound.
+Two ranks train, in steps of two lengths. `on against off`: the probe is attached and detached in
+turn in blocks of steps, on both ranks at once, and the CPU time of the training thread is compared
+in pairs of neighbouring blocks, until the standard error of the mean difference is a fifth of what
+is promised, or the time is up. The check of the norm, once in seconds, falls outside of blocks so
+short and costs what `NORM_SHARE` says. `callbacks` has it: what a step spends in the probe's
+callbacks, by a clock around each (`probe_entries`), which needs fewer steps. `sender` is what the
+probe's own thread uses; it holds the interpreter's lock for most of it.
 """
 
-import cProfile
 import importlib
 import json
+import math
 import os
-import pstats
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from ...probe import attach
+from ...probe.sender import THREAD
 from ..demo.stage import free_port
+from . import probe_entries
 
 WORLD = 2
-_WIDTH, _ROWS, _LAYERS = 512, 256, 6
-_BLOCK_STEPS = 40
-_BUILTIN = "~"
-"""What the profiler calls the file of a function that is not written in Python."""
+_WIDTH, _LAYERS = 512, 6
+_ROWS = {"short steps": 256, "usual steps": 1024}
+"""Rows of a batch: steps of some 30 and 100 ms."""
+_BLOCK_STEPS = 10
+_FEWEST_PAIRS = 6
+_PROMISED = 0.002
+"""Of a step."""
+_ERROR = _PROMISED / 5
 
 
 def measure(seconds: float, environ: dict[str, str]) -> dict[str, Any]:
-    """Return the figures of rank 0; the job takes about so long."""
+    """Return the figures of rank 0 for both lengths of step; each takes up to six times so long."""
+    return {name: _measured(rows, seconds, environ) for name, rows in _ROWS.items()}
+
+
+def _measured(rows: int, seconds: float, environ: dict[str, str]) -> dict[str, Any]:
     port = str(free_port())
     ranks = []
     for rank in range(WORLD):
         more = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": WORLD, "MASTER_PORT": port}
         ranks.append(
             subprocess.Popen(
-                [sys.executable, "-m", __name__, str(seconds)],
+                [sys.executable, "-m", __name__, str(rows), str(seconds)],
                 env={
                     **environ,
                     **{name: str(value) for name, value in more.items()},
@@ -55,42 +67,84 @@ def measure(seconds: float, environ: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def ddp(seconds: float) -> dict[str, Any]:
+def ddp(rows: int, seconds: float) -> dict[str, Any]:
     """Train in this rank; return what a step costs with and without the probe."""
-    step, agree = _job()
+    torch: Any = importlib.import_module("torch")
+    step, agree = _job(torch, rows)
     for _ in range(_BLOCK_STEPS):
         step()
-    took = agree(timed(step, _BLOCK_STEPS)[0])
-    pairs = max(3, int(seconds / (took * _BLOCK_STEPS * 4)))
-    off: list[tuple[float, float]] = []
-    on: list[tuple[float, float]] = []
-    share: list[float] = []
-    for pair in range(pairs):
-        for attached in (False, True) if pair % 2 else (True, False):
-            watch = attach(job="bench") if attached else None
-            timed(step, _BLOCK_STEPS)  # attaching itself and the first check come once
-            if watch is None:
-                off.append(timed(step, _BLOCK_STEPS))
-                continue
-            on.append(timed(step, _BLOCK_STEPS))
-            share.append(_callbacks(step) / _BLOCK_STEPS)
-            watch.detach()
-    wall, cpu = (statistics.median(each[which] for each in off) for which in (0, 1))
-    more = statistics.median(b[1] - a[1] for a, b in zip(off, on, strict=True))
-    callbacks = statistics.median(share)
+    wall = agree(timed(step, _BLOCK_STEPS)[0])
+    differences: list[float] = []
+    until = time.monotonic() + 5 * seconds
+    while len(differences) < _FEWEST_PAIRS or agree(
+        float(_error(differences) > _ERROR * wall and time.monotonic() < until)
+    ):
+        differences.append(_pair(step, first=len(differences) % 2 == 0))
+    more, error = statistics.mean(differences), _error(differences)
     return {
-        "pairs": pairs,
         "step wall_us": round(wall * 1e6, 1),
-        "cpu of the training thread": {
-            "off_us": round(cpu * 1e6, 1),
-            "paired_difference_us": round(more * 1e6, 1),
-            "paired_difference_percent_of_step": round(more / wall * 100, 3),
+        "on against off": {
+            "pairs": len(differences),
+            "us": round(more * 1e6, 1),
+            "percent_of_step": _percent(more, wall),
+            "standard_error_percent": _percent(error, wall),
         },
-        "callbacks": {
-            "us": round(callbacks * 1e6, 1),
-            "percent_of_step": round(callbacks / wall * 100, 3),
-        },
+        **_callbacks(torch, step, max(20, int(agree(seconds / wall)))),
     }
+
+
+def _pair(step: Callable[[], None], *, first: bool) -> float:
+    """Return the CPU seconds that a step costs more in a block with the probe."""
+    found = {}
+    for attached in (first, not first):
+        watch = attach(job="bench") if attached else None
+        timed(step, _BLOCK_STEPS)  # attaching itself and the first check come once
+        found[attached] = timed(step, _BLOCK_STEPS)[1]
+        if watch is not None:
+            watch.detach()
+    return found[True] - found[False]
+
+
+def _callbacks(torch: Any, step: Callable[[], None], steps: int) -> dict[str, Any]:
+    """Return what a step spends in the probe's callbacks, and what the probe's thread uses."""
+    with probe_entries.counted(torch) as entries:
+        watch = attach(job="bench")
+        timed(step, _BLOCK_STEPS)
+        entries.clear()
+        sent = _sender_seconds()
+        wall, _cpu = timed(step, steps)
+        sent = _sender_seconds() - sent
+        watch.detach()
+    spent = sum(entries.seconds.values()) / steps
+    clock = entries.clock_seconds() * sum(entries.calls.values()) / steps
+    return {
+        "callbacks": {
+            "steps": steps,
+            "us": round(spent * 1e6, 1),
+            "of which the clock's": round(clock * 1e6, 1),
+            "percent_of_step": _percent(spent - clock, wall),
+            "us by callback": {
+                name: round(seconds / steps * 1e6, 1)
+                for name, seconds in sorted(entries.seconds.items(), key=lambda item: -item[1])
+            },
+        },
+        "sender": {"percent_of_a_core": _percent(sent, wall * steps)},
+    }
+
+
+def _sender_seconds() -> float:
+    """Return the CPU seconds of the probe's own thread."""
+    found = next(each for each in threading.enumerate() if each.name == THREAD)
+    return time.clock_gettime(time.pthread_getcpuclockid(found.ident or 0))
+
+
+def _error(values: list[float]) -> float:
+    """Return the standard error of their mean."""
+    return statistics.stdev(values) / math.sqrt(len(values))
+
+
+def _percent(part: float, whole: float) -> float:
+    return round(part / whole * 100, 3)
 
 
 def timed(step: Callable[[], None], steps: int) -> tuple[float, float]:
@@ -101,38 +155,8 @@ def timed(step: Callable[[], None], steps: int) -> tuple[float, float]:
     return (time.perf_counter() - began) / steps, (time.thread_time() - cpu) / steps
 
 
-def _callbacks(step: Callable[[], None]) -> float:
-    """Return the CPU seconds that a block of steps spends in the probe, profiled."""
-    profile = cProfile.Profile(time.thread_time)
-    profile.enable()
-    for _ in range(_BLOCK_STEPS):
-        step()
-    profile.disable()
-    return in_probe(pstats.Stats(profile))
-
-
-def in_probe(stats: pstats.Stats) -> float:
-    """Return the seconds of the probe's functions, with the builtin ones that they call.
-
-    Not with the functions in Python that they call: a hook around one of the job's calls that.
-    """
-    rows: dict[Any, Any] = stats.stats  # type: ignore[attr-defined]
-    total = 0.0
-    for (file, _, _), (_, _, own, _, callers) in rows.items():
-        if _ours(file):
-            total += own
-        elif file == _BUILTIN:
-            total += sum(row[2] for caller, row in callers.items() if _ours(caller[0]))
-    return total
-
-
-def _ours(file: str) -> bool:
-    return f"{os.sep}probe{os.sep}" in file
-
-
-def _job() -> tuple[Callable[[], None], Callable[[float], float]]:
+def _job(torch: Any, batch: int) -> tuple[Callable[[], None], Callable[[float], float]]:
     """Return a step of a DDP job, and how both ranks come to one number."""
-    torch: Any = importlib.import_module("torch")
     distributed: Any = importlib.import_module("torch.distributed")
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -141,7 +165,7 @@ def _job() -> tuple[Callable[[], None], Callable[[float], float]]:
     layers = [nn.Sequential(nn.Linear(_WIDTH, _WIDTH), nn.ReLU()) for _ in range(_LAYERS)]
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers, nn.Linear(_WIDTH, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    rows = torch.randn(_ROWS, _WIDTH)
+    rows = torch.randn(batch, _WIDTH)
 
     def step() -> None:
         optimizer.zero_grad()
@@ -157,6 +181,6 @@ def _job() -> tuple[Callable[[], None], Callable[[float], float]]:
 
 
 if __name__ == "__main__":
-    found = ddp(float(sys.argv[1]))
+    found = ddp(int(sys.argv[1]), float(sys.argv[2]))
     if os.environ["RANK"] == "0":
         print(json.dumps(found))

@@ -19,9 +19,10 @@ _BOOT_SECONDS = 86_400.0 * 3
 
 
 class Stream:
-    """Requests of `hosts` hosts, `hosts_a_request` in each. Same seed, same values."""
+    """Requests of a job's `hosts` hosts, `hosts_a_request` in each. Same seed, same values."""
 
-    def __init__(self, *, hosts: int, hosts_a_request: int, seed: int = 1) -> None:
+    def __init__(self, *, hosts: int, hosts_a_request: int, seed: int = 1, job: str = JOB) -> None:
+        self._job = job
         self._random = np.random.default_rng(seed)
         self._groups = [
             range(first, min(first + hosts_a_request, hosts))
@@ -46,8 +47,8 @@ class Stream:
 
     def _resource(self, host: int) -> Resource:
         return Resource(
-            host=f"gpu-{host:04}",
-            job=JOB,
+            host=f"{self._job}-{host:04}",
+            job=self._job,
             cluster="bench",
             service="rankscope-agent",
             extra=(("network.switch", f"leaf-{host // 16}"),),

@@ -1,13 +1,15 @@
 """haproxy in front of the collectors: whichever is ready gets the next request."""
 
 import shutil
+import socket
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..demo.stage import free_port
 
-_END_SECONDS = 10.0
+_READY_SECONDS, _END_SECONDS = 60.0, 10.0
 
 
 class Balancer:
@@ -40,8 +42,14 @@ class Balancer:
             encoding="utf-8",
         )
 
+    @property
+    def pid(self) -> int:
+        """Return the process, once it is started."""
+        assert self._process is not None  # noqa: S101  it is started
+        return self._process.pid
+
     def start(self) -> None:
-        """Start it; it takes connections at once."""
+        """Start it, and wait until it takes connections."""
         program = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin")
         if program is None:
             raise RuntimeError("haproxy is missing: apt install haproxy")
@@ -49,6 +57,16 @@ class Balancer:
             self._process = subprocess.Popen(
                 [program, "-db", "-f", str(self._config)], stdout=log, stderr=log
             )
+        end = time.monotonic() + _READY_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=2).close()
+            except OSError:
+                if self._process.poll() is not None or time.monotonic() > end:
+                    raise RuntimeError(f"haproxy does not start; see {self._log}") from None
+                time.sleep(0.05)
+            else:
+                return
 
     def stop(self) -> None:
         """End it."""

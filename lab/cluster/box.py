@@ -27,7 +27,9 @@ class Box:
         balanced: bool = True,
         partitions: int = PARTITIONS,
         log: dict[str, Any] | None = None,
+        shared: bool = True,
     ) -> None:
+        """`log`: settings of the log besides its place. Without `shared` one keeps files."""
         folder.mkdir(parents=True, exist_ok=True)
         postgres = shutil.which("postgres", path=path_of_programs())
         if postgres is None:
@@ -42,13 +44,13 @@ class Box:
             folder,
             count=collectors,
             log={
-                "url": self.nats.url,
+                "url": self.nats.url if shared else "",
                 "partitions": partitions,
                 "replicas": min(3, servers),
                 "snapshot_seconds": 5,
                 **(log or {}),
             },
-            store=self.store,
+            store=self.store if shared else "",
             webhooks=[{"name": "soak", "url": self.receiver.url, "secret": SECRET}],
         )
         self.balancer = Balancer(folder, self.collectors.ports) if balanced else None
@@ -58,6 +60,11 @@ class Box:
         """Return where telemetry goes."""
         port = self.collectors.ports[0] if self.balancer is None else self.balancer.port
         return "127.0.0.1", port
+
+    def pids(self) -> dict[str, list[int]]:
+        """Return the processes of all that is no collector, by part."""
+        found = {"nats": self.nats.pids(), "postgresql": [self.database.pid]}
+        return found if self.balancer is None else {**found, "haproxy": [self.balancer.pid]}
 
     def start(self) -> None:
         """Start everything; return once every collector takes telemetry."""

@@ -7,6 +7,7 @@ test goes on with the next round.
 import hashlib
 import random
 import re
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -24,15 +25,15 @@ from ..soak.rounds import State
 from .box import Box
 
 JOBS = 6
-KILLS_A_ROUND = 3
-"""So few that the load of a round, of a fixed length, outlasts them and what is taken away."""
+KILLS_A_ROUND = 10
 _BETWEEN_SECONDS = (2.0, 8.0)
-_TAKEOVER_SECONDS = 60.0
+_TAKEOVER_SECONDS = 240.0
+"""The end of any patience; how long it took is measured."""
 _AWAY_SECONDS = 5.0
 _MORE = 10
 """Payloads that must be taken while something is away."""
 _SETTLED_SECONDS = 480.0
-_JOB_SECONDS = 240.0
+_JOB_SECONDS = 480.0
 _GAUGE = re.compile(r"^rankscope_collector_partitions(_recovering)? ([0-9.]+)$", re.MULTILINE)
 
 Say = Callable[[str], None]
@@ -50,17 +51,20 @@ def round_of(
     box = Box(folder / f"round-{state.rounds:03}", collectors=3, servers=3)
     taken = Acknowledged()
     took: list[float] = []
+    over = threading.Event()
     names = [f"kill-{state.rounds:03}-{number:02}" for number in range(jobs)]
-    load = [Job(name, number, box.address, taken) for number, name in enumerate(names)]
+    load = [Job(name, number, box.address, taken, enough=over) for number, name in enumerate(names)]
     try:
         box.start()
-        for job in load:
-            job.start()
         for number in range(kills):
+            # Jobs begin one after the other, so that some incident is new whenever one is killed.
+            for job in load[jobs * number // kills : jobs * (number + 1) // kills]:
+                job.start()
             time.sleep(chance.uniform(*_BETWEEN_SECONDS))
             took.append(_killed(box, chance.randrange(box.collectors.count)))
             say(f"kill {state.kills + number + 1}: taken over within {took[-1]:.1f} s")
         state.wrong += _outages(box, taken, say)
+        over.set()
         for job in load:
             if not resolved:
                 job.stop()

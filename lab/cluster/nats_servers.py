@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..demo.stage import free_port
 
-_READY_SECONDS = 30.0
+_READY_SECONDS = 120.0
 _END_SECONDS = 20.0
 _PAYLOAD_BYTES = 8 << 20
 
@@ -49,6 +49,10 @@ class NatsServers:
     def url(self) -> str:
         """Return what `log.url` is set to."""
         return ",".join(f"nats://127.0.0.1:{port}" for port in self._clients)
+
+    def pids(self) -> list[int]:
+        """Return the processes of those that run."""
+        return [process.pid for process in self._processes if process is not None]
 
     def start(self, *numbers: int) -> None:
         """Start some servers, all without numbers, and wait until they take part."""

@@ -66,6 +66,12 @@ class Server:
         """Return the URL of a database, as a user writes it."""
         return f"postgresql://{_USER}@/{database}?host={self.folder}"
 
+    @property
+    def pid(self) -> int:
+        """Return the process, once it is started."""
+        assert self._process is not None  # noqa: S101  it is started
+        return self._process.pid
+
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:

@@ -7,15 +7,14 @@ import urllib.parse
 import urllib.request
 from typing import Any, cast
 
-_TIMEOUT_SECONDS = 5.0
-
 
 class Client:
     """Asks one collector. What cannot be asked right now (it starts, it is busy) is None."""
 
-    def __init__(self, address: str, token: str = "") -> None:
+    def __init__(self, address: str, token: str = "", *, timeout_seconds: float = 5.0) -> None:
         """Ask the collector at this base URL, with a token of role read where it needs one."""
         self.address = address
+        self._timeout_seconds = timeout_seconds
         # Straight to this machine: a proxy in the environment is for the world outside.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         if token:
@@ -55,14 +54,14 @@ class Client:
             self.address + path, data=body, headers={"content-type": kind}
         )
         try:
-            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
+            with self._opener.open(request, timeout=self._timeout_seconds) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code
 
     def _get(self, path: str, *, as_json: bool = True) -> Any:
         try:
-            with self._opener.open(self.address + path, timeout=_TIMEOUT_SECONDS) as answer:
+            with self._opener.open(self.address + path, timeout=self._timeout_seconds) as answer:
                 body = answer.read()
             return json.loads(body) if as_json else body
         except (OSError, ValueError, http.client.HTTPException):

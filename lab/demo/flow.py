@@ -19,7 +19,7 @@ from .stage import Elsewhere, Stage, new_folder, trainer_module
 from .unsupported import UnsupportedError
 from .verdict import Truth, Verdict, evaluate, unrelated
 
-START_SECONDS = 40.0
+START_SECONDS = 120.0
 FIRST_STEP_SECONDS = 90.0
 """Importing torch four times on a small machine takes its time."""
 WARM_UP_SECONDS = 22.0

@@ -21,7 +21,6 @@ from .examples import Example
 from .parameters import Parameter, values
 from .validation import HeldOut, Learner
 
-LEARNT_FROM = ("tuning", "fresh")
 SEEDS = (11, 12)
 
 FIXED = ("prior", "scope")

@@ -84,7 +84,6 @@ class Effects:
     lengths: float | None = None
     hot: tuple[int, int, float] | None = None
     checkpoint: float = 1.0
-    mismatch_how: Literal["kind", "size"] = "kind"
     leaves_how: Literal["exits", "evaluates", "waits"] = "exits"
     deadlock: bool = False
     idle: bool = False

@@ -3,11 +3,12 @@
 import contextlib
 import hashlib
 import http.client
+import itertools
 import json
 import math
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...formats.otlp import encode
@@ -37,23 +38,26 @@ class Acknowledged:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def payload(job: str, step: int, at: float) -> bytes:
-    """Return what all hosts of a job report of a step that ended at `at` (s since the epoch)."""
+def payload(job: str, step: int, at: float, nan: Container[int] = NAN_STEPS) -> bytes:
+    """Return what all hosts of a job report of a step that ended at `at` (s since the epoch).
+
+    The loss of the steps in `nan` is NaN.
+    """
     groups: list[tuple[Resource, Sequence[Sample]]] = []
     for host in range(HOSTS):
         ranks = range(host * RANKS_A_HOST, (host + 1) * RANKS_A_HOST)
-        samples = [sample for rank in ranks for sample in _rank(rank, step, at)]
+        samples = [sample for rank in ranks for sample in _rank(rank, step, at, nan)]
         groups.append((Resource(host=f"{job}-{host}", job=job), samples))
     return encode.metrics_request(groups)
 
 
-def _rank(rank: int, step: int, at: float) -> Iterable[Sample]:
+def _rank(rank: int, step: int, at: float, nan: Container[int]) -> Iterable[Sample]:
     mine: Attributes = (("rank", rank),)
     yield Sample("training.step", float(step), at, mine)
     yield Sample("training.step.duration", STEP_SECONDS, at, mine)
     yield Sample("training.compute.duration", 0.8 * STEP_SECONDS, at, mine)
     yield Sample("training.comm.duration", 0.2 * STEP_SECONDS, at, mine)
-    loss = math.nan if step in NAN_STEPS else 2.0 + 0.01 * (step % 5)
+    loss = math.nan if step in nan else 2.0 + 0.01 * (step % 5)
     yield Sample("training.loss", loss, at, (*mine, ("scope", "local")))
     placed = (("local_rank", rank % RANKS_A_HOST), ("pid", 100 + rank))
     yield Sample("training.rank.info", 1.0, at, (*mine, *placed, ("world_size", 4)))
@@ -63,9 +67,17 @@ class Job(threading.Thread):
     """One job, in real time. It sends each payload until it is taken, as agents do."""
 
     def __init__(
-        self, name: str, number: int, address: tuple[str, int], taken: Acknowledged
+        self,
+        name: str,
+        number: int,
+        address: tuple[str, int],
+        taken: Acknowledged,
+        *,
+        enough: threading.Event | None = None,
     ) -> None:
+        """Train for STEPS, and on until `enough` is set, where that is given."""
         super().__init__(name=name, daemon=True)
+        self._enough = enough
         self._address = address
         self._taken = taken
         self._people = number % _ACKNOWLEDGE_EVERY == 0
@@ -74,7 +86,9 @@ class Job(threading.Thread):
     def run(self) -> None:
         """Train to the end."""
         began = time.time()
-        for step in range(1, STEPS + 1):
+        for step in itertools.count(1):
+            if step > STEPS and (self._enough is None or self._enough.is_set()):
+                return
             at = began + step * STEP_SECONDS
             if self._stopped.wait(max(0.0, at - time.time())):
                 return

@@ -1,10 +1,13 @@
 """The backward pass: where this rank's own work ends and the wait for its peers begins; the loss.
 
 Replaces `torch.autograd.backward`, which Tensor.backward calls: torch has no hook on a whole
-backward pass. Inside, a hook on the loss asks the autograd engine for a callback. The engine runs
-callbacks once the local graph is done, in the order in which they were asked for; data-parallel
-wrappers (DDP, FSDP) ask later for the one that waits for their reductions. So ours marks the end
-of the local work, and what follows until backward returns is the wait.
+backward pass. Inside, a hook asks the autograd engine for a callback. The engine runs callbacks
+once the local graph is done, in the order in which they were asked for; data-parallel wrappers
+(DDP, FSDP) ask later for the one that waits for their reductions. So ours marks the end of the
+local work, and what follows until backward returns is the wait.
+
+The hook that asks is the one on a parameter (`gradients`). In a pass in which that one is not
+called (no gradient reaches it; FSDP swaps parameters), the next ones hang theirs on the loss.
 """
 
 import math
@@ -19,8 +22,10 @@ from .context import HookContext
 def install(context: HookContext) -> None:
     """Time every outermost backward pass, and keep its loss."""
     torch, timeline, phases = context.torch, context.timeline, context.phases
+    tensor, compiling, clock = torch.Tensor, context.compiling, time.perf_counter
     engine = getattr(torch.autograd.Variable, "_execution_engine", None)
     queue = getattr(engine, "queue_callback", None)
+    asking = False
     local_end = 0.0
 
     def local_done() -> None:
@@ -28,49 +33,62 @@ def install(context: HookContext) -> None:
         try:
             if context.device is not None:
                 context.device.mark("local")
-            local_end = time.perf_counter()
+            local_end = clock()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 
+    def seen() -> None:
+        nonlocal asking
+        if asking and queue is not None:
+            asking = False
+            queue(local_done)
+
     def begun(_grad: Any) -> None:
         try:
-            if queue is not None:
-                queue(local_done)
+            seen()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 
     def prepare(tensors: Any) -> Any:
-        nonlocal local_end
-        local_end = 0.0
+        nonlocal asking, local_end
+        asking, local_end = False, 0.0
         context.in_backward = True
         phases.evaluation_signs = 0
         if not timeline.begun:
             timeline.begin_first()
         loss: Any = tensors
-        if isinstance(tensors, list | tuple):
-            loss = next(iter(tensors), None)
-        if type(loss) is not torch.Tensor:
-            return None
+        if type(loss) is not tensor:
+            loss = next(iter(tensors), None) if isinstance(tensors, list | tuple) else None
+            if type(loss) is not tensor:
+                return None
         _keep_loss(context, loss)
         if phases.current == "eval":
             phases.enter("train")
-        if context.distributed() and loss.requires_grad:
-            return loss.register_hook(begun)
+        if context.is_distributed or context.distributed():
+            asking = True
+            if not context.gradient_hooked and loss.requires_grad:
+                return loss.register_hook(begun)
         return None
 
     def finish(handle: Any) -> None:
-        handle.remove()
-        if local_end:
+        nonlocal asking
+        now = clock()
+        if handle is not None:
+            handle.remove()
+        if asking:  # nobody was called: the loss is, from the next pass on
+            asking = context.gradient_hooked = False
+        elif local_end:
             step = timeline.open
-            step.comm += time.perf_counter() - local_end
+            step.comm += now - local_end
             step.comm_known = True
             if context.device is not None:
                 context.device.mark("reduced")
+        timeline.work_ends(now)
 
     def timed(original: Function) -> Function:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             # Re-entrant checkpointing calls backward inside backward: only the outermost counts.
-            if context.in_backward or context.inactive():
+            if context.in_backward or not context.active or compiling():
                 return original(tensors, *args, **kwargs)
             handle = None
             try:
@@ -82,14 +100,13 @@ def install(context: HookContext) -> None:
             finally:
                 context.in_backward = False
                 try:
-                    if handle is not None:
-                        finish(handle)
-                    timeline.work_ends()
+                    finish(handle)
                 except Exception:  # noqa: BLE001  the edge of the job
                     context.failed()
 
         return backward
 
+    context.gradient_seen = seen
     context.patches.replace(torch.autograd, "backward", timed)
 
 

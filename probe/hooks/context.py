@@ -23,22 +23,13 @@ class Steps(Protocol):
         ...
 
 
-class LocalCheck(Protocol):
-    """The check of this rank's own gradients."""
-
-    def arm(self) -> None:
-        """Be called in the backward passes that begin from now on."""
-        ...
-
-    def rest(self) -> None:
-        """Be called in the next step only where the check is due in it."""
-        ...
-
-
 class HookContext:
     """Shared by the hooks of one process, all in the thread that trains.
 
-    `torch` is the job's own module. `failures` counts what went wrong in a hook.
+    `torch` is the job's own module. `failures` counts what went wrong in a hook. `gradient_hook`
+    is the one on a parameter; it calls `gradient_seen` in each backward pass, and is relied on for
+    that while `gradient_hooked`. What every step passes through asks `active` and `compiling` and
+    the references themselves: once a step every call finds cold caches and costs microseconds.
     """
 
     def __init__(
@@ -69,11 +60,13 @@ class HookContext:
         self.clipped = False
         self.norm_budget = Budget(NORM_SHARE)
         self.local_budget = Budget(LOCAL_SHARE)
-        self.local_check: LocalCheck | None = None
+        self.gradient_hook: Any = None
+        self.gradient_hooked = False
+        self.gradient_seen: Callable[[], None] = _nothing
         self._model = reference(model)
-        self._step_optimizer = reference(optimizer)
-        self._compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
-        self._distributed = False
+        self.step_optimizer_reference = reference(optimizer)
+        self.compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+        self.is_distributed = False
 
     @property
     def open(self) -> StepRecord:
@@ -92,28 +85,27 @@ class HookContext:
     @property
     def step_optimizer(self) -> Any:
         """Return the optimizer whose updates are the steps."""
-        return self._step_optimizer()
+        return self.step_optimizer_reference()
 
     @step_optimizer.setter
     def step_optimizer(self, optimizer: object) -> None:
-        self._step_optimizer = reference(optimizer)
+        self.step_optimizer_reference = reference(optimizer)
 
     def inactive(self) -> bool:
         """Return whether hooks must do nothing: detached, or torch is tracing this very code."""
-        return not self.active or self._compiling()
+        return not self.active or self.compiling()
 
     def distributed(self) -> bool:
         """Return whether the job has a process group; asked until it has one."""
-        if not self._distributed:
+        if not self.is_distributed:
             dist = getattr(self.torch, "distributed", None)
             ready = getattr(dist, "is_initialized", None)
-            self._distributed = bool(ready and ready())
-        return self._distributed
+            self.is_distributed = bool(ready and ready())
+        return self.is_distributed
 
     def is_step_optimizer(self, optimizer: object) -> bool:
         """Return whether this optimizer's updates are the steps."""
-        step_optimizer = self._step_optimizer()
-        return step_optimizer is not None and step_optimizer is optimizer
+        return optimizer is not None and self.step_optimizer_reference() is optimizer
 
     def update_ended(self) -> None:
         """End the step, unless the loop marks its steps itself."""
@@ -128,8 +120,6 @@ class HookContext:
         """Check gradients at every step for a while: a value was not finite."""
         self.norm_budget.insist(_WATCHED_STEPS)
         self.local_budget.insist(_WATCHED_STEPS)
-        if self.local_check is not None:
-            self.local_check.arm()
 
     def reader(self, tensor: Any) -> DeviceReader | None:
         """Return the reader for a CUDA tensor's device, made at the first; None for any other."""
@@ -145,6 +135,10 @@ class HookContext:
         while self.undo:
             self.undo.pop()()
         self.patches.undo()
+
+
+def _nothing() -> None:
+    """Do nothing: no hook of a backward pass waits for a gradient."""
 
 
 def reference(thing: object) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ import math
 import time
 from typing import Any
 
-from .context import HookContext, reference
+from .context import HookContext
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
@@ -19,9 +19,7 @@ _SMALL = 65_536
 
 
 def check_norm(context: HookContext, optimizer: Any) -> None:
-    """Compute the norm of all gradients of an optimizer, when it is due and nobody else has."""
-    if context.clipped or not context.norm_budget.due():
-        return
+    """Compute the norm of all gradients of an optimizer."""
     # A fused optimizer unscales inside its own update: its gradients are still multiplied.
     if getattr(optimizer, "grad_scale", None) is not None:
         return
@@ -68,59 +66,35 @@ def keep_norm(context: HookContext, norm: Any, grads: list[Any] | None = None) -
 
 
 def watch_local(context: HookContext, optimizer: Any) -> None:
-    """Hang a hook on one small early parameter: its gradient before any reduction."""
+    """Hang a hook on one small early parameter: its gradient before any reduction.
+
+    It is the one call of a backward pass into the probe: the check, where it is due, and where
+    the wait for peers begins (`backward`). It stays: to add and remove one costs more than all
+    that it does.
+    """
     parameter = _small_early(context, optimizer)
     if parameter is None:
         return
-    before = context.local_check
-    check = Local(context, parameter)
-    check.arm()
-    context.local_check = check
-    if isinstance(before, Local):
+    budget, compiling = context.local_budget, context.compiling
+
+    def look(grad: Any) -> None:
+        if compiling():
+            return
+        try:
+            context.gradient_seen()
+            if budget.due():
+                _look(context, grad)
+        except Exception:  # noqa: BLE001  the edge of the job
+            context.failed()
+
+    # Said to be unserializable, it is left out silently when the parameter is saved or copied.
+    hook = context.torch.utils.hooks.unserializable_hook(look)
+    handle = parameter.register_hook(hook)
+    context.gradient_hooked = True
+    before, context.gradient_hook = context.gradient_hook, handle
+    if before is not None:
         before.remove()
-    context.undo.append(check.remove)
-
-
-class Local:
-    """The hook on one parameter, there only for steps in which the check is due.
-
-    A hook that has nothing to do costs more than the check: it interrupts the engine, whose caches
-    are cold for it.
-    """
-
-    def __init__(self, context: HookContext, parameter: Any) -> None:
-        self._context = context
-        self._parameter = reference(parameter)
-        self._handle: Any = None
-
-        def look(grad: Any) -> None:
-            try:
-                if not context.inactive() and context.local_budget.due():
-                    _look(context, grad)
-            except Exception:  # noqa: BLE001  the edge of the job
-                context.failed()
-
-        # Said to be unserializable, it is left out silently when the parameter is saved or copied.
-        self._hook = context.torch.utils.hooks.unserializable_hook(look)
-
-    def arm(self) -> None:
-        """Be called in the backward passes that begin from now on."""
-        parameter = self._parameter()
-        if self._handle is None and parameter is not None and self._context.active:
-            self._handle = parameter.register_hook(self._hook)
-
-    def rest(self) -> None:
-        """Be called in the next step only where the check is due in it."""
-        if self._context.local_budget.coming():
-            self.arm()
-        else:
-            self.remove()
-
-    def remove(self) -> None:
-        """Be called no more."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            handle.remove()
+    context.undo.append(handle.remove)
 
 
 def _small_early(context: HookContext, optimizer: Any) -> Any:

@@ -6,10 +6,10 @@ stop while another goes on, that one takes over.
 """
 
 import sys
+import time
 from typing import Any
 
 from ..patches import UnsupportedError
-from ..timeline import Span
 from . import gradients, scaling
 from .context import HookContext
 
@@ -26,52 +26,56 @@ def install(context: HookContext) -> None:
     after = getattr(module, "register_optimizer_step_post_hook", None)
     if before is None or after is None:
         raise UnsupportedError("torch.optim.optimizer has no global step hooks")
+    timeline, compiling, clock = context.timeline, context.compiling, time.perf_counter
     outer: Any = None
-    span: Span | None = None
+    began = counted = 0.0
     strangers = 0
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
-        nonlocal outer, span, strangers
-        if context.inactive():
+        nonlocal outer, began, counted, strangers
+        if not context.active or compiling():
             return
         try:
             # One inside another is part of it; the same again means that its last update raised.
             if outer is not None and outer is not optimizer:
                 return
             outer = optimizer
-            if not context.timeline.begun:
-                context.timeline.begin_first()
-            if context.step_optimizer is not optimizer:
+            if not timeline.begun:
+                timeline.begin_first()
+            if context.step_optimizer_reference() is not optimizer:
                 strangers += 1
                 if context.step_optimizer is None or strangers > _TAKES_OVER:
                     context.step_optimizer = optimizer
                     gradients.watch_local(context, optimizer)
-            if context.step_optimizer is optimizer:
+            if context.step_optimizer_reference() is optimizer:
                 strangers = 0
-                gradients.check_norm(context, optimizer)
+                if not context.clipped and context.norm_budget.due():
+                    gradients.check_norm(context, optimizer)
             if context.device is not None:
                 context.device.mark("optimizer")
             if len(args) > 1 or kwargs.get("closure") is not None:
-                context.timeline.work_begins()  # the closure runs forward and backward in here
-            span = Span(context.open)
+                timeline.work_begins()  # the closure runs forward and backward in here
+            counted, began = timeline.open.counted(), clock()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 
     def ends(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         nonlocal outer
-        if context.inactive() or outer is not optimizer:
+        if outer is not optimizer:  # nothing began: it is detached, or torch traces this
             return
         try:
             outer = None
             context.updated = True
-            if span is not None:
-                context.open.optimizer += span.seconds(context.open)
+            step = timeline.open
+            own = clock() - began - (step.counted() - counted)
+            if own > 0.0:
+                step.optimizer += own
             if context.device is not None:
                 context.device.mark("stepped")
-            if context.is_step_optimizer(optimizer):
-                context.update_ended()
-            else:
-                context.timeline.work_begins()
+            if context.step_optimizer_reference() is not optimizer:
+                timeline.work_begins()
+            elif not timeline.explicit:
+                context.steps.end_step()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()
 
@@ -83,17 +87,15 @@ def install(context: HookContext) -> None:
 
 def close(context: HookContext) -> None:
     """Add to the step that is about to end what only its end shows; called by the watch."""
-    step_optimizer = context.step_optimizer
+    step, step_optimizer = context.timeline.open, context.step_optimizer_reference()
     if step_optimizer is not None:
         rate = step_optimizer.param_groups[0].get("lr")
         if type(rate) is float:
-            context.timeline.open.values["training.learning_rate", ""] = (rate, "")
-    if context.local_check is not None:
-        context.local_check.rest()
+            step.values["training.learning_rate", ""] = (rate, "")
     if context.scaler is not None:
         scaling.note_scale(context, context.scaler())
     context.clipped = False
     if context.device is not None:
         context.device.poll()
-        context.open.residual = True
-        context.open.late = context.device.close()
+        step.residual = True
+        step.late = context.device.close()

@@ -19,9 +19,11 @@ def install(context: HookContext) -> None:
     if parallel is None:
         raise UnsupportedError("torch.nn.parallel.DistributedDataParallel is not there")
 
+    compiling = context.compiling
+
     def seen(original: Function) -> Function:
         def _pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if not context.inactive():
+            if context.active and not compiling():
                 try:
                     _begins(context, self)
                 except Exception:  # noqa: BLE001  the edge of the job

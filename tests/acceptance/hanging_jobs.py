@@ -6,13 +6,13 @@ pids are in FOLDER/JOB-RANK.pid. What lives when this process is asked to end is
 
 import os
 import signal
-import socket
 import sys
 import threading
 from pathlib import Path
 
 import torch  # noqa: F401  once for all: the ranks are forked
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders, torch_trainer
 
 RANKS = 4
@@ -40,11 +40,6 @@ def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
         sys.stderr.flush()
         os._exit(1)
     os._exit(0)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def main(folder: Path, agent: str, jobs: list[str]) -> None:

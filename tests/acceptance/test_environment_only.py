@@ -1,21 +1,23 @@
 """torchrun with a script that imports nothing of ours: environment variables are all there is."""
 
 import ast
+import operator
 import shutil
 import sys
-import time
 import urllib.parse
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,14 +42,6 @@ for step in range(1, 100_000):
 """
 
 PROBED, PLAIN = "env/probe", "env/nothing"
-
-
-def wait(what, question, seconds=90):
-    deadline = time.monotonic() + seconds
-    while not (answer := question()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
-        time.sleep(0.3)
-    return answer
 
 
 def start_line(folder):
@@ -87,8 +81,8 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
         }
         torchrun(processes, short_path, PROBED, attach, host)
         torchrun(processes, short_path, PLAIN, {}, host)
-        client = Client(stage.address)
-        wait("the collector", client.ready)
+        client = Client(stage.address, timeout_seconds=60.0)
+        until(client.ready, "the collector")
         follow = {"RANKSCOPE_LOGS__FOLLOW": "true", "RANKSCOPE_EXPORT__LISTEN": page}
         stage.agent(host, {**follow, "RANKSCOPE_EXPORT__GROUPS": "true"})
 
@@ -109,10 +103,7 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
             (PROBED, "collective.enqueued", [0, 1]),
             (PROBED, "collective.completed", [0, 1]),
         ):
-            wait(
-                f"{metric} of {job}",
-                lambda job=job, metric=metric, expected=expected: ranks(job, metric) == expected,
-            )
+            until(partial(ranks, job, metric), f"{metric} of {job}", partial(operator.eq, expected))
         for job in (PLAIN, PROBED):
             rows = client.ranks(job)
             assert [(0, 0, host.name), (1, 1, host.name)] == [
@@ -123,7 +114,7 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
             assert (client.step_seconds(job) or 0.0) >= 0.1
             assert [] == client.incidents(job)
 
-        with urllib.request.urlopen(f"http://{page}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{page}/metrics", timeout=60) as answer:
             shown = answer.read().decode().splitlines()
         for job, name in (
             (PLAIN, "training_loss"),

@@ -1,11 +1,12 @@
 """Every way to hang of the laboratory, once, in real jobs: the culprit is named first."""
 
+import operator
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
@@ -15,19 +16,11 @@ from rankscope.lab.demo.stage import Stage, clean_environment
 from rankscope.lab.jobs import orders
 from rankscope.lab.soak.hangs import RUNS
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 JOBS = Path(__file__).with_name("hanging_jobs.py")
 CULPRIT = 2
 STEPS = 25
-
-
-def wait(what, question, seconds):
-    """Ask until nothing is lacking; `question` returns what is."""
-    deadline = time.monotonic() + seconds
-    while lacking := question():
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}: {lacking}"
-        time.sleep(0.5)
 
 
 def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
@@ -37,8 +30,8 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
     with Processes(short_path / "logs") as processes:
         stage = Stage(short_path, processes, (host,))
         stage.collector()
-        client = Client(stage.address)
-        wait("the collector", lambda: not client.ready(), 60)
+        client = Client(stage.address, timeout_seconds=60.0)
+        until(client.ready, "the collector")
         stage.agent(host)
         agent = f"unix://{short_path / host.name}.sock"
         command = [sys.executable, str(JOBS), str(short_path), agent, *RUNS]
@@ -52,7 +45,7 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
                 or min(row["last_step"] or 0 for row in rows) < STEPS
             ]
 
-        wait(f"{STEPS} steps of every job", young, 150)
+        until(young, f"no job with fewer than {STEPS} steps", operator.not_)
         for job in RUNS:
             if number := mechanisms.named(job).signal:
                 os.kill(int((short_path / f"{job}-{CULPRIT}.pid").read_text()), number)
@@ -62,7 +55,7 @@ def test_whoever_hangs_in_whichever_way_is_named_first(short_path):
             found = {job: accused(client, job) for job in RUNS}
             return {job: ranks for job, ranks in found.items() if [CULPRIT] not in ranks}
 
-        wait("an incident of every job that names the culprit", unexplained, 120)
+        until(unexplained, "no job whose incidents miss the culprit", operator.not_)
 
 
 def accused(client, job):

@@ -1,16 +1,15 @@
 """A torchrun job with a fault, seen through public interfaces only, and replayed to the byte."""
 
-import http.server
 import json
 import subprocess
 import sys
-import threading
-import time
 import urllib.request
 from contextlib import contextmanager
 
 import pytest
 from standardwebhooks import Webhook
+from tests.serving import Answer, served
+from tests.waiting import until
 
 from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
@@ -19,18 +18,10 @@ from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 from rankscope.lab.jobs import orders
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 JOB = "torchrun/job 1"
 """Odd characters on purpose: ids are percent-encoded in the API."""
-
-
-def wait(what, question, seconds):
-    deadline = time.monotonic() + seconds
-    while not (answer := question()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
-        time.sleep(0.5)
-    return answer
 
 
 def torchrun(processes, hosts, folder):
@@ -56,27 +47,19 @@ def receiver(address):
     received = []
     secret: list[str] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            received.append(Webhook(secret[0]).verify(body, dict(self.headers)))
-            self.send_response(204)
-            self.end_headers()
+    def take(request):
+        received.append(Webhook(secret[0]).verify(request.body.decode(), dict(request.headers)))
+        return Answer(status=204)
 
-        def log_message(self, *arguments):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with served(take) as hook:
         request = urllib.request.Request(
             f"{address}/api/v1/webhooks",
-            data=json.dumps({"url": f"http://127.0.0.1:{server.server_port}/"}).encode(),
+            data=json.dumps({"url": f"{hook}/"}).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             secret.append(json.load(answer)["secret"])
         yield received
-        server.shutdown()
 
 
 def replayed(folder):
@@ -94,29 +77,29 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
     hosts, _ = divide(usable_cpus())
     with Processes(short_path / "logs") as processes:
         stage = Stage(short_path, processes, hosts)
-        collector, client = stage.collector(), Client(stage.address)
-        wait("the collector", client.ready, 60)
+        collector, client = stage.collector(), Client(stage.address, timeout_seconds=60.0)
+        until(client.ready, "the collector")
         with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
             torchrun(processes, hosts, short_path)
 
-            def training():
-                steps = [row["last_step"] for row in client.ranks(JOB)]
-                return len(steps) == 4 and min(step or 0 for step in steps) > 20
+            def steps():
+                return [row["last_step"] or 0 for row in client.ranks(JOB)]
 
-            wait("the job", training, 150)
+            until(steps, "the job", lambda found: len(found) == 4 and min(found) > 20)
             orders.give(short_path / "orders.json", mechanism=name, ranks=[2])
 
-            def diagnosed():
-                for row in client.incidents(JOB):
-                    stable = row["root_cause"]["status"] == "stable"
-                    if row["severity"] == "critical" and stable:
-                        return row
-                return None
+            def diagnosed(incidents):
+                return [
+                    row
+                    for row in incidents
+                    if row["severity"] == "critical" and row["root_cause"]["status"] == "stable"
+                ]
 
-            document = wait("a critical incident with stable causes", diagnosed, 90)
+            what = "a critical incident with stable causes"
+            document = diagnosed(until(lambda: client.incidents(JOB), what, diagnosed))[0]
             valid_incident(document)
-            message = wait("the webhook", lambda: messages and messages[0], 30)
+            message = until(lambda: messages and messages[0], "the webhook")
             assert message["type"] == "incident.opened"
             assert message["data"]["id"] == document["id"]
             valid_incident(message["data"])
@@ -131,7 +114,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
         assert once == again
 
         stage.collector()
-        wait("the collector, again", client.ready, 60)
+        until(client.ready, "the collector, again")
         kept = client.incident(document["id"])
         assert kept is not None
         (line,) = [line for line in once.splitlines() if json.loads(line)["id"] == document["id"]]

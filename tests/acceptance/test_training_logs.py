@@ -1,17 +1,18 @@
 """Jobs that import nothing of ours: what they print arrives as loss and step time."""
 
 import sys
-import time
 import urllib.parse
+from functools import partial
 
 import pytest
+from tests.waiting import until
 
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 SCRIPT = """
 import datetime, os, sys, time
@@ -45,14 +46,6 @@ for step in range(1, 100_000):
 """
 
 
-def wait(what, question, seconds):
-    deadline = time.monotonic() + seconds
-    while not (answer := question()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
-        time.sleep(0.3)
-    return answer
-
-
 LIMITS = {
     "training.loss": (2.0, 3.0),
     "training.step.duration": (0.1, 60.0),
@@ -81,8 +74,8 @@ def test_jobs_without_our_probe_show_what_they_print(short_path):
             command += [str(short_path / "train.py"), form]
             job = {"RANKSCOPE_JOB_ID": f"logs/{form}", "OMP_NUM_THREADS": "1"}
             processes.start(form, command, environ={**clean_environment(), **job}, host=host)
-        client = Client(stage.address)
-        wait("the collector", client.ready, 60)
+        client = Client(stage.address, timeout_seconds=60.0)
+        until(client.ready, "the collector")
         stage.agent(host, {"RANKSCOPE_LOGS__FOLLOW": "true"})
 
         def values(form, rank, metric):
@@ -93,12 +86,10 @@ def test_jobs_without_our_probe_show_what_they_print(short_path):
 
         for (form, rank), metrics in SHOWN.items():
             for metric in metrics:
-                held = wait(
+                held = until(
+                    partial(values, form, rank, metric),
                     f"{metric} of {form}",
-                    lambda form=form, rank=rank, metric=metric: (
-                        len(found := values(form, rank, metric)) > 5 and found
-                    ),
-                    90,
+                    lambda found: len(found) > 5,
                 )
                 least, most = LIMITS[metric]
                 assert least <= min(held) <= max(held) <= most

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+from tests import waiting
 
 from rankscope.agent import service
 from rankscope.agent.settings import AgentSettings
@@ -37,19 +37,8 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def until() -> Callable[..., object]:
-    """Wait for something to become true, and fail with its name when it does not."""
-
-    def wait(question: Callable[[], object], *, seconds: float = 20.0) -> object:
-        end = time.monotonic() + seconds
-        while True:
-            answer = question()
-            if answer:
-                return answer
-            if time.monotonic() > end:
-                pytest.fail("it never came true")
-            time.sleep(0.01)
-
-    return wait
+    """Return a wait: `until(question)` returns its first true answer."""
+    return waiting.until
 
 
 @dataclass
@@ -224,7 +213,7 @@ def run_agent(folder: Path) -> Iterator[Callable[..., service.Agent]]:
     yield start
     for agent, thread in running:
         agent.stop()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 

@@ -24,7 +24,7 @@ def test_a_device_is_found_by_its_address_and_keeps_its_id_under_a_new_index():
     assert devices.by_pci("00000000:43:00.0") == "GPU-b"
     devices.note(Device("GPU-b", 0, "0000:43:00.0"))
     assert devices.index_of("GPU-b") == 0
-    assert devices.pci_of("GPU-b") == "0000:43:00.0"
+    assert devices.by_pci("0000:43:00.0") == "GPU-b"
     assert devices.by_pci("0000:99:00.0") is None
     assert devices.index_of("GPU-z") is None
 

@@ -54,7 +54,7 @@ def test_a_flush_is_one_request_with_one_group_a_resource(going, spool):
     going.add(JOB, [sample(1.0)])
     going.add(NODE, [Sample("system.memory.usage", 1.0, 1000.0)])
     going.add(JOB, [sample(2.0)])
-    going.close(timeout=10)
+    going.close(timeout=60)
     ((kind, request),) = spooled(spool)
     assert kind == outgoing.METRICS
     assert len(request.resource_metrics) == 2
@@ -66,7 +66,7 @@ def test_events_do_not_wait_for_a_flush(going, spool):
     going.start()
     going.emit(JOB, [Event("process.exit", 1000.0, {"rank": 0})])
     going.add(JOB, [sample(1.0)])
-    going.close(timeout=10)
+    going.close(timeout=60)
     assert [kind for kind, _ in spooled(spool)] == [outgoing.LOGS, outgoing.METRICS]
 
 
@@ -74,7 +74,7 @@ def test_nothing_gathered_is_nothing_sent(going, spool):
     going.start()
     going.flush()
     going.emit(JOB, [])
-    going.close(timeout=10)
+    going.close(timeout=60)
     assert spooled(spool) == []
 
 
@@ -118,13 +118,13 @@ def test_a_disk_that_hangs_blocks_nobody_and_costs_what_does_not_fit(spool, heal
     going.start()
     going.add(JOB, [sample(0.0)])
     going.flush()
-    assert entered.wait(10)
+    assert entered.wait(60)
     for number in range(100):
         going.add(JOB, [sample(float(number + 1))])
         going.flush()
     assert health.counted("samples_dropped", "spool_busy") == 36
     hanging.set()
-    going.close(timeout=10)
+    going.close(timeout=60)
     assert len(spooled(spool)) == 65
 
 
@@ -141,6 +141,6 @@ def test_a_batch_that_cannot_be_encoded_costs_only_itself(going, spool, health, 
     for number in (1.0, 13.0, 2.0):
         going.add(JOB, [sample(number)])
         going.flush()
-    going.close(timeout=10)
+    going.close(timeout=60)
     assert len(spooled(spool)) == 2
     assert health.counted("samples_dropped", "encode") == 1

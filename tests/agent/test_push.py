@@ -37,7 +37,7 @@ def send(spool, health, intake, senders):
     """Start a sender to the intake; batches go into the spool through what it returns."""
 
     def start(**more):
-        post = Post(intake.endpoint, timeout=5, **more)
+        post = Post(intake.endpoint, timeout=60, **more)
         sender = Sender(spool=spool, post=post, health=health, now=time.time, jitter=lambda: 0.0)
         sender.start()
         senders.append(sender)
@@ -50,7 +50,7 @@ def send(spool, health, intake, senders):
 
     yield start
     for sender in senders:
-        sender.stop(timeout=5)
+        sender.stop(timeout=60)
 
 
 def texts(intake) -> list[str]:
@@ -171,7 +171,7 @@ def test_retry_after_is_waited_for(send, intake, until):
 )
 def test_retry_after_is_seconds_or_a_date_and_bounded(intake, header, least, most):
     intake.answer = lambda: (503, {"Retry-After": header(time.time())})
-    post = Post(intake.endpoint, timeout=5)
+    post = Post(intake.endpoint, timeout=60)
     answer = post.send(METRICS, b"")
     post.close()
     assert answer.status == 503
@@ -181,13 +181,13 @@ def test_retry_after_is_seconds_or_a_date_and_bounded(intake, header, least, mos
 @pytest.mark.parametrize("header", ["soon", "-1", ""])
 def test_a_retry_after_that_makes_no_sense_is_passed_over(intake, header):
     intake.answer = lambda: (503, {"Retry-After": header})
-    post = Post(intake.endpoint, timeout=5)
+    post = Post(intake.endpoint, timeout=60)
     assert post.send(METRICS, b"") == Answer(503, None)
     post.close()
 
 
 def test_a_kept_connection_that_the_server_closed_is_no_failure(intake):
-    post = Post(intake.endpoint, timeout=5)
+    post = Post(intake.endpoint, timeout=60)
     assert post.send(METRICS, gzip.compress(b"a")).status == 200
     intake.close()
     intake.open()
@@ -196,7 +196,7 @@ def test_a_kept_connection_that_the_server_closed_is_no_failure(intake):
 
 
 def test_pushes_share_a_connection(intake, monkeypatch):
-    post = Post(intake.endpoint, timeout=5)
+    post = Post(intake.endpoint, timeout=60)
     opened = []
     real = post._opened
 
@@ -212,7 +212,7 @@ def test_pushes_share_a_connection(intake, monkeypatch):
 
 
 def test_a_path_in_the_endpoint_is_kept(intake):
-    post = Post(f"{intake.endpoint}/otlp/", timeout=5)
+    post = Post(f"{intake.endpoint}/otlp/", timeout=60)
     post.send(METRICS, gzip.compress(b"a"))
     post.close()
     assert intake.taken[0][0] == "/otlp/v1/metrics"
@@ -224,7 +224,7 @@ def test_a_path_in_the_endpoint_is_kept(intake):
 )
 def test_why_a_collector_cannot_be_reached_is_one_word(endpoint, reason):
     with pytest.raises(UnreachableError) as caught:
-        Post(endpoint, timeout=5).send(METRICS, b"")
+        Post(endpoint, timeout=60).send(METRICS, b"")
     assert caught.value.reason == reason
 
 
@@ -252,7 +252,7 @@ def test_stopping_sends_what_waits(send, intake, senders):
     put = send()
     for number in range(20):
         put(str(number))
-    senders[0].stop(timeout=5)
+    senders[0].stop(timeout=60)
     assert texts(intake) == [str(number) for number in range(20)]
 
 
@@ -263,6 +263,6 @@ def test_stopping_does_not_wait_for_a_collector_that_is_away(
     put = send()
     put("a")
     until(lambda: health.counted("push_failures"))
-    senders[0].stop(timeout=20)
+    senders[0].stop(timeout=60)
     assert not senders[0]._thread.is_alive()
     assert spool.records == 1

@@ -119,7 +119,7 @@ def test_a_reader_that_hangs_is_left_behind_and_taken_in_again_when_it_returns(
 
     hanging, other = Told("hanging", read=hang), Told("other")
     one, delivered = reading(hanging, other, stuck_seconds=0.05)
-    assert hung.wait(10)
+    assert hung.wait(60)
     before = other.reads
     until(lambda: one.check() or other.reads > before + 5)
     assert health.counted("reader_failures", "hanging", "hung") == 1

@@ -27,7 +27,7 @@ def scraping():
 
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, str | None, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path)
     response = connection.getresponse()
     answer = (response.status, response.getheader("Content-Type"), response.read())
@@ -92,7 +92,7 @@ def test_a_client_that_keeps_its_connection_waits_for_no_acknowledgement(scrapin
         answer(self, *args)
 
     monkeypatch.setattr(scraping_module._Handler, "_answer", watched)
-    connection = http.client.HTTPConnection("127.0.0.1", scraping.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", scraping.port, timeout=60)
     connection.request("GET", "/healthz")
     connection.getresponse().read()
     connection.close()

@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.alerts.severity import UNNAMED_SECONDS, severity
+from rankscope.alerts.severity import UNNAMED_SECONDS, UNNAMED_STEPS, severity
 from rankscope.vocabulary import findings as kinds
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
@@ -27,3 +27,10 @@ def test_it_is_named_and_waits_as_an_unknown_one_does(topology, weak):
     assert 0 < lead < catalogue().weights.certain
     assert "info" == severity(weak[:1], cause, 0.0)
     assert "warning" == severity(weak[:1], cause, UNNAMED_SECONDS)
+
+
+def test_where_steps_take_a_minute_slowness_waits_for_three_more_of_them(topology, weak):
+    cause = engine.explain(weak, topology, observed=EVERYTHING)
+    assert "info" == severity(weak[:1], cause, 179.0, 60.0)
+    assert "warning" == severity(weak[:1], cause, UNNAMED_STEPS * 60.0, 60.0)
+    assert "warning" == severity(weak[:1], cause, UNNAMED_SECONDS, 1.0)

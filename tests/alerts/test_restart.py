@@ -46,6 +46,35 @@ def test_an_open_incident_goes_on_under_its_id(evaluated, contended, past):
     assert "incident.resolved" == changes[-1].kind
 
 
+def test_what_people_did_about_an_open_incident_goes_on_with_it(
+    evaluated, contended, past, tracker
+):
+    """Whether the journal gives their actions again (one collector) or not (another log)."""
+    (opened,) = evaluated(60, *contended())
+    did = [
+        Action("acknowledge", opened.incident.id, START + 61.0004, "ada", {"note": "on it"}),
+        Action("assign", opened.incident.id, START + 62, "ada", {"assignee": "bob"}),
+        Action("feedback", opened.incident.id, START + 63, "bob", {"verdict": "correct"}),
+    ]
+    for action in did:
+        tracker.act(action, action.at)
+    (held,) = (row.document() for row in tracker.incidents.values())
+    again = IncidentTracker()
+    again.remember(past())
+    for actions in ((), did):
+        for action in actions:
+            again.act(action, action.at)
+        for now in range(70, 150):
+            evaluated(now, *contended(69.0), into=again)
+        (found,) = (row.document() for row in again.incidents.values())
+        assert "acknowledged" == held["status"] == found["status"]
+        assert held["handling"] == found["handling"]
+        people = {"acknowledged", "assigned", "feedback"}
+        assert [row for row in held["timeline"] if row["kind"] in people] == [
+            row for row in found["timeline"] if row["kind"] in people
+        ]
+
+
 def test_what_a_person_resolved_before_the_restart_stays_quiet_for_a_while(
     evaluated, contended, past, tracker
 ):

@@ -16,10 +16,7 @@ def summary(topology, found):
     """Return a function that returns the sentence for what was found, the symptom first."""
 
     def name(*findings):
-        symptoms = [
-            Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text, f.ranks)
-            for f in findings[:1]
-        ]
+        symptoms = [_symptom(finding) for finding in findings[:1]]
         return sentence(explain(findings, topology, observed=EVERYTHING), symptoms)
 
     return name
@@ -48,6 +45,22 @@ def test_a_device_is_named_with_its_one_rank(summary, topology, found):
     rank = found("rank.slow_compute", topology.rank_entity(2))
     least = found("rank.waits_least", topology.rank_entity(2))
     assert "Slow GPU: gpu GPU-2 on host-b (rank 2); steps take 1.4 s" == summary(slow, rank, least)
+
+
+def _symptom(finding):
+    f = finding
+    return Symptom(f.kind, f.entity, f.onset[0], f.magnitude, f.detector, f.text, f.ranks)
+
+
+def test_what_another_device_shows_is_not_what_is_noticed_of_this_one(topology, found):
+    """Two devices of a job fail at once: the older symptom belongs to the other's incident."""
+    link = found("gpu.nvlink_down", topology.gpu_entity(0), text="NVLinks 0, 1 are down")
+    slow = found("job.slow", topology.job_entity, text="steps take 1.4 s")
+    rank = found("rank.slow_compute", topology.rank_entity(2))
+    cause = explain((slow, rank), topology, observed=EVERYTHING)
+    symptoms = [_symptom(link), _symptom(slow)]
+    assert sentence(cause, symptoms).startswith("Slow GPU: gpu GPU-2 on host-b (rank 2); steps")
+    assert sentence(cause, symptoms[:1]).endswith("; NVLinks 0, 1 are down"), "it has no other"
 
 
 def test_many_ranks_are_not_listed(summary, found):

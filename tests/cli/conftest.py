@@ -136,7 +136,7 @@ def serving():
         assert service.ready.wait(60)
         yield service.address
         service.stop()
-        thread.join(30)
+        thread.join(60)
         structlog.reset_defaults()
 
     return serve

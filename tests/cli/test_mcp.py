@@ -58,7 +58,7 @@ def running(*words, says):
     finally:
         ended.cancel()
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

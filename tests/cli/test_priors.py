@@ -3,9 +3,9 @@
 import io
 import json
 import shutil
-import time
 
 import pytest
+from tests.waiting import until
 
 from rankscope.cli import asking
 from rankscope.cli.main import main
@@ -56,13 +56,12 @@ def given(address, recorded, capsys):
 
     def read(*last):
         words = ["explain", recorded.incident["id"], "--json", "--url", address, "--token", READ]
-        for _ in range(600):
+
+        def newest():
             assert 0 == main(words)
-            rows = json.loads(capsys.readouterr().out)["handling"]["feedback"]
-            if tuple(rows[-1][name] for name in ("by", "verdict")) == last:
-                return rows[-1]
-            time.sleep(0.1)
-        return pytest.fail(f"the last feedback is not {last}: {rows}")
+            return json.loads(capsys.readouterr().out)["handling"]["feedback"][-1]
+
+        return until(newest, str(last), lambda row: (row["by"], row["verdict"]) == last)
 
     return read
 

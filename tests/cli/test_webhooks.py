@@ -1,11 +1,10 @@
 """`rankscope webhooks` against a running collector."""
 
-import http.server
 import json
-import threading
 import time
 
 import pytest
+from tests.serving import Answer, served
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.alerts.ports import Outcome
@@ -23,24 +22,8 @@ AT = 1_700_000_000.0
 @pytest.fixture(scope="module")
 def receiver():
     """Return the address of a receiver that takes everything."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b'{"errcode":0}')
-
-        def log_message(self, *_arguments):
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/cgi-bin/webhook/send?key=hunter2"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(lambda _: Answer(b'{"errcode":0}', "application/json")) as address:
+        yield f"{address}/cgi-bin/webhook/send?key=hunter2"
 
 
 @pytest.fixture(scope="module")

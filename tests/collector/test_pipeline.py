@@ -228,6 +228,20 @@ def test_detectors_of_one_cadence_are_not_all_evaluated_in_the_same_second():
         assert 30 <= gaps[-1] <= 45  # nothing is received any more
 
 
+@pytest.mark.parametrize("fault", ["contention", "nan"])
+def test_what_is_not_asked_again_would_have_found_the_same(monkeypatch, fault):
+    def changes():
+        pipeline = Pipeline()
+        Job(fault=fault, seconds=110).play(pipeline)
+        documents = [row.document() for row in pipeline.incidents.values()]
+        return documents, pipeline.findings()
+
+    shorter = changes()
+    monkeypatch.setattr("rankscope.collector.detection._state", lambda _window: None)
+    assert changes() == shorter
+    assert shorter[0]
+
+
 class Broken(Detector):
     name = "broken"
     kinds: tuple[str, ...] = ()

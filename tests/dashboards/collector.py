@@ -40,15 +40,33 @@ DEAD = {"webhook_id": "msg_1", "incident": "5b8e1f0c2a7d4c93", "type": "incident
 
 HOSTS = ("gpu-11", "gpu-12")
 _NOW = times.rfc3339(ONSET + 85)
+
+
+def _port(metric: str, number: int, value: float, **more: str) -> dict[str, Any]:
+    port = {"device": f"mlx5_{number}", "port": "1", **more}
+    return {"metric": metric, "attributes": port, "value": value, "at": _NOW}
+
+
+_PORTS = [
+    *(_port("hw.network.up", number, float(number != 1)) for number in range(4)),
+    _port("hw.network.bandwidth.limit", 1, 50e9),
+    _port("hw.network.errors", 2, 1730.0, **{"error.type": "symbol_error"}),
+    _port("hw.network.errors", 3, 0.0, **{"error.type": "symbol_error"}),
+]
 NODE: dict[str, Any] = {
     "ranks": {"llm-7b": [2, 3]},
-    "readings": [{"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}],
+    "readings": [
+        {"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}, *_PORTS],
     "devices": [
         {"hw_id": "GPU-1", "job": "llm-7b", "rank": 2, "readings": [
             {"metric": "hw.temperature", "attributes": {"hw.sensor": "gpu"}, "value": 91.0,
              "at": _NOW},
             {"metric": "hw.gpu.throttle", "attributes": {"reason": "thermal_hw"}, "value": 1.0,
-             "at": _NOW}]},
+             "at": _NOW},
+            {"metric": "hw.gpu.nvlink.up", "attributes": {"link": "0"}, "value": 0.0,
+             "at": _NOW},
+            {"metric": "hw.gpu.pcie.width", "attributes": {}, "value": 8.0, "at": _NOW},
+            {"metric": "hw.gpu.pcie.width.max", "attributes": {}, "value": 16.0, "at": _NOW}]},
     ],
 }  # fmt: skip
 NODE_SERIES: dict[str, Any] = {

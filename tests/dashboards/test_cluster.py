@@ -34,7 +34,7 @@ def test_the_overview_shows_what_is_open_what_runs_and_what_was_lost(
         assert word in figures
     page = text(browser, "main")
     assert "12.5 GPU-h · 3 incidents" in page
-    assert "4 GPU-h · CPU contention" in page
+    assert "4 GPU-h\nCPU contention" in page
     assert browser.run("document.querySelector('a[href=\"#/nodes/gpu-12\"]') !== null")
 
 
@@ -53,7 +53,7 @@ def test_a_job_shows_its_ranks_by_step_its_phases_and_who_waits_for_whom(
         "(all => all.length >= 10 && all.map(one => one.innerText.split(':')[0]))"
         "([...document.querySelectorAll('.grid figcaption')])"
     )
-    for name in ("training.learning_rate", "training.data.duration", "training.memory.allocated"):
+    for name in ("Learning rate", "Throughput", "Wait for data", "Memory allocated"):
         assert name in names
 
 
@@ -75,11 +75,10 @@ def test_another_metric_of_every_rank_can_be_chosen(browser: Any, serve: Any, do
     browser.wait("document.querySelector('.heatmap [data-drawn]')")
     browser.run(
         "[...document.querySelectorAll('.part-heat .tabs button')]"
-        ".find(one => one.innerText === 'training.comm.duration').click()"
+        ".find(one => one.innerText === 'Wait in collectives').click()"
     )
     browser.wait(
-        "document.querySelector('.heatmap figcaption').innerText"
-        ".startsWith('training.comm.duration')"
+        "document.querySelector('.heatmap figcaption').innerText.startsWith('Wait in collectives')"
     )
 
 
@@ -170,6 +169,13 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     assert ["GPU-1", "2"] == device[:2]
     assert "91 °C" in device
     assert "thermal_hw" in device
+    assert "1 NVLinks down, PCIe \N{MULTIPLICATION SIGN}8 of \N{MULTIPLICATION SIGN}16" in device
+    ports = text(browser, ".part-ports")
+    assert ports.index("mlx5_1:1") < ports.index("mlx5_2:1"), "the one that is down is first"
+    assert "down" in cells(browser, ".ports")
+    assert "400 Gb/s" in cells(browser, ".ports")
+    assert "symbol_error 1,730" in ports
+    assert "2 ports up, without errors." in ports
     assert "ranks 2, 3" in text(browser, ".part-head")
     assert "Slow GPU" in text(browser, ".part-incidents")
     browser.wait("document.querySelector('.part-curves .frame[data-drawn]')")

@@ -246,7 +246,7 @@ def test_the_plot_highlights_the_culprits_among_their_peers(
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
     caption = text(browser, ".panel figcaption")
-    assert caption.startswith("Since the onset, training.compute.duration of ranks 2, 3: median 5")
+    assert caption.startswith("Compute time since the onset: ranks 2, 3 median 5")
     assert "on 2 peers" in caption
     browser.wait(DRAWN)
     assert "2,3" == browser.run("document.querySelector('.panel figure').dataset.culprits")
@@ -287,11 +287,11 @@ def test_another_signal_of_the_evidence_can_be_drawn(browser: Any, serve: Any, d
     browser.wait(DRAWN)
     browser.run(
         "[...document.querySelectorAll('.tabs button')]"
-        ".find(one => one.innerText === 'process.cpu.wait').click()"
+        ".find(one => one.innerText === 'Waiting for a CPU').click()"
     )
     caption = browser.wait(
         "(() => { const text = document.querySelector('.panel figcaption').innerText;"
-        "return text.includes('process.cpu.wait') && text })()"
+        "return text.startsWith('Waiting for a CPU') && text })()"
     )
     assert "median 0.66 s/s against 0.01 s/s" in caption
 
@@ -491,7 +491,9 @@ def test_variants_of_a_metric_are_not_drawn_as_one(browser: Any, serve: Any, doc
     incident["root_cause"]["hypotheses"][0]["evidence"][0]["signal"] = "training.grad_norm"
     collector = serve([incident])
     browser.open(f"{collector.address}/#/incidents/{incident['id']}")
-    assert "training.grad_norm (scope=local) of ranks 2, 3" in text(browser, ".panel figcaption")
+    assert "Gradient norm (scope=local) since the onset: ranks 2, 3" in text(
+        browser, ".panel figcaption"
+    )
 
 
 def test_the_list_can_be_walked_with_the_keyboard(browser: Any, serve: Any, documents: Any):

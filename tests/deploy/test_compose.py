@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 from compose_spec import PyOptions
+from tests import waiting
 
 from rankscope import settings
 from rankscope.agent.settings import FOREIGN, AgentSettings
@@ -146,11 +147,9 @@ def test_agent_and_collector_would_start_with_what_they_are_given(composed: Comp
 
 
 def until(question: Callable[[], Any], composed: Composed, *logs: str) -> Any:
-    deadline = time.monotonic() + 90
-    while not (found := question()):
-        assert time.monotonic() < deadline, "\n".join(composed.log(name)[-2000:] for name in logs)
-        time.sleep(0.2)
-    return found
+    return waiting.until(
+        question, more=lambda: "\n".join(composed.log(name)[-2000:] for name in logs)
+    )
 
 
 def ask(url: str, token: str = "", body: bytes | None = None) -> Any:
@@ -158,7 +157,7 @@ def ask(url: str, token: str = "", body: bytes | None = None) -> Any:
     if token:
         headers["Authorization"] = f"Bearer {token}"
     request = urllib.request.Request(url, data=body, headers=headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         text = answer.read()
     return json.loads(text) if text else None
 
@@ -222,7 +221,7 @@ def test_every_part_works_with_the_others(composed: Composed):
     sent, failed = (re.compile(counter.format(name)) for name in ("total", "failed_total"))
 
     def notified() -> bool:
-        with urllib.request.urlopen(page, timeout=10) as answer:
+        with urllib.request.urlopen(page, timeout=60) as answer:
             text = answer.read().decode()
         assert not failed.search(text)
         return bool(sent.search(text))

@@ -36,7 +36,7 @@ def answering():
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
     for thread in threads:
-        thread.join(5)
+        thread.join(60)
 
 
 @pytest.mark.parametrize(

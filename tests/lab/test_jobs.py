@@ -1,5 +1,6 @@
 """The lab's trainers really train together, and fail in the way that orders name."""
 
+import operator
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_SECONDS, until
 
 from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders
@@ -33,7 +35,7 @@ def meet(world, job):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     return results
 
 
@@ -100,7 +102,7 @@ def start(tmp_path, world=2, steps=400, **environ):
     ]
 
 
-def ends(processes, timeout=60):
+def ends(processes, timeout=PATIENCE_SECONDS):
     found = [(process, process.communicate(timeout=timeout)[1]) for process in processes]
     return [(process.returncode, text) for process, text in found]
 
@@ -139,19 +141,15 @@ def test_neighbours_leave_nobody_behind():
     script = [sys.executable, "-m", "rankscope.lab.jobs.neighbours", "2"]
     process = subprocess.Popen(script)
     try:
-        deadline = time.monotonic() + 20
-        while len(children := children_of(process.pid)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(children) == 2
+        children = until(
+            lambda: children_of(process.pid), "two children", lambda found: len(found) == 2
+        )
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
     finally:
         process.kill()
         process.wait()
-    deadline = time.monotonic() + 20
-    while any(alive(child) for child in children) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [child for child in children if alive(child)]
+    until(lambda: [child for child in children if alive(child)], "no child", operator.not_)
 
 
 def children_of(pid):

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.lab import mechanisms
 from rankscope.lab.demo import cpu_quota, private_shm
@@ -22,7 +23,6 @@ from rankscope.lab.mechanisms.contract import TRAINERS
 from rankscope.vocabulary import faults, findings
 
 MIB = 1 << 20
-PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -30,14 +30,6 @@ def processes(tmp_path):
     (tmp_path / "logs").mkdir()
     with Processes(tmp_path / "logs") as started:
         yield started
-
-
-def until(question):
-    """Wait until the question is answered yes."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("one", mechanisms.MECHANISMS, ids=lambda one: one.name)

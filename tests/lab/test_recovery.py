@@ -41,7 +41,7 @@ def post(inbox):
 
 def test_a_signed_cause_is_received_once(inbox, post):
     assert [204, 204] == [post(), post()]
-    cause = inbox.causes.get(timeout=10)
+    cause = inbox.causes.get(timeout=60)
     assert ("i1", "software.stuck_process", "demo-b", "high") == (
         cause.incident, cause.fault, cause.host, cause.confidence,
     )  # fmt: skip

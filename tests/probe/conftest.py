@@ -6,11 +6,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests import waiting
 
 from rankscope.vocabulary import datagram, events, metrics
 from rankscope.vocabulary.samples import Event, Sample
@@ -61,12 +61,9 @@ class Listener:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
             end.sendto(data, str(self.path))
 
-    def until(self, question: Callable[[], object], seconds: float = 60.0) -> None:
+    def until(self, question: Callable[[], object]) -> None:
         """Wait until the question is answered with something true."""
-        end = time.monotonic() + seconds
-        while not question():
-            assert time.monotonic() < end, f"not received within {seconds} s"
-            time.sleep(0.02)
+        waiting.until(question, more=lambda: f"{len(self.received)} datagrams received")
 
     def samples(self, metric: str, **attributes: object) -> list[Sample]:
         return [

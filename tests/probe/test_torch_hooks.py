@@ -246,6 +246,28 @@ def test_a_local_gradient_is_looked_at_before_any_reduction(listener, model):
     assert [(32.0, first)] == [(each.value, each.at) for each in counted]
 
 
+def test_where_the_watched_parameter_gets_no_gradient_the_next_pass_is_timed_by_its_loss(
+    watch, listener, model
+):
+    """The wait for peers begins where the local work ends, whichever hook asks for that."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    context = hooks().context
+    context.is_distributed = True
+    train(model, optimizer, steps=1)  # by the loss: the optimizer is not yet known
+    assert context.gradient_hooked
+    train(model, optimizer, steps=1)  # by the parameter
+    model[0].requires_grad_(requires_grad=False)
+    train(model, optimizer, steps=1)  # by nobody
+    assert not context.gradient_hooked
+    train(model, optimizer, steps=1)
+    watch.detach()
+    listener.wait()
+    at = [sample.at for sample in listener.samples("training.step")]
+    timed = {sample.at for sample in listener.samples("training.comm.duration")}
+    assert [True, True, False, True] == [each in timed for each in at]
+    assert 0 == context.failures
+
+
 def test_updates_that_a_scaler_skips_are_steps_with_the_loss_before_scaling(watch, listener, model):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)

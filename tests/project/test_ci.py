@@ -63,6 +63,7 @@ done
             "amtool",
             "chromium",
             "postgres",
+            "haproxy",
             "systemd-analyze",
         ),
         "",

@@ -11,7 +11,7 @@ from typing import Any
 from .units import COLOURS, PALETTE, colour, written
 
 Points = list[tuple[float, float]]
-_LEFT, _BOTTOM, _TOP = 62, 20, 6
+_LEFT, _BOTTOM, _TOP = 72, 20, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def timeseries(
         room = inner.height - _TOP - _BOTTOM
         return float(_TOP + room * (1 - (value - low) / (high - low)))
 
-    below: Points | None = None
+    floor: dict[float, float] = {}
     for number, line in enumerate(drawn):
         hue = _hue(panel, line, number)
         if line.name in pointed:
@@ -95,7 +95,6 @@ def timeseries(
         for piece in _pieces(line.points):
             path = " ".join(f"{inner.x(at):.1f},{y(value):.1f}" for at, value in piece)
             if stacked:
-                floor = dict(below or [])
                 back = " ".join(
                     f"{inner.x(at):.1f},{y(max(low, floor.get(at, low))):.1f}"
                     for at, _ in reversed(piece)
@@ -104,7 +103,7 @@ def timeseries(
             shapes.append(
                 f'<polyline points="{path}" fill="none" stroke="{hue}" stroke-width="1.3"/>'
             )
-        below = line.points
+        floor |= dict(line.points)  # where a series has no value the one before it is below
     if custom.get("thresholdsStyle", {}).get("mode") == "dashed":
         for step in defaults["thresholds"]["steps"][1:]:
             if low <= step["value"] <= high:

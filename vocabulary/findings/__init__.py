@@ -4,6 +4,7 @@ The kinds stand in the TOML files beside, one for each family of detectors.
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -52,8 +53,8 @@ class FindingKind:
     """One kind of finding. `symptom`: it opens an incident; otherwise it is evidence for causes.
 
     Findings of one `family` are signs of one physical thing and count once. `signals` are the
-    metrics or events that it needs: without any of them it cannot be observed. `effect`: what a
-    symptom does to its job.
+    metrics or events that it needs: without any of them it cannot be observed. `shown_by`: where
+    one alone is not enough, the sets of them that are. `effect`: what a symptom does to its job.
     """
 
     kind: str
@@ -63,6 +64,18 @@ class FindingKind:
     signals: tuple[str, ...]
     help: str
     effect: Effect = "none"
+    shown_by: tuple[frozenset[str], ...] = ()
+
+    def observable(self, reported: AbstractSet[str]) -> bool:
+        """Return whether it can be observed where these metrics and events are reported."""
+        if self.shown_by:
+            return any(wanted <= reported for wanted in self.shown_by)
+        return not reported.isdisjoint(self.signals)
+
+    def sources(self) -> str:
+        """Return what it needs in words."""
+        ways = (" with ".join(sorted(wanted)) for wanted in self.shown_by)
+        return " or ".join(ways if self.shown_by else self.signals)
 
 
 def catalogue() -> Mapping[str, FindingKind]:
@@ -88,6 +101,7 @@ def _kinds() -> dict[str, FindingKind]:
             signals=tuple(row["signals"]),
             help=row["help"],
             effect=cast("Effect", row.get("effect", "none")),
+            shown_by=tuple(frozenset(way.split(" + ")) for way in row.get("shown_by", ())),
         )
         for row in tables.rows(resources.files(__name__), "finding")
     }

@@ -7,16 +7,18 @@ import { lines } from "./lines.js";
 
 /**
  * Return a figure of one variant of /distribution. `culprits`: a Set of rank numbers, `onset`: seconds or
- * NaN, `unit`: of the values, `name`: what is drawn.
+ * NaN, then of the culprits only the one that is apart from the others is drawn as such; `unit`: of the values, `name`: what is drawn.
  */
 export function spreadFigure(answer, variant, { culprits = new Set(), onset = NaN, unit, name, height, small = false }) {
   const start = epoch(answer.start);
   const times = variant.median.map((_, index) => start + answer.seconds * (index + 0.5));
-  const own = variant.lines.filter((line) => culprits.has(line.rank));
+  const since = Number.isFinite(onset);
+  const accused = variant.lines.filter((line) => culprits.has(line.rank));
+  const own = since ? accused : furthest(accused, variant);
   const peers = variant.lines.filter((line) => !culprits.has(line.rank));
-  const bad = variant.nonfinite.filter((one) => !culprits.size || culprits.has(one.rank));
+  const bad = variant.nonfinite.filter((one) => small || !culprits.size || culprits.has(one.rank));
   const others = variant.count - own.length;
-  const sentence = summary(name, { own, variant, others, times, onset, bad, unit });
+  const sentence = summary(since ? t("chart.since", { name }) : name, { own: !since && bad.length ? [] : own, variant, others, times, onset, bad, unit });
   const band = others > 2;
   const series = [
     ...(band ? [
@@ -47,6 +49,13 @@ function legend(own, others, band) {
     own.length > 0 && h("span", { class: "key culprit" }, rankText(own.map((line) => line.rank))),
     others > 0 && h("span", { class: "key peer" }, count(own.length ? "peer" : "rank", others)),
     band && h("span", { class: "key median" }, t("chart.middle")));
+}
+
+/** Return the accused line that is furthest from the middle, none where all of them are with it. */
+function furthest(own, variant) {
+  const usual = middle(variant.median);
+  const apart = own.map((line) => [Math.abs(middle(line.values) / usual - 1), line]).sort((a, b) => b[0] - a[0]);
+  return apart.length && (apart[0][0] > 0.1 || !(usual > 0)) ? [apart[0][1]] : [];
 }
 
 /** Return what the picture shows in one sentence, for those who read and for those who listen. */

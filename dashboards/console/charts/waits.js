@@ -26,7 +26,7 @@ export function waitsFigure(answer) {
       h("ol", { class: "ranking" }, awaited.slice(0, LISTED).map((one) => h("li", {},
         h("span", {}, t("place.rankon", { id: one.rank, host: one.host ?? "–" })),
         bar(one.seconds / awaited[0].seconds),
-        h("span", { class: "fine number" }, t("waits.lost", { seconds: digits(one.seconds), steps: digits(one.steps) })))))));
+        h("span", { class: "fine number" }, t("waits.lost", { seconds: digits(one.seconds), steps: count("step", one.steps) })))))));
 }
 
 /** Return a bar of a share of the whole width. */

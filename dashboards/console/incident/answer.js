@@ -1,7 +1,7 @@
 // The head of an incident's page: what broke, where, how sure, what to do now, and what it costs.
 
 import { command, h, link, list } from "../parts/dom.js";
-import { chance, clock, digits, duration, epoch, help, lost, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
+import { chance, clock, digits, duration, epoch, help, lost, noticed, place, ranks, shortened, title, utc, weight } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { feedbackPart } from "./feedback.js";
 
@@ -36,14 +36,15 @@ export function header(incident, act) {
 export function answerPart(incident, act) {
   const cause = incident.root_cause ?? {};
   const first = list(cause.hypotheses)[0];
-  const shows = list(incident.symptoms)[0]?.text ?? incident.summary;
-  const noticed = h("p", { class: "noticed" }, h("span", { class: "muted" }, `${t("answer.shows")} `), shortened(shows ?? t("answer.nosymptom")));
-  if (!first || first.fault === "unknown") {
+  const known = first && first.fault !== "unknown";
+  const text = (known && noticed(incident.summary)) || list(incident.symptoms)[0]?.text || t("answer.nosymptom");
+  const shows = h("p", { class: "noticed" }, h("span", { class: "muted" }, `${t("answer.shows")} `), shortened(text));
+  if (!known) {
     return h("section", { class: "answer" }, h("p", { class: "eyebrow" }, t("answer.likely")),
       h("h1", { class: "fault" }, t("answer.notknown")),
       first && h("p", { class: "place", title: place(first.entity) }, shortened(place(first.entity))),
       h("p", { class: "help" }, t("answer.nocause")),
-      noticed, act && first && feedbackPart(incident, act));
+      shows, act && first && feedbackPart(incident, act));
   }
   const named = first.entity ?? {};
   const sure = SURE[first.confidence] ?? 0;
@@ -53,7 +54,7 @@ export function answerPart(incident, act) {
     h("h1", { class: "fault" }, title(first.fault)),
     h("p", { class: "place", title: place(named) }, shortened(place(named)), named.type !== "rank" && list(named.ranks).length > 0 && h("span", { class: "muted" }, ` · ${ranks(named.ranks)}`)),
     explained && h("p", { class: "help" }, explained),
-    noticed,
+    shows,
     h("p", { class: "sure" },
       h("span", { class: "dots", "data-sure": sure, "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
       h("span", {}, word("confidence", first.confidence ?? "unknown")),

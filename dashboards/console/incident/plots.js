@@ -3,7 +3,7 @@
 import { spreadFigure } from "../charts/spread.js";
 import { get } from "../parts/api.js";
 import { h, list, show, tabs } from "../parts/dom.js";
-import { epoch, metric, rankNumbers, unitOf } from "../parts/units.js";
+import { epoch, metric, metricHelp, metricName, rankNumbers, unitOf } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
@@ -53,7 +53,7 @@ export function plotPanel(signal) {
       if (text === shown) return undefined;
       shown = text;
       const label = Object.entries(drawn.attributes).filter(([key]) => key !== "host.name").map((pair) => pair.join("=")).join(", ");
-      const figure = spreadFigure(answer, drawn, { name: label ? `${name} (${label})` : name, culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
+      const figure = spreadFigure(answer, drawn, { name: label ? `${metricName(name)} (${label})` : metricName(name), culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
       return show(root, h("h2", {}, accused.size ? t("plots.against") : t("plots.every")), choices(names, name, incident), figure,
         answer.source === "journal" && h("p", { class: "fine" }, t("plots.journal")));
     }
@@ -62,7 +62,7 @@ export function plotPanel(signal) {
   }
 
   function choices(names, current, incident) {
-    return tabs(t("plots.signal"), names.map((name) => [name, name, metric(name).help]), current, (name) => {
+    return tabs(t("plots.signal"), names.map((name) => [name, metricName(name), metricHelp(name)]), current, (name) => {
       chosen = name;
       refresh(incident).catch(() => {});
     });

@@ -2,8 +2,8 @@
 
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
-import { filterBar, segments } from "../parts/filters.js";
-import { duration, epoch, faults, lost, moment, place, shortened, title } from "../parts/units.js";
+import { filterBar, remember, segments } from "../parts/filters.js";
+import { duration, epoch, faults, lost, moment, noticed, place, shortened, title } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 
 const FILTERS = ["status", "severity", "fault", "job"];
@@ -22,9 +22,7 @@ export function incidentsPage(query) {
   let shown = "";
 
   function changed() {
-    const kept = Object.entries(filters).filter(([name, value]) => value && !(name === "status" && value === "active"));
-    const text = new URLSearchParams(kept).toString();
-    history.replaceState(null, "", `#/incidents${text ? `?${text}` : ""}`);
+    remember("incidents", filters, { status: "active" });
     limit = PAGE;
     refresh().catch(() => {}); // the frame asks again and says what is wrong
   }
@@ -83,7 +81,7 @@ function row(incident, now) {
   return { "data-severity": incident.severity, "data-status": incident.status, cells: [
     [h("a", { class: "row-link", href: `#/incidents/${encodeURIComponent(incident.id)}`, "data-key": incident.id },
       h("span", { class: "severity" }, word("severity", incident.severity ?? "unknown")), " ", h("strong", {}, title(first?.fault))),
-    h("div", { class: "summary", title: incident.summary }, shortened(symptom(incident.summary ?? "")))],
+    h("div", { class: "summary", title: incident.summary }, shortened(noticed(incident.summary)))],
     h("span", { title: first ? place(first.entity) : null }, first ? shortened(place(first.entity)) : "–"),
     h("span", { class: "id" }, incident.job ?? "–", jobs > 1 && ` +${jobs - 1}`),
     moment(incident.opened_at),
@@ -91,11 +89,6 @@ function row(incident, now) {
     lost(incident.impact?.gpu_seconds_lost),
     h("span", { class: "status", "data-status": incident.status }, word("status", incident.status)),
   ] };
-}
-
-/** Return what of a summary stands in no other column: without fault and entity before the first "; ". */
-function symptom(summary) {
-  return summary.split("; ").slice(1).join("; ") || summary;
 }
 
 function nothing(filters, jobs) {

@@ -6,7 +6,7 @@ import { spreadFigure } from "../charts/spread.js";
 import { waitsFigure } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { choice, h, list, show, tabs } from "../parts/dom.js";
-import { ago, digits, duration, epoch, metric, place, shortened, title, unitOf } from "../parts/units.js";
+import { ago, digits, duration, epoch, metricHelp, metricName, place, rankNumbers, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { collectivesPart } from "./collectives.js";
 import { order } from "./incidents.js";
@@ -22,6 +22,7 @@ const CURVES = [
 ];
 const RANGES = [["600", "range.10m"], ["3600", "range.1h"], ["21600", "range.6h"]];
 const POINTS = 160;
+const FEW = 4; // more accused ranks than this are no few among their peers
 const EVERYTHING = { rows: 4096, columns: 4096 };
 
 /** Return the page of one job: {root, refresh, close}. */
@@ -37,9 +38,11 @@ export function jobPage(id) {
   const wanted = { metric: BY_STEP[1], seconds: "600", full: false };
   let drawn = "";
   let range = {};
+  let accused = [];
 
   async function refresh() {
     const [job, incidents] = await Promise.all([get(path, {}, abort.signal), get("incidents", { job: id, limit: 20 }, abort.signal).then(items)]);
+    accused = accusedRanks(incidents);
     const again = (change) => { Object.assign(wanted, change); drawn = ""; refresh().catch(() => {}); };
     show(parts.head, header(id, job, incidents), choice(t("job.range"), RANGES.map(([value, key]) => [value, t(key)]), wanted.seconds, (seconds) => again({ seconds, full: false })));
     const counted = collectives.refresh(); // counters move, or stand, also while no step ends
@@ -56,8 +59,8 @@ export function jobPage(id) {
   async function drawHeat(again) {
     const answer = await ask("heatmap", { metric: wanted.metric, ...(wanted.full && EVERYTHING) });
     if (!answer) return show(parts.heat);
-    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, name, metric(name).help]), wanted.metric, (name) => again({ metric: name }));
-    const figure = heatmapFigure(answer, { unit: "s", name: wanted.metric, every: () => again({ full: true }) });
+    const choices = tabs(t("plots.signal"), BY_STEP.map((name) => [name, metricName(name), metricHelp(name)]), wanted.metric, (name) => again({ metric: name }));
+    const figure = heatmapFigure(answer, { unit: "s", name: metricName(wanted.metric), every: () => again({ full: true }) });
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
   }
 
@@ -67,7 +70,7 @@ export function jobPage(id) {
   }
 
   async function drawCurves(part, metrics, job) {
-    const answers = await Promise.all(metrics.map((name) => ask("distribution", { metric: name, points: POINTS })));
+    const answers = await Promise.all(metrics.map((name) => ask("distribution", { metric: name, points: POINTS, rank: accused })));
     const figures = answers.filter((answer) => answer?.variants.length).map((answer) => curve(answer, job));
     show(parts[part], figures.length > 0 && h("h2", {}, t(`job.${part}`)), figures.length > 0 && h("div", { class: "grid" }, figures));
   }
@@ -76,7 +79,7 @@ export function jobPage(id) {
     if (answer.metric === "training.tokens") return throughput(answer, job);
     const variant = answer.variants.find(usual) ?? answer.variants[0];
     const label = Object.values(variant.attributes).join(", ");
-    return spreadFigure(answer, variant, { name: label ? `${answer.metric} (${label})` : answer.metric, unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true });
+    return spreadFigure(answer, variant, { name: label ? `${metricName(answer.metric)} (${label})` : metricName(answer.metric), unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true, culprits: new Set(accused) });
   }
 
   function ask(what, query) {
@@ -87,6 +90,13 @@ export function jobPage(id) {
   }
 
   return { root, refresh, close: () => abort.abort() };
+}
+
+/** Return the ranks that incidents accuse which are not resolved, of those that accuse but a few. */
+function accusedRanks(incidents) {
+  const named = incidents.filter((incident) => incident.status !== "resolved").sort(order)
+    .map((incident) => rankNumbers(list(incident.root_cause?.hypotheses)[0]?.entity?.ranks)).filter((ranks) => ranks.length <= FEW);
+  return [...new Set(named.flat())].slice(0, 2 * FEW).sort((a, b) => a - b);
 }
 
 /** Tell whether a variant is the one that people look at first: reduced, of the core. */

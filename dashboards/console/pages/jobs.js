@@ -3,7 +3,7 @@
 import { bar } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table } from "../parts/dom.js";
-import { filterBar, holds, inParts, remember, search, segments } from "../parts/filters.js";
+import { choices, filterBar, holds, search, segments } from "../parts/filters.js";
 import { ago, digits, duration, epoch, moment, quantity, title } from "../parts/units.js";
 import { t, word } from "../texts/texts.js";
 import { order } from "./incidents.js";
@@ -16,16 +16,8 @@ export function jobsPage(query) {
   const abort = new AbortController();
   const body = h("div", {});
   const shownCount = h("span", { class: "muted", role: "status" });
-  const chosen = { status: STATUSES.includes(query.get("status")) ? query.get("status") : "all", find: query.get("find") ?? "" };
-  const parts = inParts();
+  const { chosen, parts, change } = choices("jobs", query, USUAL, { status: STATUSES }, draw);
   let held = null; // [jobs, active incidents]
-
-  function changed(change) {
-    Object.assign(chosen, change);
-    remember("jobs", chosen, USUAL);
-    parts.back();
-    draw();
-  }
 
   function draw() {
     if (!held) return;
@@ -44,8 +36,8 @@ export function jobsPage(query) {
   }
 
   const root = h("div", { class: "page" }, h("div", { class: "bar" }, h("h1", {}, t("nav.jobs")), filterBar(
-    segments(t("column.status"), "status", STATUSES.map((name) => [name, word("jobs.filter", name)]), chosen.status, (status) => changed({ status })),
-    search(t("jobs.find"), chosen.find, (find) => changed({ find }))), shownCount), body);
+    segments(t("column.status"), "status", STATUSES.map((name) => [name, word("jobs.filter", name)]), chosen.status, (status) => change({ status })),
+    search(t("jobs.find"), chosen.find, (find) => change({ find }))), shownCount), body);
   return { root, refresh, close: () => abort.abort() };
 }
 

@@ -3,9 +3,10 @@
 import { lines } from "../charts/lines.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table, tabs } from "../parts/dom.js";
-import { ago, digits, epoch, lost, metric, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
+import { ago, digits, epoch, lost, metric, metricHelp, metricName, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
 import { order } from "./incidents.js";
 import { count, t, word } from "../texts/texts.js";
+import { showPorts } from "./ports.js";
 
 const CURVES = ["hw.temperature", "hw.power", "hw.gpu.utilization", "hw.frequency", "hw.gpu.memory.usage"];
 const DEVICE = ["hw.gpu.utilization", "hw.gpu.memory.usage", "hw.temperature", "hw.power", "hw.frequency"];
@@ -16,7 +17,7 @@ const SILENT_SECONDS = 60;
 export function nodePage(host) {
   const abort = new AbortController();
   const path = `hosts/${encodeURIComponent(host)}`;
-  const parts = Object.fromEntries(["head", "devices", "curves", "incidents", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
+  const parts = Object.fromEntries(["head", "incidents", "devices", "curves", "ports", "readings"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const root = h("article", { class: "page node" }, h("p", { class: "crumb" }, h("a", { href: "#/nodes" }, t("nav.nodes"))), ...Object.values(parts));
   let chosen = CURVES[0];
   let drawn = "";
@@ -26,6 +27,7 @@ export function nodePage(host) {
     show(parts.head, header(node));
     show(parts.devices, h("h2", {}, t("node.devices")), node.devices.length ? deviceTable(node.devices, epoch(node.last_received)) : h("p", { class: "muted" }, t("node.nodevices")));
     show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)));
+    showPorts(parts.ports, node.readings);
     show(parts.readings, h("details", { "data-key": "readings" }, h("summary", {}, h("h2", {}, t("node.readings"))), readingTable(node.readings)));
     await draw(node);
   }
@@ -35,7 +37,7 @@ export function nodePage(host) {
     if (text === drawn) return;
     drawn = text;
     const answer = await get(`${path}/series`, { metric: chosen }, abort.signal);
-    const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, name, metric(name).help]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
+    const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, metricName(name), metricHelp(name)]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
     const users = new Map(node.devices.map((device) => [device.hw_id, device.rank]));
     show(parts.curves, h("h2", {}, t("node.recent")), choices, deviceLines(answer, users) ?? h("p", { class: "muted" }, t("chart.nobody")));
   }
@@ -54,7 +56,7 @@ function header(node) {
 /** Return the table. A device that has not answered for a while shows since when, and no old values. */
 function deviceTable(devices, now) {
   const number = { number: true };
-  const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [t(`device.${name}`), number]), [t("device.throttle")], [t("device.errors"), number]];
+  const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [metricName(name), number]), [t("device.throttle")], [t("device.links")], [t("device.errors"), number]];
   return table(columns, [...devices].sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9)).map((device) => {
     const newest = Math.max(...device.readings.map((row) => epoch(row.at)));
     const silent = now - newest > SILENT_SECONDS;
@@ -62,14 +64,24 @@ function deviceTable(devices, now) {
     const active = device.readings.filter((row) => row.metric === "hw.gpu.throttle" && row.value > 0 && now - epoch(row.at) <= SILENT_SECONDS && row.attributes.reason !== "idle").map((row) => row.attributes.reason);
     const errors = device.readings.filter((row) => row.metric === "hw.errors" && row.attributes["error.type"] === "uncorrected").reduce((sum, row) => sum + row.value, 0);
     const state = device.readings.find((row) => row.metric === "hw.status" && row.value > 0 && row.attributes["hw.state"] !== "ok")?.attributes["hw.state"];
-    return { class: active.length || errors || state || silent ? "behind" : null, cells: [
+    const broken = links(device.readings);
+    return { class: active.length || errors || state || silent || broken ? "behind" : null, cells: [
       [h("span", { class: "id", title: device.hw_id }, shortened(device.hw_id)), (state || silent) && h("div", { class: "fine bad" }, [state && word("state", state), silent && t("node.silent", { ago: ago(new Date(newest * 1000).toISOString()) })].filter(Boolean).join(" · "))],
       device.rank ?? "–",
       ...DEVICE.map((name) => (name.endsWith("utilization") ? share(of(name)?.value) : quantity(of(name)?.value, metric(name).unit))),
       active.join(", ") || "–",
+      broken || "–",
       digits(errors),
     ] };
   }), { class: "devices cards" });
+}
+
+/** Return what is wrong with a device's links, in words; empty where nothing is. */
+function links(readings) {
+  const value = (name) => readings.find((row) => row.metric === name)?.value;
+  const down = readings.filter((row) => row.metric === "hw.gpu.nvlink.up" && row.value === 0).length;
+  const [width, most] = [value("hw.gpu.pcie.width"), value("hw.gpu.pcie.width.max")];
+  return [down && t("device.nvlinks", { n: digits(down) }), width < most && t("device.pcie", { width: digits(width), most: digits(most) })].filter(Boolean).join(", ");
 }
 
 function share(value) {
@@ -89,7 +101,7 @@ function deviceLines(answer, users) {
   });
   const newest = series.map((one) => one.values.findLast((value) => value !== null)).filter((value) => value !== undefined);
   const unit = unitOf(answer.metric) ?? answer.unit;
-  const sentence = t("node.sentence", { name: answer.metric, n: count("device", rows.length), low: quantity(Math.min(...newest), unit), high: quantity(Math.max(...newest), unit) });
+  const sentence = t("node.sentence", { name: metricName(answer.metric), n: count("device", rows.length), low: quantity(Math.min(...newest), unit), high: quantity(Math.max(...newest), unit) });
   return h("figure", { class: "plot" }, h("figcaption", {}, sentence),
     h("div", { class: "legend fine" }, series.map((one, index) => h("span", { class: "key", "data-line": index + 1 }, one.label))),
     lines({ times, series, unit, sentence, reading: series.map((_, index) => index) }));

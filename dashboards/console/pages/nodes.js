@@ -2,7 +2,7 @@
 
 import { get, items } from "../parts/api.js";
 import { h, list, show, table } from "../parts/dom.js";
-import { filterBar, holds, inParts, remember, search, segments } from "../parts/filters.js";
+import { choices, filterBar, holds, search, segments } from "../parts/filters.js";
 import { ago, digits, epoch } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { activeIncidents, worst } from "./jobs.js";
@@ -16,16 +16,8 @@ export function nodesPage(query) {
   const abort = new AbortController();
   const body = h("div", {});
   const shownCount = h("span", { class: "muted", role: "status" });
-  const chosen = { show: SHOWN.includes(query.get("show")) ? query.get("show") : "all", find: query.get("find") ?? "" };
-  const parts = inParts();
+  const { chosen, parts, change } = choices("nodes", query, USUAL, { show: SHOWN }, draw);
   let held = null;
-
-  function changed(change) {
-    Object.assign(chosen, change);
-    remember("nodes", chosen, USUAL);
-    parts.back();
-    draw();
-  }
 
   function draw() {
     if (!held) return;
@@ -49,8 +41,8 @@ export function nodesPage(query) {
   }
 
   const root = h("div", { class: "page" }, h("div", { class: "bar" }, h("h1", {}, t("nav.nodes")), filterBar(
-    segments(t("column.status"), "show", SHOWN.map((name) => [name, word("nodes.filter", name)]), chosen.show, (value) => changed({ show: value })),
-    search(t("nodes.find"), chosen.find, (find) => changed({ find }))), shownCount), body);
+    segments(t("column.status"), "show", SHOWN.map((name) => [name, word("nodes.filter", name)]), chosen.show, (value) => change({ show: value })),
+    search(t("nodes.find"), chosen.find, (find) => change({ find }))), shownCount), body);
   return { root, refresh, close: () => abort.abort() };
 }
 

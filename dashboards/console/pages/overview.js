@@ -76,5 +76,6 @@ function worstNodes(nodes) {
   const most = Math.max(rows[0].gpu_hours_lost, 1e-9);
   return h("ol", { class: "ranking" }, rows.map((row) => h("li", {},
     h("a", { href: `#/nodes/${encodeURIComponent(row.id)}` }, row.id), bar(row.gpu_hours_lost / most),
-    h("span", { class: "fine number" }, `${lost(3600 * row.gpu_hours_lost)} · ${Object.keys(row.faults ?? {}).map(title).join(", ")}`))));
+    h("span", { class: "fine number" }, lost(3600 * row.gpu_hours_lost)),
+    h("span", { class: "fine below" }, Object.keys(row.faults ?? {}).map(title).join(", ")))));
 }

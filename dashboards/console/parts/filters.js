@@ -36,8 +36,25 @@ export function holds(text, values) {
   return values.some((value) => String(value ?? "").toLowerCase().includes(wanted));
 }
 
+/**
+ * Return what is chosen above a page's list, {chosen, parts, change(some)}; each change is drawn anew.
+ * `query` holds it from the start where it is allowed: `usual` names all of it, `allowed` values of some.
+ */
+export function choices(page, query, usual, allowed, draw) {
+  const parts = inParts();
+  const given = (name) => query.get(name) !== null && (allowed[name] ?? [query.get(name)]).includes(query.get(name));
+  const chosen = Object.fromEntries(Object.keys(usual).map((name) => [name, given(name) ? query.get(name) : usual[name]]));
+  function change(some) {
+    Object.assign(chosen, some);
+    remember(page, chosen, usual);
+    parts.back();
+    draw();
+  }
+  return { chosen, parts, change };
+}
+
 /** Return {first(rows), more(rows, again), back()}: a long list is shown a hundred rows at a time. */
-export function inParts() {
+function inParts() {
   let limit = PAGE;
   return {
     first: (rows) => rows.slice(0, limit),

@@ -13,6 +13,11 @@ export async function loadWords() {
   if (answer.ok) words = await answer.json();
 }
 
+/** Return what of a summary stands in no other place: without fault and entity before the first "; ". */
+export function noticed(summary) {
+  return String(summary ?? "").split("; ").slice(1).join("; ") || String(summary ?? "");
+}
+
 /** Return a fault's title, its id when it has none. */
 export function title(fault) {
   return faultText(fault, "title") ?? words.faults[fault]?.title ?? String(fault ?? "unknown");
@@ -26,6 +31,17 @@ export function help(fault) {
 /** Return a text in which long device ids are cut: GPU-2759d52a… is enough to tell them apart. */
 export function shortened(text) {
   return String(text).replace(/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "$1…");
+}
+
+/** Return what a metric is called in the reader's language, its id where it has no other name. */
+export function metricName(name) {
+  return word("metric", name);
+}
+
+/** Return the id of a metric and what it is, for a tooltip. */
+export function metricHelp(name) {
+  const { help: text } = metric(name);
+  return text ? `${name}: ${text}` : name;
 }
 
 /** Return {unit, kind, help} of a metric; empty for one that the vocabulary does not know. */
@@ -124,6 +140,7 @@ export function quantity(value, unit) {
 /** Return the unit in which a metric is compared and drawn: counters as their increase per second. */
 export function unitOf(name) {
   const { unit, kind } = metric(name);
+  if (name === "onset") return "s"; // how long after the symptom the evidence began
   if (kind !== "counter") return unit;
   return unit === "By" ? "By/s" : unit === "s" ? "s/s" : "/s";
 }

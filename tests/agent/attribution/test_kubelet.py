@@ -163,7 +163,7 @@ def impostor(folder):
     yield serve
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     listener.close()
 
 

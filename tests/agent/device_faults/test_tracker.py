@@ -203,17 +203,23 @@ def test_a_line_read_again_after_a_restart_is_not_told_again_but_the_next_is(mak
     assert 2 == again.open()[0].count
 
 
+def action(name, at, hw_id="GPU-a"):
+    pairs = attributes({"hw.id": hw_id, "gpu": 0, "action": name})
+    return Sample("hw.gpu.recovery_action", 1.0, at, pairs)
+
+
+def reset(tracker, hw_id, at):
+    """Let the driver ask for a recovery, and then for none any more."""
+    tracker.observe([action("reset", at, hw_id)], at)
+    tracker.observe([action("none", at, hw_id)], at)
+
+
 def test_a_reset_clears_what_a_reset_heals_of_that_device_only(make):
     tracker = make()
     for code, hw_id in (("95", "GPU-a"), ("79", "GPU-a"), ("95", "GPU-b")):
         tracker.take(event(code, hw_id=hw_id), T)
-    tracker.was_reset("GPU-a", T + 60)
+    reset(tracker, "GPU-a", T + 60)
     assert [("GPU-a", "79"), ("GPU-b", "95")] == [(one.hw_id, one.code) for one in tracker.open()]
-
-
-def action(name, at, hw_id="GPU-a"):
-    pairs = attributes({"hw.id": hw_id, "gpu": 0, "action": name})
-    return Sample("hw.gpu.recovery_action", 1.0, at, pairs)
 
 
 def test_the_driver_that_asks_for_no_recovery_any_more_clears_as_a_reset_does(make):
@@ -307,7 +313,7 @@ def test_the_page_of_faults_is_json_with_open_and_cleared_ones(make):
     tracker = make()
     tracker.take(event("95"), T)
     tracker.take(event("79"), T)
-    tracker.was_reset("GPU-a", T + 1)
+    reset(tracker, "GPU-a", T + 1)
     told = json.loads(tracker.document())
     assert ["79"] == [one["code"] for one in told["open"]]
     assert [("95", "cleared")] == [(one["code"], one["status"]) for one in told["cleared"]]

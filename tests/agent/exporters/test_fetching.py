@@ -19,7 +19,7 @@ def leaves(handler, text):
 
 @pytest.fixture
 def client(exporter):
-    one = Client(exporter.url, timeout=5.0)
+    one = Client(exporter.url, timeout=60)
     yield one
     one.close()
 
@@ -93,7 +93,7 @@ def test_a_failure_has_a_reason_and_the_next_page_is_read(answer, reason, export
 def test_nothing_listening_is_refused(exporter):
     exporter.close()
     with pytest.raises(FetchError, match="running") as caught:
-        fetched(Client(exporter.url, timeout=5.0))
+        fetched(Client(exporter.url, timeout=60))
     assert caught.value.reason == "refused"
 
 

@@ -140,7 +140,7 @@ def send(intake):
     running = []
 
     def start(node, stopped=None, **more):
-        post = Post(f"{intake.endpoint}/otlp", timeout=5, **more)
+        post = Post(f"{intake.endpoint}/otlp", timeout=60, **more)
         one = Sending(
             waiting=node.waiting, post=post, health=node.health, interval=0.01, jitter=lambda: 0.0
         )
@@ -151,7 +151,7 @@ def send(intake):
 
     yield start
     for one in running:
-        one.stop(timeout=5)
+        one.stop(timeout=60)
 
 
 def lines(intake):
@@ -237,7 +237,7 @@ def test_a_receiver_that_is_away_is_waited_for_until_the_agent_ends(intake, send
     one = send(node)
     node.take(b"one\ntwo\n")
     until(lambda: node.health.counted("forward_failures", "refused") >= 1)
-    one.stop(timeout=5)
+    one.stop(timeout=60)
     assert 2 == node.dropped("stopped")
 
 
@@ -263,7 +263,7 @@ def test_an_agent_forwards_what_it_follows_and_reads_it_too(intake, run_agent, f
 def page(agent):
     import urllib.request  # noqa: PLC0415
 
-    with urllib.request.urlopen(f"http://127.0.0.1:{agent.port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{agent.port}/metrics", timeout=60) as answer:
         return answer.read()
 
 

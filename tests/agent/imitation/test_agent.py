@@ -29,7 +29,7 @@ def test_an_agent_shows_pods_and_xids_as_dcgm_exporter_does(driver, folder, run_
 
         def series(name: str) -> dict[str, tuple[dict[str, str], float]]:
             url = f"http://127.0.0.1:{agent.port}/metrics"
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 page = answer.read().decode()
             return {
                 sample.labels["gpu"]: (sample.labels, sample.value)

@@ -3,6 +3,7 @@
 import subprocess
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -69,7 +70,7 @@ class Serving:
 
     def close(self):
         self._stop.set()
-        self._thread.join(10)
+        self._thread.join(60)
         self._scraping.close()
 
     def _run(self):
@@ -151,9 +152,8 @@ def test_queries_of_dashboards_and_alerts_return_data(serve, prometheus, until, 
     until(lambda: ask("scrape_samples_scraped > 0 == scrape_samples_post_metric_relabeling"))
     for query, series in queries.items():
         asked = query.replace("$i", f"127.0.0.1:{port}")
-        until(lambda asked=asked: ask(asked))
-        assert (asked, series) == (asked, len(ask(asked)))
-    assert ask("up")[0]["value"][1] == "1"
+        until(partial(ask, asked), asked, lambda found, series=series: len(found) == series)
+    until(lambda: ask("up == 1"))  # a busy machine may miss a scrape
 
 
 def test_sums_are_in_dcgms_units(serve, prometheus, until):
@@ -161,9 +161,9 @@ def test_sums_are_in_dcgms_units(serve, prometheus, until):
     ask = prometheus([{"job_name": "dcgm", "static_configs": [page]}])
     (power,) = until(lambda: ask("sum(DCGM_FI_DEV_POWER_USAGE)"))
     assert float(power["value"][1]) == pytest.approx(8 * 612.345679)
-    (clock,) = ask('DCGM_FI_DEV_SM_CLOCK{gpu="0"} * 1000000')
+    (clock,) = until(lambda: ask('DCGM_FI_DEV_SM_CLOCK{gpu="0"} * 1000000'))
     assert clock["value"][1] == "1755000000"
-    (mebibytes,) = ask("sum(DCGM_FI_DEV_FB_USED)")
+    (mebibytes,) = until(lambda: ask("sum(DCGM_FI_DEV_FB_USED)"))
     assert mebibytes["value"][1] == str(8 * 60 * 1024)
 
 

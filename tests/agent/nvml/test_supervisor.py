@@ -99,10 +99,10 @@ def test_a_driver_that_answers_nobody_is_told_of_every_device_and_tried_again(
     until(lambda: all(one.answering()))
     one.scenario.hang_everything()
     until(lambda: sorted(one.codes()) == ["nvml.hung"] * 2)
-    until(lambda: one.health.counted("workers_replaced") >= 2, seconds=60)
+    until(lambda: one.health.counted("workers_replaced") >= 2)
     assert sorted(one.codes()) == ["nvml.hung"] * 2
     one.scenario.hang_everything(hung=False)
-    until(lambda: all(one.answering()), seconds=60)
+    until(lambda: all(one.answering()))
 
 
 def test_workers_stuck_in_the_driver_do_not_pile_up(watched, until, monkeypatch):

@@ -3,10 +3,10 @@
 import fcntl
 import os
 import threading
-import time
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from rankscope.agent.health import Health
 from rankscope.agent.open_file import OpenFile
@@ -88,13 +88,6 @@ def made(tmp_path, collector, trainers):
 def board(tmp_path) -> list[ProfileRequest]:
     path = profiling.requests_file(tmp_path / "probe.sock")
     return profiling.unpack(path.read_bytes()) if path.exists() else []
-
-
-def until(question) -> None:
-    deadline = time.monotonic() + 60
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def sealed(data: bytes) -> OpenFile:

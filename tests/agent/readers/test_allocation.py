@@ -1,9 +1,8 @@
 """The reader `allocation` with a kubelet that comes, goes, hangs and talks nonsense."""
 
-import time
-
 import grpc
 import pytest
+from tests.waiting import until
 
 from rankscope.agent.attribution import Attribution
 from rankscope.agent.health import Health
@@ -194,9 +193,7 @@ def test_a_kubelet_that_hangs_delays_a_reading_by_a_moment_and_is_asked_once(
     assert kubelet.calls <= 1
     kubelet.pods = [training_pod("p", ["GPU-0"])]
     kubelet.be_slow(0)
-    end = time.monotonic() + 20
-    while not node.read(after=1.0):
-        assert time.monotonic() < end
+    until(lambda: node.read(after=1.0), "pods")
     assert node.up() == 1
 
 

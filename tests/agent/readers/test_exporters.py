@@ -54,7 +54,7 @@ class Rig:
         self.now += 5.0
         samples = self.reader.read(self.now)
         for watch in self.reader._watches:
-            assert watch.wait(10.0)
+            assert watch.wait(60)
         return samples
 
     def settled(self):

@@ -131,10 +131,8 @@ def test_a_real_process_that_waits_for_its_cpu_shows_it(make_trainer, until):
         workers = Workers(trainers=lambda: [trainer], adopt=lambda parents: None, refresh=10.0)
         one = TrainerCpu(period=5, workers=workers)
         before = value(one.read(time.time()), "process.cpu.wait")[0]
-        until(
-            lambda: value(one.read(time.time()), "process.cpu.wait")[0] - before > 0.2, seconds=60.0
-        )
-        until(lambda: value(one.read(time.time()), "process.cpu.utilization")[0] > 0, seconds=60.0)
+        until(lambda: value(one.read(time.time()), "process.cpu.wait")[0] - before > 0.2)
+        until(lambda: value(one.read(time.time()), "process.cpu.utilization")[0] > 0)
     finally:
         for process in busy:
             process.kill()

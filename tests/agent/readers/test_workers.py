@@ -49,7 +49,7 @@ def family(tmp_path):
     yield process.pid, forked, spawned, shell
     process.stdin.write("\n")
     process.stdin.close()
-    process.wait(30)
+    process.wait(60)
     process.stdout.close()
 
 

@@ -72,6 +72,23 @@ def slow(wide, found):
     return found("job.slow", wide.job_entity)
 
 
+@pytest.fixture
+def racked(wide):
+    """Return the layout with host-c behind leaf-1 and host-d behind a switch."""
+
+    def make(behind):
+        return Topology(
+            wide.job,
+            placements=[
+                Placement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
+                for rank in wide.ranks
+            ],
+            switches={"host-c": "leaf-1", "host-d": behind},
+        )
+
+    return make
+
+
 def test_nothing_found_has_no_root(roots):
     assert [] == roots()
 
@@ -116,7 +133,9 @@ def test_throttled_devices_of_two_hosts_are_two_roots(roots, slow, hot):
 
 @pytest.mark.parametrize(("behind", "count"), [("leaf-1", 1), ("leaf-2", 2)])
 @pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
-def test_hosts_of_one_rack_that_throttle_together_are_one_root(wide, found, sign, behind, count):
+def test_hosts_of_one_rack_that_throttle_together_are_one_root(
+    wide, racked, found, sign, behind, count
+):
     """What they share is its cooling or its power."""
     rows = [found("job.slow", wide.job_entity)]
     for rank in (4, 5, 6, 7):
@@ -124,18 +143,34 @@ def test_hosts_of_one_rack_that_throttle_together_are_one_root(wide, found, sign
             found("rank.slow_compute", wide.rank_entity(rank)),
             found(sign, wide.gpu_entity(rank)),
         ]
-    racked = Topology(
-        wide.job,
-        placements=[
-            Placement(rank, wide.host(rank) or "", local_rank=rank % 2, hw_id=f"GPU-{rank}")
-            for rank in wide.ranks
-        ],
-        switches={"host-c": "leaf-1", "host-d": behind},
-    )
-    explained = engine.explanations(rows, racked, observed=EVERYTHING)
+    explained = engine.explanations(rows, racked(behind), observed=EVERYTHING)
     assert count == len(explained)
     if count == 1:
         assert "the same on host-d" == explained[0].cause.hypotheses[0].evidence[-1].text
+
+
+@pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
+@pytest.mark.parametrize(
+    ("behind", "began", "count"), [("leaf-1", 45.0, 1), ("leaf-2", 45.0, 2), ("leaf-1", -300.0, 2)]
+)
+def test_low_clocks_in_a_rack_whose_heat_is_reported_of_another_host_are_one_root(
+    racked, found, sign, behind, began, count
+):
+    """Not in another rack, and not where they have been low for long."""
+    layout = racked(behind)
+    rows = [found("job.slow", layout.job_entity)]
+    for rank, shown, at in ((4, sign, 40.0), (5, sign, 40.0), (6, "gpu.clock_low", began)):
+        rows += [
+            found("rank.slow_compute", layout.rank_entity(rank), at),
+            found(shown, layout.gpu_entity(rank), at),
+        ]
+    explained = engine.explanations(rows, layout, observed=EVERYTHING)
+    assert count == len(explained)
+    if count == 1:
+        first = explained[0].cause.hypotheses[0]
+        assert "host-c" == first.entity.host
+        assert "gpu.clock_locked" != first.fault
+        assert "the same on GPU-6" == first.evidence[-1].text
 
 
 def test_many_hosts_with_the_same_fault_are_one_root(roots, slow, contended, wide):

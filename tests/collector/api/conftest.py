@@ -1,13 +1,13 @@
 """The whole application over a real stages, pipeline and store; the clock is set by tests."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from tests.waiting import until
 
 from rankscope.alerts.lifecycle import Change
 from rankscope.collector.api.app import create_app
@@ -195,16 +195,12 @@ def send_steps(clock) -> Callable[..., None]:
             headers={"content-type": "application/x-protobuf", **(headers or {})},
         )
         assert answer.status_code == 200, answer.text
-        end = time.monotonic() + 10
-        while job not in (row["job"] for row in _jobs(client, headers)):
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: _jobs(client, headers), job, lambda found: job in found)
 
     return send
 
 
-def _jobs(client: Client, headers: dict[str, str] | None) -> list[dict[str, Any]]:
+def _jobs(client: Client, headers: dict[str, str] | None) -> list[str]:
     answer = client.get("/api/v1/jobs", headers=headers)
     assert answer.status_code == 200, answer.text
-    items: list[dict[str, Any]] = answer.json()["items"]
-    return items
+    return [row["job"] for row in answer.json()["items"]]

@@ -1,8 +1,7 @@
 """/jobs/{job}/collectives, from telemetry of several sources that was sent over HTTP."""
 
-import time
-
 import pytest
+from tests.waiting import until
 
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary import operations
@@ -47,10 +46,7 @@ def client_with_job(client, clock):
         headers={"content-type": "application/x-protobuf"},
     )
     assert answer.status_code == 200, answer.text
-    end = time.monotonic() + 10
-    while not client.get("/api/v1/jobs").json()["items"]:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: client.get("/api/v1/jobs").json()["items"], "the job")
     return client
 
 
@@ -113,10 +109,7 @@ def test_nccls_own_lines_alone_say_who_is_in_a_group_and_on_which_device(client_
         headers={"content-type": "application/x-protobuf"},
     )
     assert sent.status_code == 200, sent.text
-    end = time.monotonic() + 10
-    while not (found := items(client_with_job, group="other:77aa")):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    found = until(lambda: items(client_with_job, group="other:77aa"), "the communicator")
     assert [(2, 52, "0000:02:00.0", 0), (3, 53, "0000:03:00.0", 1)] == [
         (row["rank"], row["pid"], row["pci_bus_id"], row["communicator_rank"]) for row in found
     ]
@@ -146,11 +139,10 @@ def test_single_collectives_show_who_came_late_and_how_far_clocks_are_apart(clie
         headers={"content-type": "application/x-protobuf"},
     )
     assert sent.status_code == 200, sent.text
-    end = time.monotonic() + 10
     path = "/api/v1/jobs/run-1/operations"
-    while len((found := client_with_job.get(path).json())["items"]) < 1:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    found = until(
+        lambda: client_with_job.get(path).json(), "an operation", lambda one: one["items"]
+    )
     (item,) = found["items"]
     assert ("AllReduce", 40, 1024) == (item["op"], item["sequence"], item["size"])
     assert [0, 0, 0.4, 0] == pytest.approx([one["lateness"] for one in item["members"]])

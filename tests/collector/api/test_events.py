@@ -189,7 +189,7 @@ def test_news_come_over_http_with_the_document(new_services, protected, bearer, 
     url = f"http://127.0.0.1:{port}/api/v1/events"
     try:
         assert httpx.get(url).status_code == 401
-        with httpx.stream("GET", url, headers=bearer("read"), timeout=20) as stream:
+        with httpx.stream("GET", url, headers=bearer("read"), timeout=60) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             lines = stream.iter_lines()
             assert next(lines) == "retry: 3000"
@@ -201,4 +201,4 @@ def test_news_come_over_http_with_the_document(new_services, protected, bearer, 
         assert message["data"]["handling"]["acknowledged"] is None
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)

@@ -2,9 +2,9 @@
 
 import base64
 import math
-import time
 
 import pytest
+from tests.waiting import until
 
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import Resource, Sample, Scalar, attributes
@@ -45,10 +45,7 @@ def client_with_job(client, clock):
         headers={"content-type": "application/x-protobuf"},
     )
     assert answer.status_code == 200, answer.text
-    end = time.monotonic() + 10
-    while not client.get("/api/v1/jobs").json()["items"]:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: client.get("/api/v1/jobs").json()["items"], "the job")
     return client
 
 

@@ -2,10 +2,10 @@
 
 import json
 import math
-import time
 from urllib.parse import quote
 
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.windows import queries
 from rankscope.formats.otlp import encode
@@ -190,12 +190,12 @@ def test_a_job_known_by_an_event_alone_has_no_time_yet(client, clock):
         headers={"content-type": "application/x-protobuf"},
     )
     assert sent.status_code == 200
-    deadline = time.monotonic() + 20
-    while not (rows := client.get("/api/v1/jobs").json()["items"]):
-        assert time.monotonic() < deadline
+
+    def jobs():
         clock.at += 1
-        time.sleep(0.02)
-    [job] = rows
+        return client.get("/api/v1/jobs").json()["items"]
+
+    [job] = until(jobs, "the job")
     assert ("new", None, None, None) == (
         job["job"],
         job["first_at"],

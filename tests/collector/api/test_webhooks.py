@@ -1,11 +1,10 @@
 """Webhooks over HTTP: made, shown without secrets, tested, listed, sent again, deleted."""
 
 import base64
-import http.server
-import threading
 
 import pytest
 from standardwebhooks import Webhook
+from tests.serving import Answer, served
 
 from rankscope.alerts.ports import Outcome
 from rankscope.collector.store.errors import UnknownIdError
@@ -16,23 +15,12 @@ def receiver():
     """Return a server and what it got: headers and body."""
     got = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["content-length"]))
-            got.append(({name.lower(): text for name, text in self.headers.items()}, body))
-            self.send_response(204)
-            self.end_headers()
+    def take(request):
+        got.append((request.headers, request.body))
+        return Answer(status=204)
 
-        def log_message(self, *_arguments):
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/hook", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(take) as address:
+        yield f"{address}/hook", got
 
 
 def _add(client, **more):

@@ -1,6 +1,5 @@
 """A real NATS of one server for each test, and collectors over it in this process."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,16 +19,7 @@ from rankscope.lab.cluster.box import SECRET
 from rankscope.lab.cluster.nats_servers import NatsServers
 from rankscope.vocabulary.clock import SlewedClock
 
-PATIENCE_SECONDS = 150.0
 PARTITIONS = 2
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -12,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from tests import serving
 
 from rankscope.collector.cluster import names
 from rankscope.collector.cluster.gateway import PASSED_ON, Gateway
@@ -84,36 +83,18 @@ def other():
     """Run another collector; return its address and the requests that it got."""
     got: list[tuple[str, dict[str, str]]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            got.append((self.path, {name.lower(): text for name, text in self.headers.items()}))
-            body = b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}'
-            if self.path == "/api/v1/hosts/shared":
-                body = json.dumps(_host("2", {"run-2": [4]}, "GPU-1")).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: serving.Request) -> serving.Answer:
+        if request.body:
+            got.append((request.path, {**request.headers, "body": request.body.decode()}))
+            return serving.Answer(status=202)
+        got.append((request.path, dict(request.headers)))
+        body = b'{"items": [{"host": "there", "last_received": "2", "ranks": {}}]}'
+        if request.path == "/api/v1/hosts/shared":
+            body = json.dumps(_host("2", {"run-2": [4]}, "GPU-1")).encode()
+        return serving.Answer(body, "application/json")
 
-        def do_POST(self) -> None:
-            size = int(self.headers["content-length"])
-            headers = {name.lower(): text for name, text in self.headers.items()}
-            got.append((self.path, {**headers, "body": self.rfile.read(size).decode()}))
-            self.send_response(202)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving.served(answer) as address:
+        yield address, got
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
@@ -22,7 +23,7 @@ from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.samples import Resource, Sample
 
-from .conftest import PARTITIONS, until
+from .conftest import PARTITIONS
 
 pytestmark = pytest.mark.slow
 

@@ -5,6 +5,7 @@ import itertools
 import time
 
 import pytest
+from tests.waiting import until
 
 from rankscope.alerts.actions import Action
 from rankscope.collector.actions import Entered
@@ -16,7 +17,7 @@ from rankscope.collector.replay import Replay
 from rankscope.lab.soak.load import payload
 from rankscope.vocabulary.ids import IncidentId
 
-from .conftest import PARTITIONS, until
+from .conftest import PARTITIONS
 
 pytestmark = pytest.mark.slow
 

@@ -64,7 +64,7 @@ def test_who_waits_for_a_fair_lock_gets_it_before_its_last_holder():
     with lock:
         thread = threading.Thread(target=reader)
         thread.start()
-        waiting.wait(30)
+        waiting.wait(60)
         while not lock._next.locked():
             pass
     with lock:

@@ -1,15 +1,14 @@
 """Polling a store: every sample once, every failure named, nothing without bounds."""
 
 import json
-import threading
 from concurrent.futures import Future
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
 from pydantic import ValidationError
+from tests.serving import Answer, served
 
 from rankscope.collector.health import Health
 from rankscope.collector.intake.payloads import Outcome
@@ -63,32 +62,15 @@ class Store:
 def serving():
     double = Store()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            query = parse_qs(body)["query"][0]
-            double.asked.append((query, float(parse_qs(body)["time"][0]), self.headers))
-            status, headers, text = double.answer(query)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    def answer(request):
+        asked = parse_qs(request.body.decode())
+        query = asked["query"][0]
+        double.asked.append((query, float(asked["time"][0]), request.headers))
+        status, headers, body = double.answer(query)
+        return Answer(body, status=status, headers=headers)
 
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    double.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
+    with served(answer) as double.address:
         yield double
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture
@@ -293,8 +275,8 @@ def test_token_and_tenant_are_sent(store, polled):
     poller = polled.make(token="secret", tenant="team-a")
     poller.step(NOW)
     headers = store.asked[0][2]
-    assert headers["Authorization"] == "Bearer secret"
-    assert headers["X-Scope-OrgID"] == headers["THANOS-TENANT"] == "team-a"
+    assert headers["authorization"] == "Bearer secret"
+    assert headers["x-scope-orgid"] == headers["thanos-tenant"] == "team-a"
 
 
 def test_names_with_numbers_are_discovered_by_pattern():

@@ -23,7 +23,7 @@ def collector_at():
         thread = threading.Thread(target=service.serve)
         thread.start()
         try:
-            assert service.ready.wait(30)
+            assert service.ready.wait(60)
             yield service
         finally:
             service.stop()

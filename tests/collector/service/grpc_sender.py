@@ -54,7 +54,7 @@ def codes(address, token):
             (TRACES, {}, b""),
         ):
             try:
-                channel.unary_unary(method)(body, metadata=tuple(headers.items()), timeout=20)
+                channel.unary_unary(method)(body, metadata=tuple(headers.items()), timeout=60)
                 sys.stdout.write("OK\n")
             except grpc.RpcError as error:
                 sys.stdout.write(f"{error.code().name}\n")

@@ -1,13 +1,14 @@
 """What is derived arrives in real stores, whatever they answer meanwhile."""
 
-import json
+import operator
 import time
 import urllib.parse
-import urllib.request
+from functools import partial
 
 import httpx
 import pytest
 from prometheus_client import CollectorRegistry
+from tests.waiting import get, until
 
 from rankscope.collector.long_term.sending import LongTerm
 from rankscope.collector.long_term.settings import LongTermSettings
@@ -19,19 +20,15 @@ from rankscope.vocabulary.samples import Resource, Sample, attributes
 STEPS, RANKS = 60, 8
 
 
-def until(question, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not (found := question()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
-    return found
-
-
 def query(address, expression):
     """Return the series of an instant query, by name, as sets of labels and values."""
-    url = f"{address}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return json.load(answer)["data"]["result"]
+    words = urllib.parse.urlencode({"query": expression})
+    return get(address, f"/api/v1/query?{words}")["data"]["result"]
+
+
+def lately(address, series):
+    """Return the newest values, of a series that has ended meanwhile too."""
+    return query(address, f"last_over_time({series}[10m])")
 
 
 def train(address, now):
@@ -74,14 +71,7 @@ def store(request, program, tmp_path):
         processes.start(
             request.param, [program(request.param), *command], environ=clean_environment()
         )
-
-        def answers():
-            try:
-                return query(f"http://{listen}", "vector(1)")
-            except OSError:
-                return None
-
-        until(answers, 30, f"{request.param} does not answer")
+        until(lambda: query(f"http://{listen}", "vector(1)"), request.param)
         yield f"http://{listen}"
 
 
@@ -92,19 +82,19 @@ def test_jobs_findings_and_own_time_are_in_a_real_store(store, collector_at, tmp
     }  # fmt: skip
     with collector_at(tmp_path / "collector", long_term=settings) as service:
         train(service.address, time.time())
-        for expression in (
-            'rankscope_job_info{job_id="run-1",collector="a"}',
-            'rankscope_rank_own_seconds{job_id="run-1",rank="3"}',
-            'rankscope_job_own_seconds{job_id="run-1",quantile="0.5"}',
-            'rankscope_finding_score{job_id="run-1",entity="3"}',
-        ):
-            until(lambda expression=expression: query(store, expression), 60, expression)
-        (slow,) = query(store, 'rankscope_rank_own_seconds{job_id="run-1",rank="3"}')
-        (usual,) = query(store, 'rankscope_job_own_seconds{job_id="run-1",quantile="0.5"}')
+        found = [
+            until(partial(lately, store, series), series)
+            for series in (
+                'rankscope_job_info{job_id="run-1",collector="a"}',
+                'rankscope_finding_score{job_id="run-1",entity="3"}',
+                'rankscope_rank_own_seconds{job_id="run-1",rank="3"}',
+                'rankscope_job_own_seconds{job_id="run-1",quantile="0.5"}',
+            )
+        ]
+        _, _, (slow,), (usual,) = found
         assert float(slow["value"][1]) == pytest.approx(1.3, rel=0.05)
         assert float(usual["value"][1]) == pytest.approx(0.8, rel=0.05)
-        with urllib.request.urlopen(f"{service.address}/readyz", timeout=10) as answer:
-            assert json.load(answer)["warnings"] == []
+        until(lambda: get(service.address, "/readyz")["warnings"], "no warning", operator.not_)
 
 
 class Store:

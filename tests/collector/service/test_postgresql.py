@@ -1,9 +1,8 @@
 """A whole collector with its incidents in PostgreSQL."""
 
-import time
-
 import httpx
 import pytest
+from tests.waiting import until
 
 from rankscope.collector import identity
 
@@ -14,14 +13,13 @@ pytestmark = pytest.mark.slow
 
 def _warnings(address, count):
     """Return the warnings of a collector that is ready all the time, once there are so many."""
-    for _ in range(200):
-        answer = httpx.get(f"{address}/readyz")
+
+    def warnings():
+        answer = httpx.get(f"{address}/readyz", timeout=60)
         assert answer.status_code == 200
-        found = answer.json()["warnings"]
-        if len(found) == count:
-            return found
-        time.sleep(0.25)
-    return pytest.fail(f"{len(found)} warnings, expected {count}: {found}")
+        return answer.json()["warnings"]
+
+    return until(warnings, f"{count} warnings", lambda found: len(found) == count)
 
 
 def test_telemetry_is_taken_while_the_database_is_away(

@@ -50,7 +50,7 @@ def test_it_says_where_it_listens_and_ends_cleanly_when_told_to(started, tmp_pat
     with started() as (process, address):
         httpx.post(f"{address}/v1/metrics", content=metrics_body(1.0), headers=PROTOBUF)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert "Traceback" not in process.stderr.read()
     kinds = [entry.kind for entry in journals.read(tmp_path / "journal")]
     assert kinds == [Kind.METRICS_PROTOBUF, Kind.STOP]

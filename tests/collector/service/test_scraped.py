@@ -1,16 +1,16 @@
 """Clusters that a real Prometheus scrapes, and on which nothing of ours runs."""
 
-import http.server
 import json
+import operator
 import subprocess
-import threading
-import time
 import urllib.parse
-import urllib.request
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
+from tests.serving import Answer, served
+from tests.waiting import get, until
 
 from rankscope.cli.main import main
 from rankscope.lab import trial
@@ -36,20 +36,6 @@ def simulated(fault, *, name="run", seed=0):
     return recording.simulate(scraped.as_scraped(scenario), seed)
 
 
-def get(address, path):
-    with urllib.request.urlopen(f"{address}{path}", timeout=10) as answer:
-        return json.load(answer)
-
-
-def until(question, seconds, what):
-    """Return the first answer that is not empty."""
-    deadline = time.monotonic() + seconds
-    while not (found := question()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
-    return found
-
-
 @pytest.fixture
 def prometheus_at(program, tmp_path):
     """Return a function that starts a Prometheus with a configuration on a data folder."""
@@ -67,15 +53,9 @@ def prometheus_at(program, tmp_path):
                 f"--web.listen-address={listen}",
             ]
             processes.start("prometheus", command, environ=clean_environment())
-
-            def ready():
-                try:
-                    return get(f"http://{listen}", "/api/v1/query?query=vector(1)")
-                except OSError:
-                    return None
-
-            until(ready, 30, "Prometheus does not answer")
-            return f"http://{listen}"
+            address = f"http://{listen}"
+            until(lambda: get(address, "/api/v1/query?query=vector(1)"), "Prometheus")
+            return address
 
         yield start
 
@@ -115,39 +95,27 @@ def exporters():
     hot = made.truth.entity.id
     state: dict[str, Any] = {"moment": 300.0}
 
-    class Pages(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            target = urllib.parse.unquote(self.path.removeprefix("/metrics/"))
-            body = scraped.page(found, target, state["moment"])
-            for one in {
-                s.labels["UUID"]: s for s in found if s.target == target and "UUID" in s.labels
-            }.values():
-                # Not among dcgm-exporter's defaults; most sites add it. 64: hardware, by heat.
-                reasons = 64 if one.labels["UUID"] == hot and state["moment"] > ONSET else 0
-                labels = ",".join(
-                    f'{name.removeprefix("exported_")}="{text}"'
-                    for name, text in one.labels.items()
-                    if name not in ("instance", "job")
-                )
-                body += f"DCGM_FI_DEV_CLOCKS_EVENT_REASONS{{{labels}}} {reasons}\n"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(body.encode())
+    def shown(request):
+        target = urllib.parse.unquote(request.path.removeprefix("/metrics/"))
+        body = scraped.page(found, target, state["moment"])
+        for one in {
+            s.labels["UUID"]: s for s in found if s.target == target and "UUID" in s.labels
+        }.values():
+            # Not among dcgm-exporter's defaults; most sites add it. 64: hardware, by heat.
+            reasons = 64 if one.labels["UUID"] == hot and state["moment"] > ONSET else 0
+            labels = ",".join(
+                f'{name.removeprefix("exported_")}="{text}"'
+                for name, text in one.labels.items()
+                if name not in ("instance", "job")
+            )
+            body += f"DCGM_FI_DEV_CLOCKS_EVENT_REASONS{{{labels}}} {reasons}\n"
+        return Answer(body.encode())
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,))
-    thread.start()
-    state["address"] = f"127.0.0.1:{server.server_address[1]}"
     state["targets"] = sorted({series.target for series in found})
     state["hot"] = hot
-    yield state
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(shown) as address:
+        state["address"] = address.removeprefix("http://")
+        yield state
 
 
 def test_a_throttled_device_is_named_by_remote_write_and_by_polling(
@@ -173,23 +141,20 @@ def test_a_throttled_device_is_named_by_remote_write_and_by_polling(
         store = {"url": address, "interval_seconds": 1, "delay_seconds": 1}
         with collector_at(tmp_path / "polling", prometheus=[store]) as polling:
 
-            def seen(service):
-                jobs = get(service.address, "/api/v1/jobs")["items"]
-                return [job for job in jobs if job["job"] == "train/run"]
+            def jobs(service):
+                return [job["job"] for job in get(service.address, "/api/v1/jobs")["items"]]
 
             for service in (sent, polling):
-                until(lambda service=service: seen(service), 60, "the job is not seen")
+                until(partial(jobs, service), "the job", lambda found: "train/run" in found)
             exporters["moment"] = 900.0
 
-            def named(service):
+            def accused(service):
                 items = get(service.address, "/api/v1/incidents")["items"]
                 causes = [item["root_cause"]["hypotheses"][0] for item in items]
-                return [
-                    cause for cause in causes
-                    if (cause["fault"], cause["entity"]["id"])
-                    == ("gpu.thermal_throttle", exporters["hot"])
-                ]  # fmt: skip
+                return [(cause["fault"], cause["entity"]["id"]) for cause in causes]
 
+            hot = ("gpu.thermal_throttle", exporters["hot"])
             for service in (sent, polling):
-                until(lambda service=service: named(service), 90, "the device is not named")
-            assert get(polling.address, "/readyz")["warnings"] == []
+                until(partial(accused, service), "the hot device", lambda found: hot in found)
+            # A poll that took too long is warned of until the next one.
+            until(lambda: get(polling.address, "/readyz")["warnings"], "no warning", operator.not_)

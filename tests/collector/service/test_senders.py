@@ -1,13 +1,12 @@
 """Real senders of remote write: Prometheus as an agent, and vmagent."""
 
-import http.server
 import json
-import threading
-import time
 import urllib.request
 from typing import Any
 
 import pytest
+from tests.serving import Answer, served
+from tests.waiting import get, until
 
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port
@@ -27,42 +26,14 @@ def page(xid):
     ).encode()
 
 
-def get(address, path):
-    with urllib.request.urlopen(f"{address}{path}", timeout=10) as answer:
-        return json.load(answer)
-
-
-def until(question, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not (found := question()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
-    return found
-
-
 @pytest.fixture
 def exporter():
     """Serve the page of an exporter; `xid` is the fault code that it shows."""
     state: dict[str, Any] = {"xid": 0}
 
-    class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(page(state["xid"]))
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,))
-    thread.start()
-    state["address"] = f"127.0.0.1:{server.server_address[1]}"
-    yield state
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(lambda _: Answer(page(state["xid"]))) as address:
+        state["address"] = address.removeprefix("http://")
+        yield state
 
 
 def command(kind, program, folder, config, url):
@@ -103,7 +74,7 @@ def test_a_fault_code_comes_by_a_real_sender(kind, program, exporter, collector,
         def jobs():
             return [row["job"] for row in get(collector.address, "/api/v1/jobs")["items"]]
 
-        until(lambda: "train/run" in jobs(), 60, "the job is not seen")
+        until(jobs, "the job", lambda found: "train/run" in found)
         exporter["xid"] = 79
 
         def accused():
@@ -111,8 +82,8 @@ def test_a_fault_code_comes_by_a_real_sender(kind, program, exporter, collector,
             causes = [item["root_cause"]["hypotheses"][0] for item in items]
             return [(one["fault"], one["entity"]["id"]) for one in causes]
 
-        until(lambda: ("gpu.lost", "GPU-1") in accused(), 60, "the device is not named")
-    with urllib.request.urlopen(f"{collector.address}/metrics", timeout=10) as answer:
+        until(accused, "the lost device", lambda found: ("gpu.lost", "GPU-1") in found)
+    with urllib.request.urlopen(f"{collector.address}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     assert "rankscope_collector_rejected_items_total{" not in text
     assert "rankscope_collector_refused_requests_total{" not in text

@@ -1,9 +1,8 @@
 """A running collector: addresses, tokens, restart, and a replay of its own journal."""
 
-import time
-
 import httpx
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.journal import journal as journals
 from rankscope.collector.journal.kinds import Kind
@@ -81,10 +80,7 @@ def test_a_port_in_use_is_an_error_and_leaves_the_folder_free(collector, tmp_pat
 
 
 def wait_for_metric(service, line):
-    deadline = time.monotonic() + 30
-    while line not in httpx.get(f"{service.address}/metrics").text:
-        assert time.monotonic() < deadline, line
-        time.sleep(0.02)
+    until(lambda: httpx.get(f"{service.address}/metrics").text, line, lambda page: line in page)
 
 
 def test_a_restart_goes_on_from_the_snapshot_of_a_clean_stop(collector_at, tmp_path, metrics_body):

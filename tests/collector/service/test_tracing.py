@@ -1,10 +1,8 @@
 """A trace from a payload to the page it led to, and nothing at all unless it is asked for."""
 
 import base64
-import http.server
 import subprocess
 import sys
-import threading
 import time
 
 import httpx
@@ -13,6 +11,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from tests.serving import Answer, served
+from tests.waiting import until
 
 from rankscope.collector.tracing.starting import asked
 from rankscope.formats.otlp import encode
@@ -26,23 +26,12 @@ def receiver():
     """Take OTLP and webhooks; `bodies` are those taken, by path."""
     bodies: dict[str, list[bytes]] = {}
 
-    class Taking(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            bodies.setdefault(self.path, []).append(body)
-            self.send_response(200)
-            self.end_headers()
+    def take(request):
+        bodies.setdefault(request.path, []).append(request.body)
+        return Answer()
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Taking)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", bodies
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(take) as address:
+        yield address, bodies
 
 
 def lost_device(address):
@@ -74,10 +63,7 @@ def test_a_payload_is_one_trace_up_to_the_page(collector_at, receiver, tmp_path,
     webhook = {"url": f"{address}/hook", "secret": SECRET}
     with collector_at(tmp_path / "data", webhooks=[webhook]) as service:
         lost_device(service.address)
-        deadline = time.monotonic() + 60
-        while "/hook" not in bodies:
-            assert time.monotonic() < deadline, "no page"
-            time.sleep(0.1)
+        until(lambda: sorted(bodies), "a page", lambda paths: "/hook" in paths)
     spans = [
         span
         for body in bodies["/v1/traces"]

@@ -68,7 +68,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             Received(headers["webhook-id"], headers["webhook-timestamp"], verified, headers)
         )
         if receiver.stuck:
-            receiver.let_go.wait(30)
+            receiver.let_go.wait(60)
         status, more = receiver.answer(len(receiver.got))
         self.send_response(status)
         for name, value in {"content-length": "0", **more}.items():
@@ -194,4 +194,4 @@ def tarpit():
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
     for thread in (accepting, *threads):
-        thread.join(5)
+        thread.join(60)

@@ -1,12 +1,12 @@
 """Pushing to a real Alertmanager 0.25: amtool sees the alerts, its routes and inhibitions hold."""
 
-import http.server
 import json
 import subprocess
-import threading
 import time
 
 import pytest
+from tests.serving import Answer, served
+from tests.waiting import until
 
 from rankscope.collector.store.deliver import Deliverer
 from rankscope.vocabulary.clock import SystemClock
@@ -17,22 +17,12 @@ def webhook():
     """Return the address of a receiver of Alertmanager's webhooks, and what it got."""
     got = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            got.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.end_headers()
+    def take(request):
+        got.append(json.loads(request.body))
+        return Answer()
 
-        def log_message(self, *_arguments):
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(take) as address:
+        yield f"{address}/", got
 
 
 @pytest.fixture
@@ -70,7 +60,7 @@ def pushed(store, add_webhook, alertmanager, config):
     def push(*changes):
         store.commit(changes, time.time())
         deliverer.run_once(time.time())
-        deliverer.settle(timeout_seconds=30)
+        deliverer.settle(timeout_seconds=60)
 
     yield push, address
     deliverer.stop()
@@ -87,14 +77,6 @@ def amtool(program):
     return run
 
 
-def _until(condition):
-    end = time.monotonic() + 30
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return found
-
-
 @pytest.mark.acceptance
 def test_an_incident_is_an_alert_that_is_routed_and_ends(
     store, pushed, changed, webhook, amtool, queued
@@ -102,19 +84,21 @@ def test_an_incident_is_an_alert_that_is_routed_and_ends(
     push, address = pushed
     push(changed("opened", severity="warning"), changed("opened", identity="b2"))
     assert {("opened", "delivered")} == set(queued())
-    found = _until(lambda: amtool(address, "alert", "query"))
+    found = until(
+        lambda: amtool(address, "alert", "query"), "two alerts", lambda one: len(one) == 2
+    )
     by_severity = {row["labels"]["severity"]: row for row in found}
     assert ["oncall"] == [row["name"] for row in by_severity["critical"]["receivers"]]
     assert "rank 3 is slow" == by_severity["critical"]["annotations"]["description"]
     assert {"host.cpu_contention"} == {row["labels"]["fault"] for row in found}
     _, got = webhook
-    first = _until(lambda: got and got[0])
+    first = until(lambda: got[:1], "a webhook")[0]
     assert ("4", "firing", "oncall") == (first["version"], first["status"], first["receiver"])
     assert "b2".ljust(20, "0") == first["alerts"][0]["labels"]["incident"]
     push(changed("resolved", identity="b2", updated_at=1_700_000_060.0))
-    last = _until(lambda: next((row for row in got if row["status"] == "resolved"), None))
+    (last,) = until(lambda: [row for row in got if row["status"] == "resolved"], "the end")
     assert first["alerts"][0]["labels"] == last["alerts"][0]["labels"]
-    assert 1 == len(_until(lambda: amtool(address, "alert", "query")))
+    assert 1 == len(until(lambda: amtool(address, "alert", "query")))
 
 
 @pytest.mark.acceptance
@@ -130,7 +114,7 @@ def test_a_severity_that_rose_leaves_no_alert_behind(store, pushed, changed, amt
 def test_inhibitions_of_the_site_hold(store, pushed, changed, amtool):
     push, address = pushed
     push(changed("opened", identity="a"), changed("opened", identity="b", fault="network.switch"))
-    _until(lambda: amtool(address, "alert", "query", "--inhibited"))
+    until(lambda: amtool(address, "alert", "query", "--inhibited"))
     (alert,) = amtool(address, "alert", "query", "--inhibited")
     assert ("host.cpu_contention", "suppressed") == (
         alert["labels"]["fault"],

@@ -69,7 +69,7 @@ def test_kills_lose_nothing_and_repeat_under_the_same_id(tmp_path, url, new_rece
         assert int(answers.readline()) == 0
     finally:
         commands.close()
-        workers.wait(10)
+        workers.wait(60)
         answers.close()
 
     valid: dict[tuple[int, str], list[str]] = {}

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankscope.collector.windows.plane_data import THIN_SECONDS
 from rankscope.collector.windows.plane_sets import PlaneSet
-from rankscope.collector.windows.planes import FINE_SECONDS, THIN_SECONDS, Plane
+from rankscope.collector.windows.planes import FINE_SECONDS, Plane
 
 START = 1_700_000_100.0  # the beginning of a quarter of an hour
 ROWS = np.arange(2)

@@ -4,12 +4,14 @@ Eight GPUs of the driver's double on each node, sixteen ranks of the simulator i
 that grows hot, and what is rarer: a port down, a device lost, an error of memory.
 """
 
+import operator
 import re
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.dashboards.grafana import building
 from rankscope.lab.demo.processes import Processes
@@ -17,7 +19,7 @@ from rankscope.lab.live import asking
 from rankscope.lab.live.cluster import LiveCluster
 from rankscope.lab.live.prometheus import Prometheus
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(900)]
 
 LABEL = re.compile(r"\{\{(\w+)\}\}")
 MOST_SERIES = 200
@@ -40,13 +42,9 @@ class Live:
         now = time.time()
         return asking.Span(self.began, now, step=2.0, scrape=1.0)
 
-    def until(self, expression, seconds=120.0):
+    def until(self, expression):
         """Wait until an expression finds something, and return it."""
-        end = time.monotonic() + seconds
-        while not (found := self.server.query(expression)):
-            assert time.monotonic() < end, f"never found: {expression}"
-            time.sleep(0.2)
-        return found
+        return until(lambda: self.server.query(expression), expression)
 
 
 @pytest.fixture(scope="module")
@@ -134,10 +132,9 @@ def test_every_query_returns_data_with_the_labels_of_its_legend(live, documents,
         chosen = [{"host": node.name} for node in live.cluster.nodes]
     if name == "incident":
         chosen = [{"incident": one["metric"]["incident"]} for one in (incident, port)]
-    end = time.monotonic() + 90.0
-    while empty := empty_queries(live, documents[f"rankscope-{name}"], chosen):
-        assert time.monotonic() < end, empty  # some counters are read every half minute
-        time.sleep(0.5)
+    document = documents[f"rankscope-{name}"]
+    # Some counters are read every half minute.
+    until(lambda: empty_queries(live, document, chosen), "no query without data", operator.not_)
 
 
 def test_variables_offer_values_and_annotations_find_the_incidents(live, documents):
@@ -162,13 +159,11 @@ def test_every_rule_is_evaluated_and_what_is_recorded_is_there(live, rules):
         groups = live.server.ask("rules")["groups"]
         return [rule for group in groups for rule in group["rules"]]
 
-    end = time.monotonic() + 30.0
-    while any(rule["health"] == "unknown" for rule in told()) and time.monotonic() < end:
-        time.sleep(0.2)
+    def unhealthy():
+        return [(rule["name"], rule.get("lastError")) for rule in told() if rule["health"] != "ok"]
+
+    until(unhealthy, "rules that are all evaluated, and healthy", operator.not_)
     assert len(rules) == len(told())
-    assert [] == [
-        (rule["name"], rule.get("lastError")) for rule in told() if rule["health"] != "ok"
-    ]
     for rule in rules:
         if "record" in rule:
             assert live.until(rule["record"])

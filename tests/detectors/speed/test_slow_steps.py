@@ -399,3 +399,38 @@ def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
     later.before = earlier.pace
     assert [] == SlowSteps().evaluate(attempt(0.845, later))
     assert 1 == len(SlowSteps().evaluate(attempt(0.95, later)))
+
+
+def with_one_host_late(window, since):
+    """Return the window as it is before the second of two hosts has reported steps from `since`."""
+    late = window.host_of == 1
+
+    def hidden(plane):
+        found = np.array(plane, np.float64)
+        found[late, since:] = np.nan
+        return found
+
+    steps = window.steps
+    planes = {name: hidden(plane) for name, plane in steps.planes.items()}
+    return replace(window, steps=Steps(steps.index, hidden(steps.at), planes))
+
+
+def test_one_hosts_report_of_slow_steps_is_a_first_word_about_all(steady):
+    own = steady()
+    own[:2, 53:] *= 1.5
+    window = with_one_host_late(sketch(own), 52)
+    (finding,) = SlowSteps().evaluate(window)
+    assert "since step 53" in finding.text
+    assert 0.8 < finding.score < 1
+
+
+def test_of_ranks_that_take_their_own_time_one_host_says_nothing_about_the_others(steady):
+    own = steady()
+    own[:2, 53:] *= 1.5
+    window = sketch(own)
+    window.steps.planes[DURATION][2:, :52] *= 1.1
+    assert [] == SlowSteps().evaluate(with_one_host_late(window, 52))
+
+
+def test_what_one_host_has_reported_of_healthy_steps_is_no_word(steady):
+    assert [] == SlowSteps().evaluate(with_one_host_late(sketch(steady()), 52))

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from tests import waiting
 
 from rankscope.lab.node.nvml import SEEN_AFTER, Scenario
 
@@ -70,7 +71,7 @@ class Client:
         return self._answers[number]
 
     def __call__(self, expression):
-        return self.begin(expression).get(timeout=30)
+        return self.begin(expression).get(timeout=60)
 
     def hold(self, name, expression):
         """Keep a result in the client under a name."""
@@ -85,16 +86,8 @@ class Client:
 
 @pytest.fixture
 def until():
-    """Return a wait: `until(question)` returns its first true answer, within twenty seconds."""
-
-    def wait(question, seconds=20.0):
-        end = time.monotonic() + seconds
-        while not (answer := question()):
-            assert time.monotonic() < end, "it did not come to pass"
-            time.sleep(0.005)
-        return answer
-
-    return wait
+    """Return a wait: `until(question)` returns its first true answer."""
+    return waiting.until
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_a_storm_loses_nothing_and_waits_for_its_reader(log):
     thread.start()
     log.storm("NVRM: Xid (PCI:0000:1b:00): 95, uncontained", 20_000)
     log.write("the end")
-    thread.join(timeout=30)
+    thread.join(timeout=60)
     os.close(fd)
     numbers = [parts(line)[1] for line in b"".join(read).splitlines()]
     assert numbers == list(range(1, 20_002))

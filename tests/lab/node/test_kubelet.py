@@ -157,7 +157,7 @@ def test_a_slow_kubelet_lets_a_deadline_pass_and_then_answers(kubelet):
     while kubelet.calls == before:
         waiting.join(timeout=0.01)
     kubelet.be_slow(0)
-    waiting.join(timeout=30)
+    waiting.join(timeout=60)
     assert len(of(answers[0], 1)) == 2
 
 

@@ -39,11 +39,11 @@ def test_a_hung_device_keeps_nobody_else_waiting(scenario, client, settle):
     settle()
     stuck = client.begin(POWER.format(5))
     others = [client.begin(POWER.format(gpu)) for gpu in range(8) if gpu != 5]
-    assert [call.get(timeout=20) for call in others] == [612_000] * 7
+    assert [call.get(timeout=60) for call in others] == [612_000] * 7
     assert client("n.nvmlDeviceGetUUID(n.nvmlDeviceGetHandleByIndex(5))") == nvml.gpu_uuid(5)
     assert stuck.empty()
     scenario.recover(5)
-    assert stuck.get(timeout=20) == 612_000
+    assert stuck.get(timeout=60) == 612_000
 
 
 def test_only_the_named_calls_hang_when_some_are_named(scenario, client, settle):
@@ -53,7 +53,7 @@ def test_only_the_named_calls_hang_when_some_are_named(scenario, client, settle)
     assert client(POWER.format(1)) == 612_000
     assert stuck.empty()
     scenario.recover(1)
-    assert stuck.get(timeout=20) == 1
+    assert stuck.get(timeout=60) == 1
 
 
 def test_a_hung_driver_blocks_every_client_and_lets_them_go_again(scenario, client, start, settle):
@@ -66,8 +66,8 @@ def test_a_hung_driver_blocks_every_client_and_lets_them_go_again(scenario, clie
     assert old.empty()
     assert beginning.empty()
     scenario.hang_everything(hung=False)
-    assert old.get(timeout=20) == 8
-    assert beginning.get(timeout=20) is None
+    assert old.get(timeout=60) == 8
+    assert beginning.get(timeout=60) is None
 
 
 def test_a_slow_device_takes_its_time(scenario, client, until):
@@ -155,7 +155,7 @@ WAIT = (
 def test_an_xid_comes_through_the_event_set_at_once(scenario, watch):
     waiting = watch.begin(WAIT.format(20_000))
     scenario.xid(6, 79)
-    assert waiting.get(timeout=20) == [6, 8, 79]
+    assert waiting.get(timeout=60) == [6, 8, 79]
     assert watch("n.nvmlEventSetWait_v2(s, 30)") == TIMEOUT
 
 

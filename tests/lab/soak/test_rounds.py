@@ -39,7 +39,7 @@ def post():
         request = urllib.request.Request(receiver.url, text.encode(), headers)
         for _ in range(2):
             try:
-                with urllib.request.urlopen(request, timeout=30) as answer:
+                with urllib.request.urlopen(request, timeout=60) as answer:
                     return answer.status
             except urllib.error.HTTPError as error:
                 if error.code == 400:

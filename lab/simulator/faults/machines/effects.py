@@ -1,14 +1,16 @@
 """What the faults of machines share: what is at fault, how strong, and for how long."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .....vocabulary import entities
 from .....vocabulary.ranks import Ranks
 from ...conditions import Conditions
-from ...devices import under_limit
+from ...devices import cooling_for, under_limit
 from ...fabric import nic_id, port_of
 from ...placement import Seats, device_id, device_index, host_name, rank_of, ranks_of_host
-from ...shape import Cluster, Strength
+from ...shape import Cluster, Scenario, Strength
 
 
 def gpu(seats: Seats, host: int, place: int) -> entities.Entity:
@@ -46,6 +48,26 @@ def slots_of(number: int, place: int, slots: int, *, whole_host: bool) -> list[i
 def free_clock(state: Conditions, slot: int) -> float:
     """Return the clock ratio that a device reaches under its power limit."""
     return under_limit(float(state.devices.limit[slot]))
+
+
+def heat(state: Conditions, slot: int, *, clock: float, force: float) -> None:
+    """Let a device's cooling fail so far that heat would hold it at `clock` of what it reached."""
+    sound = float(state.devices.cooling[slot])
+    worst = cooling_for(clock * free_clock(state, slot), float(state.devices.inlet[slot]))
+    state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
+
+
+def failing_cooling(random: np.random.Generator, strength: Strength) -> dict[str, float]:
+    """Return how far clocks sink when cooling fails, as a ratio, and within how many seconds."""
+    low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
+    return {"clock": float(random.uniform(low, high)), "ramp": float(random.uniform(10, 60))}
+
+
+def two_switches(scenario: Scenario) -> Scenario:
+    """Return the scenario with at most half of its hosts on a leaf switch: two or more have one."""
+    cluster = scenario.cluster
+    most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
+    return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))
 
 
 def force(at: float, onset: float, ramp: float) -> float:

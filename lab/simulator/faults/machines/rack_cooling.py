@@ -1,14 +1,13 @@
 """gpu.thermal_throttle in a rack: its cooling fails, and heat holds the clocks of its devices."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...devices import cooling_for
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
 from .. import requirements
@@ -38,19 +37,15 @@ class RackCooling:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with two racks or more, each with a leaf switch of its own."""
-        cluster = scenario.cluster
-        most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
-        return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))
+        return effects.two_switches(scenario)
 
     @classmethod
     def drawn(
         cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far the clocks sink and how fast."""
-        low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
         return {
-            "clock": float(random.uniform(low, high)),
-            "ramp": float(random.uniform(10, 60)),
+            **effects.failing_cooling(random, strength),
             "lag": float(random.uniform(0, 5)),
             "per_rack": scenario.cluster.hosts_per_switch,
             **effects.lasting(random, scenario.seconds),
@@ -65,10 +60,7 @@ class RackCooling:
                 continue
             force = effects.force(at, onset, self.ramp)
             for slot in effects.slots_of(host, 0, self.slots, whole_host=True):
-                sound = float(state.devices.cooling[slot])
-                target = self.clock * effects.free_clock(state, slot)
-                worst = cooling_for(target, float(state.devices.inlet[slot]))
-                state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
+                effects.heat(state, slot, clock=self.clock, force=force)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the first host of the rack."""

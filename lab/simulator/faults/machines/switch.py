@@ -1,6 +1,6 @@
 """network.switch: a leaf switch fails or drops packets; every port on it suffers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,9 +39,7 @@ class Switch:
     @classmethod
     def prepared(cls, scenario: Scenario, random: np.random.Generator) -> Scenario:
         """Return the scenario with half of its hosts on each of two leaf switches, or more."""
-        cluster = scenario.cluster
-        most = max(min(cluster.hosts_per_switch, cluster.hosts // 2), 2)
-        return replace(scenario, cluster=replace(cluster, hosts_per_switch=most))
+        return effects.two_switches(scenario)
 
     @classmethod
     def drawn(

@@ -7,7 +7,6 @@ import numpy as np
 
 from .....vocabulary import entities
 from ...conditions import Conditions
-from ...devices import cooling_for
 from ...placement import Seats
 from ...shape import Cluster, Scenario, Strength
 from .. import requirements
@@ -37,10 +36,8 @@ class ThermalThrottle:
         cls, scenario: Scenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
         """Return how far the clocks sink, how fast, and whether all devices suffer."""
-        low, high = (0.9, 0.95) if strength == "weak" else (0.45, 0.85)
         return {
-            "clock": float(random.uniform(low, high)),
-            "ramp": float(random.uniform(10, 60)),
+            **effects.failing_cooling(random, strength),
             "whole_host": bool(random.random() < 0.3),
             **effects.lasting(random, scenario.seconds),
         }
@@ -51,10 +48,7 @@ class ThermalThrottle:
             return
         force = effects.force(at, self.onset, self.ramp)
         for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):
-            sound = float(state.devices.cooling[slot])
-            target = self.clock * effects.free_clock(state, slot)
-            worst = cooling_for(target, float(state.devices.inlet[slot]))
-            state.devices.cooling[slot] = sound + max(worst - sound, 0.0) * force
+            effects.heat(state, slot, clock=self.clock, force=force)
 
     def entity(self, cluster: Cluster, seats: Seats, job: str) -> entities.Entity:
         """Return the device, or the host when all its devices are."""

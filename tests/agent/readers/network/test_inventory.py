@@ -103,16 +103,16 @@ def test_a_look_that_a_driver_holds_up_does_not_hold_up_those_who_know_already(
 
     def hang(folder):
         hangs.set()
-        returns.wait(30.0)
+        returns.wait(60)
         return names(folder)
 
     monkeypatch.setattr(kernel_files, "names", hang)
     looking = threading.Thread(target=inventory.ports, args=(100.0,))
     looking.start()
-    assert hangs.wait(30.0)
+    assert hangs.wait(60)
     assert inventory.ports(101.0, look=True) == seen
     returns.set()
-    looking.join(30.0)
+    looking.join(60)
     assert not looking.is_alive()
 
 
@@ -125,7 +125,7 @@ def test_who_asks_during_the_first_look_waits_for_it_and_is_told_the_same(
 
     def slowly():
         looking.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         look()
 
     monkeypatch.setattr(inventory, "_look", slowly)
@@ -137,8 +137,8 @@ def test_who_asks_during_the_first_look_waits_for_it_and_is_told_the_same(
     askers = [threading.Thread(target=ask) for _ in range(2)]
     for asker in askers:
         asker.start()
-        assert looking.wait(20)
+        assert looking.wait(60)
     go_on.set()
     for asker in askers:
-        asker.join(20)
+        asker.join(60)
     assert told == [["mlx5_0/1", "mlx5_1/1"]] * 2

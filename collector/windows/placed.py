@@ -1,0 +1,50 @@
+"""Where series go, as arrays: which matrices, which plane and which row."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...detectors.window import Ints
+
+IGNORED, PLACED, FORGOTTEN = 0, 1, 2
+
+NODE = -1
+"""The attempt of a series that belongs to no job."""
+
+
+class Placed:
+    """Where every series goes; `placing` finds it out. Arrays are [series]."""
+
+    def __init__(self) -> None:
+        self.kind = np.zeros(1024, np.int8)
+        self.target = np.full(1024, -1, np.int32)
+        self.plane = np.zeros(1024, np.int16)
+        self.row = np.zeros(1024, np.int32)
+        self.host = np.zeros(1024, np.int32)
+        self.attempt = np.full(1024, NODE, np.int32)
+        self.by_labels = np.zeros(1024, np.bool_)
+        self.count = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the arrays take."""
+        arrays = (self.kind, self.target, self.plane, self.row, self.host, self.attempt)
+        return sum(int(one.nbytes) for one in arrays)
+
+    def remove(self, which: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Forget some of the series, [count]; return their numbers."""
+        gone = np.flatnonzero(which & (self.kind[: self.count] != FORGOTTEN)).astype(np.int32)
+        self.kind[gone], self.target[gone] = FORGOTTEN, -1
+        return gone
+
+    def reopen(self, series: Ints) -> None:
+        """Have series placed again when they next report."""
+        self.kind[series], self.target[series] = FORGOTTEN, -1
+
+    def _fit(self, count: int) -> None:
+        """Make room for so many series; new ones are ignored."""
+        while count > len(self.kind):
+            for name in ("kind", "target", "plane", "row", "host", "attempt", "by_labels"):
+                old = getattr(self, name)
+                fill = np.full_like(old, -1 if name in ("target", "attempt") else 0)
+                setattr(self, name, np.concatenate((old, fill)))
+        self.count = count

@@ -1,0 +1,26 @@
+"""A small cluster of real processes: a collector is killed under load, and its parts are taken away.
+
+Three NATS servers, PostgreSQL, three collectors and haproxy. `make cluster ARGS="--kills 200"` is the
+same, longer, and waits until every incident is over.
+"""
+
+import pytest
+
+from rankscope.lab.cluster import kills
+from rankscope.lab.soak.rounds import State
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(900)]
+
+JOBS = 4
+
+
+def test_a_cluster_loses_nothing_and_pages_nobody_twice(program, tmp_path):
+    """One collector is killed; then one NATS server, PostgreSQL and all of NATS are away in turn."""
+    for name in ("postgres", "haproxy"):
+        program(name)
+    state = State()
+    took = kills.round_of(tmp_path, state, kills=1, say=print, jobs=JOBS, resolved=False)
+    assert [] == state.wrong
+    assert 1 == len(took) == state.kills
+    assert JOBS == len(state.jobs)
+    assert state.payloads
