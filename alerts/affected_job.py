@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Job
-from ..vocabulary.incidents import Symptom
+from ..vocabulary.incidents import Impact, Lost, Symptom
+from ..vocabulary.times import WEEK_SECONDS, week_of
 from . import impact
 
 GONE_SECONDS = 300.0
@@ -27,6 +28,8 @@ class JobHealth:
     last_step_at: float
     """When the newest step of this attempt ended; -inf before its first."""
     silent_seconds: float
+    first_at: float = float("-inf")
+    """When this attempt first reported: nothing that it holds was lost before."""
     step_seconds: float = 0.0
     """How long a step usually takes, 0 where nobody can tell."""
 
@@ -38,7 +41,11 @@ class JobHealth:
 
 @dataclass(slots=True)
 class AffectedJob:
-    """The part of one job; `symptoms` by kind and entity, as first and as last found."""
+    """The part of one job; `symptoms` by kind and entity, as first and as last found.
+
+    `lost` has the GPU-seconds that were granted to it, by the Monday 00:00 UTC of their week.
+    `cost` is what it costs now, None: nothing; `claimed` the time ranges claimed this second.
+    """
 
     job: Job
     attempt: int
@@ -48,12 +55,12 @@ class AffectedJob:
     active: tuple[Finding, ...] = ()
     last_active: float = 0.0
     slowdown: float | None = None
-    loss: impact.Loss = field(default_factory=impact.Loss)
-    charged: float = 0.0
+    claims: impact.Claims = field(default_factory=impact.Claims)
+    claimed: tuple[tuple[float, float], ...] = ()
+    cost: impact.Cost | None = None
+    lost: dict[int, float] = field(default_factory=dict)
 
-    def found(
-        self, symptoms: Sequence[Finding], health: JobHealth, now: float, *, sharers: int
-    ) -> list[str]:
+    def found(self, symptoms: Sequence[Finding], health: JobHealth, now: float) -> list[str]:
         """Take the symptoms of `now`, at least one; return the texts of those that are new."""
         new: list[str] = []
         for finding in symptoms:
@@ -62,20 +69,21 @@ class AffectedJob:
             if held is None:
                 new.append(finding.text)
             self.symptoms[key] = _symptom(finding, held)
-            if kinds.catalogue()[finding.kind].effect == "slows":
+            if kinds.catalogue()[finding.kind].slowdown:
                 self.slowdown = finding.magnitude
         self.active, self.last_active = tuple(symptoms), now
         self.health, self.attempt = health, max(self.attempt, health.attempt)
-        self._charge(now, sharers)
+        self._claim(now)
         return new
 
     def absent(self, health: JobHealth, now: float) -> str | None:
         """Take a second without symptoms; return why they are over for good, None where open."""
-        self.health = health
+        self.health, self.claimed = health, ()
         if self.stopped and not health.over:
-            self._charge(now, 1)  # a restart takes time: lost until a step ends
+            self._claim(now)  # a restart takes time: lost until a step ends
         else:
-            self.loss.pause(now)
+            self.claims.pause(now)
+            self.cost = None
         if health.over:
             ended = now - health.silent_seconds
             self.last_active = max(min(self.last_active, ended), self.opened_at)
@@ -90,20 +98,41 @@ class AffectedJob:
         last_step_at = self.health.last_step_at
         return any(impact.stopped(symptom, last_step_at) for symptom in self.active)
 
-    @property
-    def gpu_seconds_lost(self) -> float:
-        """Return what was lost by now."""
-        return self.charged
+    def take(self, begin: float, end: float, gpu_seconds: float) -> None:
+        """Take what is granted of its claims between two times."""
+        seconds = end - begin
+        while begin < end:
+            week = week_of(begin)
+            part = min(end, week + WEEK_SECONDS) - begin
+            self.lost[week] = self.lost.get(week, 0.0) + gpu_seconds * part / seconds
+            begin += part
 
-    def _charge(self, now: float, sharers: int) -> None:
-        share, onset = impact.lost_share(self.active, self.health.last_step_at)
+    def _claim(self, now: float) -> None:
+        """Claim what the symptoms cost, up to `now`."""
+        self.cost = found = impact.cost(self.active, self.health.last_step_at)
         # Ranks of a job that stands still are held; of what ended, time after its last data is not
         # known to be lost.
         end = now if self.stopped else now - self.health.silent_seconds
-        begun = max(onset, self.health.last_step_at) if self.stopped else onset
-        before = self.loss.seconds
-        self.loss.charge(share, max(begun, self.opened_at), end)
-        self.charged += (self.loss.seconds - before) * self.health.ranks / sharers
+        begun = max(found.onset, self.health.last_step_at) if self.stopped else found.onset
+        if self.claims.until is None:
+            begun = max(begun, self.health.first_at)
+        self.claimed = tuple(self.claims.claim(found.share, max(begun, self.opened_at), end))
+
+
+def total(parts: Sequence[AffectedJob], *, ranks_at_cause: int) -> Impact:
+    """Return what an incident costs its jobs."""
+    stopped = any(part.stopped for part in parts)
+    slow = [part.slowdown for part in parts if part.slowdown is not None]
+    lost = [Lost(part.job, *row) for part in parts for row in sorted(part.lost.items())]
+    return Impact(
+        ranks=sum(part.health.ranks for part in parts),
+        nodes=sum(part.health.nodes for part in parts),
+        slowdown=None if stopped else max(slow, default=1.0),
+        gpu_seconds_lost=sum(row.gpu_seconds for row in lost),
+        jobs=len(parts),
+        ranks_at_cause=ranks_at_cause,
+        lost=tuple(lost),
+    )
 
 
 def is_history(symptom: Finding, health: JobHealth) -> bool:

@@ -1,4 +1,4 @@
-"""What an incident costs: GPU-seconds, integrated over the intervals in which they are lost."""
+"""What an incident claims of a job's time: a share of it, since when, and of which kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,63 +10,82 @@ AGAIN_SECONDS = 10.0
 """A job that ended steps so long after a stop has gone on: the stop is history."""
 
 HISTORY_SECONDS = 900.0
-"""How far back a symptom that is found late can still be charged."""
+"""How far back a symptom that is found late can still raise a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What symptoms cost their job at one moment.
+
+    The share is 1 while no step ends or steps are worth nothing, 1 - 1/slowdown while they are
+    long. `tier` is the place of the effect in `EFFECTS`, `onset` that of the costliest symptom.
+    """
+
+    share: float
+    tier: int
+    onset: float
 
 
 @dataclass(slots=True)
-class Loss:
-    """Seconds lost by each rank of one job, up to `until`.
+class Claims:
+    """What one incident has claimed of one job's time, up to `until`.
 
-    `intervals` are the last charged ones: [begin, end, share of the time that was lost in it]. The
-    share is 1 while no step ends or steps are worth nothing, 1 - 1/slowdown while steps are long. A
-    symptom that is found only some seconds after its onset is charged from its onset.
+    `intervals` are the last ones: [begin, end, share of the time that was claimed]. A symptom that
+    is found only some seconds after its onset claims from its onset.
     """
 
-    seconds: float = 0.0
     until: float | None = None
     intervals: list[tuple[float, float, float]] = field(default_factory=list)
 
-    def charge(self, share: float, onset: float, end: float) -> None:
-        """Charge a share of the time from `until` to `end`, and since `onset` at least as much."""
+    def claim(self, share: float, onset: float, end: float) -> list[tuple[float, float]]:
+        """Claim a share of the time up to `end`, and since `onset` at least as much.
+
+        Returns the time ranges of which so much was not claimed before.
+        """
         if self.until is None:
             self.until = onset
-        if onset < self.until:
-            self._raise(share, onset)
+        new = self._raised(share, onset) if onset < self.until else []
         if end > self.until:
-            self.seconds += (end - self.until) * share
-            last = self.intervals[-1] if self.intervals else None
-            if last is not None and last[1] == self.until and last[2] == share:
-                self.intervals[-1] = (last[0], end, share)
-            else:
-                self.intervals.append((self.until, end, share))
+            new.append((self.until, end))
+            self._append((self.until, end, share))
             self.until = end
         while self.intervals and self.intervals[0][1] < self.until - HISTORY_SECONDS:
             del self.intervals[0]
+        return new
 
     def pause(self, now: float) -> None:
-        """Charge nothing up to `now`."""
+        """Claim nothing up to `now`."""
         if self.until is not None and now > self.until:
             self.until = now
 
-    def _raise(self, share: float, onset: float) -> None:
-        """Charge what was charged less since `onset` at `share`."""
-        raised: list[tuple[float, float, float]] = []
-        for begin, end, held in self.intervals:
+    def _raised(self, share: float, onset: float) -> list[tuple[float, float]]:
+        """Claim `share` where less was claimed since `onset`; return those time ranges."""
+        before, self.intervals = self.intervals, []
+        new: list[tuple[float, float]] = []
+        for begin, end, held in before:
             if end <= onset or held >= share:
-                raised.append((begin, end, held))
+                self._append((begin, end, held))
                 continue
             middle = max(begin, onset)
-            self.seconds += (end - middle) * (share - held)
-            raised += [(begin, middle, held)] if middle > begin else []
-            raised.append((middle, end, share))
-        self.intervals = raised
+            if middle > begin:
+                self._append((begin, middle, held))
+            self._append((middle, end, share))
+            new.append((middle, end))
+        return new
+
+    def _append(self, interval: tuple[float, float, float]) -> None:
+        last = self.intervals[-1] if self.intervals else None
+        if last is not None and (last[1], last[2]) == (interval[0], interval[2]):
+            self.intervals[-1] = (last[0], interval[1], last[2])
+        else:
+            self.intervals.append(interval)
 
 
-def lost_share(symptoms: Sequence[Finding], last_step_at: float) -> tuple[float, float]:
-    """Return the share of time lost under the symptoms, and the onset of the costliest one."""
-    costs = [(_share(symptom, last_step_at), -symptom.onset[0]) for symptom in symptoms]
-    share, onset = max(costs)
-    return share, -onset
+def cost(symptoms: Sequence[Finding], last_step_at: float) -> Cost:
+    """Return what the costliest of some symptoms costs."""
+    costs = [_cost(symptom, last_step_at) for symptom in symptoms]
+    most = max(costs, key=lambda row: (row.share, -row.onset))
+    return Cost(most.share, min(r.tier for r in costs if r.share == most.share), most.onset)
 
 
 def stopped(symptom: Finding, last_step_at: float) -> bool:
@@ -75,8 +94,12 @@ def stopped(symptom: Finding, last_step_at: float) -> bool:
     return stops and last_step_at <= symptom.onset[1] + AGAIN_SECONDS
 
 
-def _share(symptom: Finding, last_step_at: float) -> float:
-    effect = kinds.catalogue()[symptom.kind].effect
-    if effect == "corrupts" or stopped(symptom, last_step_at):
-        return 1.0
-    return 1 - 1 / max(symptom.magnitude, 1.0) if effect == "slows" else 0.0
+def _cost(symptom: Finding, last_step_at: float) -> Cost:
+    kind = kinds.catalogue()[symptom.kind]
+    tier = kinds.EFFECTS.index(kind.effect)
+    share = 0.0
+    if kind.effect == "corrupts" or stopped(symptom, last_step_at):
+        share = 1.0
+    elif kind.slowdown:
+        share = 1 - 1 / max(symptom.magnitude, 1.0)
+    return Cost(share, tier, symptom.onset[0])

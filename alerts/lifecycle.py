@@ -16,10 +16,10 @@ from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.handling import Handling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import CauseChange, Impact, Incident, Moment
+from ..vocabulary.incidents import CauseChange, Incident, Moment
 from ..vocabulary.inspection import Profiled, StackGroup
 from . import first_cause, stacks, summary
-from .affected_job import AffectedJob, JobHealth
+from .affected_job import AffectedJob, JobHealth, total
 from .causes.engine import Explanation, ranks_at
 from .first_cause import FirstCause
 from .notices import Notices
@@ -104,13 +104,11 @@ class TrackedIncident:
         explanation: Explanation | None,
         health: JobHealth,
         now: float,
-        *,
-        sharers: int = 1,
     ) -> Change | None:
         """Take what was found about one of the jobs at `now`; return the change, if material.
 
-        `explanation` has this incident's symptoms, None when there are none any more. `sharers`:
-        how many incidents of the job these symptoms are charged to.
+        `explanation` has this incident's symptoms, None when there are none any more. What it costs
+        is in the change once the job's losses are divided (`counted`).
         """
         if not self.open:
             return None
@@ -120,7 +118,7 @@ class TrackedIncident:
         if part is None:
             onset = min(symptom.onset[0] for symptom in explanation.symptoms)
             part = self.parts[job] = AffectedJob(job, health.attempt, onset, health)
-        new = part.found(explanation.symptoms, health, now, sharers=sharers)
+        new = part.found(explanation.symptoms, health, now)
         if self.document is not None:
             for text in new:
                 self._note(now, "symptom", text)
@@ -182,6 +180,15 @@ class TrackedIncident:
         """Make the document anew and return the change to it."""
         self.document = self._incident(now)
         return Change(kind, self.document, notify)
+
+    def counted(self, change: Change) -> Change:
+        """Return a change with what the incident costs by now."""
+        reached = change.incident.impact.ranks_at_cause
+        impact = total(list(self.parts.values()), ranks_at_cause=reached)
+        document = replace(change.incident, impact=impact)
+        if change.incident is self.document:
+            self.document = document
+        return replace(change, incident=document)
 
     def _note_cause(self, explanation: Explanation, now: float) -> bool:
         if self.first is None:
@@ -263,8 +270,6 @@ class TrackedIncident:
         status: Literal["open", "acknowledged"] = (
             "open" if self.handling.acknowledged is None else "acknowledged"
         )
-        stopped = any(part.stopped for part in parts)
-        slow = [part.slowdown for part in parts if part.slowdown is not None]
         return Incident(
             id=self.id,
             jobs=tuple(self.parts),
@@ -279,14 +284,7 @@ class TrackedIncident:
             summary=summary.sentence(cause, symptoms, len(parts)),
             symptoms=symptoms,
             root_cause=cause,
-            impact=Impact(
-                ranks=sum(part.health.ranks for part in parts),
-                nodes=sum(part.health.nodes for part in parts),
-                slowdown=None if stopped else max(slow, default=1.0),
-                gpu_seconds_lost=sum(part.gpu_seconds_lost for part in parts),
-                jobs=len(parts),
-                ranks_at_cause=len(ranks_at(cause)),
-            ),
+            impact=total(parts, ranks_at_cause=len(ranks_at(cause))),
             cause_history=tuple(self.cause_history),
             timeline=tuple(self.timeline),
             handling=self.handling,

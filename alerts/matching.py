@@ -59,13 +59,6 @@ def left_over(
     )
 
 
-def sharers(explanation: Explanation, pairs: Mapping[int, Explanation]) -> int:
-    """Return to how many incidents the costliest symptom of an explanation is charged."""
-    costs = [kinds.catalogue()[symptom.kind].effect for symptom in explanation.symptoms]
-    first = explanation.symptoms[costs.index(min(costs, key=kinds.EFFECTS.index))]
-    return sum(any(s is first for s in row.symptoms) for row in pairs.values())
-
-
 def includes(explanation: Explanation, incident: TrackedIncident, job: Job) -> bool:
     """Return whether what an incident is about lies within another explanation's root.
 

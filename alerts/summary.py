@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from ..vocabulary import faults
 from ..vocabulary.entities import Entity
+from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause, Symptom
+from .causes.catalogue import catalogue
 from .causes.engine import OTHERS
 
 FEW = 8
@@ -20,7 +22,7 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> st
     `jobs`: how many it affects.
     """
     first = cause.hypotheses[0]
-    noticed = _noticed(symptoms, first.entity)
+    noticed = _noticed(symptoms, first)
     if first.fault == faults.UNKNOWN:
         return f"Cause unknown: {_standing_out(first, symptoms)}{noticed}"
     title = faults.catalogue()[first.fault].title
@@ -36,12 +38,25 @@ def sentence(cause: RootCause, symptoms: Sequence[Symptom], jobs: int = 1) -> st
     return f"{title}: {where}; {noticed}"
 
 
-def _noticed(symptoms: Sequence[Symptom], cause: Entity) -> str:
-    """Return the first symptom that is not at another part of hardware than the cause is."""
+def _noticed(symptoms: Sequence[Symptom], cause: Hypothesis) -> str:
+    """Return the first symptom of the cause that is not at another part of hardware than it is.
+
+    What the incident shows besides, and the fault does not bring (a clock that is off beside
+    sequences of unequal length), is quoted only where there is nothing else.
+    """
     if not symptoms:
         return "no symptom is recorded"
-    own = (row for row in symptoms if not _elsewhere(row.entity, cause))
-    return next(own, symptoms[0]).text
+    own = [row for row in symptoms if not _elsewhere(row.entity, cause.entity)] or [symptoms[0]]
+    brought = _brought(cause.fault)
+    return next((row for row in own if row.kind in brought), own[0]).text
+
+
+def _brought(fault: Fault) -> set[str]:
+    """Return the kinds of findings that a fault brings."""
+    entry = next((row for row in catalogue().causes if row.fault == fault), None)
+    if entry is None:
+        return set()
+    return {*entry.symptoms, *entry.covers, *(row.finding for row in entry.predicts)}
 
 
 def _elsewhere(entity: Entity, cause: Entity) -> bool:

@@ -18,6 +18,7 @@ from .affected_job import JobHealth, is_history
 from .causes.engine import Explanation
 from .closed import REOPEN_SECONDS, ClosedIncidents, PastIncident
 from .lifecycle import Change, TrackedIncident, incident_id
+from .losses import Losses
 from .outside import Note
 from .severity import severity, worse
 
@@ -43,6 +44,7 @@ class IncidentTracker:
         self._open: dict[Job, list[TrackedIncident]] = {}
         self._closed = ClosedIncidents()
         self._incidents: dict[IncidentId, Incident] = {}
+        self.losses = Losses()
 
     @property
     def incidents(self) -> Mapping[IncidentId, Incident]:
@@ -139,7 +141,7 @@ class IncidentTracker:
         notes: Notes,
         stacks: Stacks,
     ) -> list[Change]:
-        made: list[Change] = []
+        made: list[tuple[Change, TrackedIncident]] = []
         joined: list[TrackedIncident] = []
         self._open[job] = list(incidents)
         for number, incident in enumerate(incidents):
@@ -151,11 +153,9 @@ class IncidentTracker:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
                 if (more := other.advance(job, explanation, health, now)) is not None:
-                    self.note(more, other)
-                    made.append(more)
+                    made.append((more, other))
             if change is None:
-                sharers = 1 if explanation is None else matching.sharers(explanation, pairs)
-                change = incident.advance(job, explanation, health, now, sharers=sharers)
+                change = incident.advance(job, explanation, health, now)
             news = incident.open and incident.note(notes(incident.opened_at), now)
             if incident.open and incident.stops(job):
                 news |= incident.take_stacks(stacks(incident.opened_at), now)
@@ -164,12 +164,16 @@ class IncidentTracker:
                 notify = change is not None and change.notify
                 change = incident.change(kind, now, notify=notify)
             if change is not None:
-                self.note(change, incident)
-                made.append(change)
-        self._open[job] = [incident for incident in (*incidents, *joined) if incident.open]
+                made.append((change, incident))
+        touched = {incident.id: incident for incident in (*incidents, *joined)}.values()
+        self.losses.settle(job, touched, health.ranks)
+        counted = [(incident.counted(change), incident) for change, incident in made]
+        for change, incident in counted:
+            self.note(change, incident)
+        self._open[job] = [incident for incident in touched if incident.open]
         if not self._open[job]:
             del self._open[job]
-        return made
+        return [change for change, _ in counted]
 
     def _home(
         self,

@@ -1,4 +1,8 @@
-"""GPU time that jobs use: what the windows say of each attempt, kept in the store week by week."""
+"""GPU time that jobs hold: what the windows say of each attempt, kept in the store week by week.
+
+A job holds its GPUs from its first report to its last, through restarts that are soon enough, and
+as long as it counts as standing still. So nothing can be lost that it did not hold.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from .settings import UserSettings
-from .store.usage import Usage, by_week
+from .store.usage import Usage, by_week, through_restarts
 from .windows.queries import JobSummary
 
 
@@ -38,6 +42,8 @@ class Metering:
         self._store = store
         self._users = tuple(users)
         self._kept: dict[tuple[str, int, int], Usage] = {}
+        self._before: dict[str, tuple[int, list[Usage]]] = {}
+        """By job: the newest attempt when the store was read last, and what it had of the job."""
 
     def user_of(self, job: str, label: str | None = None) -> str:
         """Return the user label of a job: its telemetry's, else the settings', else ""."""
@@ -59,8 +65,23 @@ class Metering:
         for row in self._live():
             held = found.get(_key(row))
             found[_key(row)] = row if held is None else _joined(held, row)
-        rows = (replace(row, user=self.user_of(row.job, row.user)) for row in found.values())
+        rows = (
+            replace(row, user=self.user_of(row.job, row.user))
+            for row in through_restarts(found.values())
+        )
         return sorted(rows, key=lambda row: (row.week, row.job, row.attempt))
+
+    def held(self, jobs: Sequence[JobSummary]) -> dict[str, float]:
+        """Return the GPU seconds that jobs held by now, in all their attempts.
+
+        Only the newest attempt changes: the store is read where a job or attempt is new.
+        """
+        if any(self._before.get(row.job, (None, []))[0] != row.attempt for row in jobs):
+            by_job: dict[str, list[Usage]] = {}
+            for kept in self._store.usage():
+                by_job.setdefault(kept.job, []).append(kept)
+            self._before = {row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs}
+        return {row.job: _seconds(self._before[row.job][1], row) for row in jobs}
 
     def _live(self) -> list[Usage]:
         return [part for row in self._watched.jobs() for part in _parts(row)]
@@ -77,9 +98,17 @@ def _parts(row: JobSummary) -> Iterable[Usage]:
             user=row.user or "",
             ranks=row.world_size,
             first_at=row.first_at,
-            last_at=row.last_at,
+            last_at=max(row.last_at, row.lost_until or row.last_at),
         )
     )
+
+
+def _seconds(before: Iterable[Usage], job: JobSummary) -> float:
+    rows = {_key(row): row for row in before}
+    for row in _parts(job):
+        held = rows.get(_key(row))
+        rows[_key(row)] = row if held is None else _joined(held, row)
+    return sum(row.gpu_seconds for row in through_restarts(rows.values()))
 
 
 def _key(row: Usage) -> tuple[str, int, int]:

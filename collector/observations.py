@@ -19,6 +19,7 @@ def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
         attempt=attempt.number,
         last_step_at=parted.last_step(window),
         silent_seconds=window.now - attempt.last_received,
+        first_at=attempt.first_at if attempt.first_at < window.now else -np.inf,
         step_seconds=step_seconds(window),
     )
 

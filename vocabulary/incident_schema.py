@@ -183,6 +183,9 @@ def schema() -> dict[str, Any]:
                     "gpu_hours_lost": _NUMBER,
                     "jobs": {"type": "integer", "minimum": 0},
                     "ranks_at_cause": {"type": "integer", "minimum": 0},
+                    "lost": _list(
+                        _object({"job": _TEXT, "week": _TEXT, "gpu_seconds_lost": _NUMBER})
+                    ),
                 },
             ),
             "timeline": _list(_object({"at": _TIME, "kind": _TEXT, "text": _TEXT})),

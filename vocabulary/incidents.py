@@ -15,7 +15,7 @@ from .ids import Fault, IncidentId
 from .inspection import Profiled, StackGroup
 from .ranks import Ranks
 from .rounding import number, shown
-from .times import rfc3339
+from .times import rfc3339, week_name
 
 SCHEMA_VERSION = "1.0"
 
@@ -175,11 +175,30 @@ class RootCause:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """GPU-seconds that an incident took of one job in one week, by its Monday 00:00 UTC."""
+
+    job: str
+    week: int
+    gpu_seconds: float
+
+    def document(self) -> dict[str, Any]:
+        """Return it as the incident document shows it."""
+        return {
+            "job": self.job,
+            "week": week_name(self.week),
+            "gpu_seconds_lost": number(self.gpu_seconds),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Impact:
     """What the incident costs; `slowdown` is a ratio to the healthy step time, None if stopped.
 
     The blast radius is all ranks and nodes of `jobs` jobs; `ranks_at_cause` of the ranks are placed
     on the entity of the first cause and the others that it names, the rest is held up by them.
+    `lost` is `gpu_seconds_lost` by job and week. Time that incidents of one job lose together is
+    divided among them: their sum is what the job lost.
     """
 
     ranks: int
@@ -188,6 +207,7 @@ class Impact:
     gpu_seconds_lost: float
     jobs: int = 1
     ranks_at_cause: int = 0
+    lost: tuple[Lost, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the impact as the incident document shows it."""
@@ -199,6 +219,7 @@ class Impact:
             "gpu_hours_lost": number(self.gpu_seconds_lost / 3600),
             "jobs": self.jobs,
             "ranks_at_cause": self.ranks_at_cause,
+            "lost": [row.document() for row in self.lost],
         }
 
 

@@ -2,6 +2,10 @@
 
 from datetime import UTC, datetime
 
+WEEK_SECONDS = 7 * 86_400
+_FIRST_MONDAY = 4 * 86_400
+"""The epoch began on a Thursday."""
+
 
 def rfc3339(at: float) -> str:
     """Return seconds since the epoch as RFC 3339 in UTC, to the millisecond."""
@@ -23,3 +27,20 @@ def parse(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is neither RFC 3339 nor epoch seconds") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def week_of(at: float) -> int:
+    """Return the Monday 00:00 UTC of the week of a time, in seconds since the epoch."""
+    return int((at - _FIRST_MONDAY) // WEEK_SECONDS * WEEK_SECONDS + _FIRST_MONDAY)
+
+
+def week_name(at: float) -> str:
+    """Return the week of a time as ISO 8601 writes it: 2026-W47."""
+    year, number, _ = datetime.fromtimestamp(week_of(at), UTC).isocalendar()
+    return f"{year}-W{number:02}"
+
+
+def week_named(name: str) -> int:
+    """Return the Monday 00:00 UTC of a week by its name, in seconds since the epoch."""
+    year, _, number = name.partition("-W")
+    return int(datetime.fromisocalendar(int(year), int(number), 1).replace(tzinfo=UTC).timestamp())

@@ -1,18 +1,19 @@
 """Incidents and GPU time added up: by week, user, job and fault, in any combination.
 
-An incident counts in the week of its onset and for its first job; GPU time used counts where it was
-used. Losses of incidents that overlap in time count each for itself, so goodput errs to the low
-side.
+An incident counts in the week of its onset and for its first job. GPU time counts where it was
+used, and lost time for the job and in the week that lost it; incidents that overlap have divided it
+among themselves.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from ...vocabulary.times import week_name
 from ..store.costs import Costs
-from ..store.usage import Usage, week_of
+from ..store.usage import Usage
+from .goodput import share
 
 Key = Literal["week", "user", "job", "fault"]
 KEYS: tuple[Key, ...] = ("week", "user", "job", "fault")
@@ -38,16 +39,19 @@ class Wanted:
         return (
             (self.since is None or row.opened_at >= self.since)
             and (self.until is None or row.opened_at < self.until)
-            and (self.job is None or any(fnmatchcase(job, self.job) for job in row.jobs))
-            and (self.user is None or fnmatchcase(user, self.user))
             and (self.fault is None or row.fault == self.fault)
+            and any(self.of(job, user) for job in row.jobs or (NOBODY,))
+        )
+
+    def of(self, job: str, user: str) -> bool:
+        """Return whether what a job used and lost counts."""
+        return (self.job is None or fnmatchcase(job, self.job)) and (
+            self.user is None or fnmatchcase(user, self.user)
         )
 
     def used(self, row: Usage) -> Usage | None:
         """Return the part of what was used that counts, None where nothing of it does."""
-        if self.job is not None and not fnmatchcase(row.job, self.job):
-            return None
-        if self.user is not None and not fnmatchcase(row.user, self.user):
+        if not self.of(row.job, row.user):
             return None
         first_at = row.first_at if self.since is None else max(row.first_at, self.since)
         last_at = row.last_at if self.until is None else min(row.last_at, self.until)
@@ -66,9 +70,12 @@ class Total:
     @property
     def goodput(self) -> float | None:
         """Return the share of GPU time used that incidents left, None where none was used."""
-        if not self.used:
-            return None
-        return min(max(1.0 - self.lost / self.used, 0.0), 1.0)
+        return share(self.lost, self.used) if self.used else None
+
+    def lose(self, fault: str, gpu_seconds: float) -> None:
+        """Count what an incident took."""
+        self.lost += gpu_seconds
+        self.by_fault[fault] = self.by_fault.get(fault, 0.0) + gpu_seconds
 
     @property
     def costliest(self) -> str | None:
@@ -114,37 +121,30 @@ def added_up(
     totals: dict[tuple[str, ...], Total] = {}
     faults = "fault" in keys
     users: dict[str, str] = {}
+
+    def of(at: float, user: str, job: str, fault: str) -> Total:
+        values = {"week": week_name(at), "user": user, "job": job, "fault": fault}
+        return totals.setdefault(tuple(values[key] for key in keys), Total())
+
     for row in used:
         users[row.job] = row.user or users.get(row.job, NOBODY)
         counted = None if faults else wanted.used(row)
         if counted is None:
             continue
-        values = {"week": week(row.week), "user": row.user, "job": row.job}
-        total = totals.setdefault(tuple(values[key] for key in keys), Total())
+        total = of(row.week, row.user, row.job, "")
         total.used = (total.used or 0.0) + counted.gpu_seconds
     for incident in incidents:
         job = incident.job or NOBODY
         user = users[job] if job in users else user_of(job)
         if not wanted.incident(incident, user):
             continue
-        values = {
-            "week": week(week_of(incident.opened_at)),
-            "user": user,
-            "job": job,
-            "fault": incident.fault,
-        }
-        total = totals.setdefault(tuple(values[key] for key in keys), Total())
-        total.lost += incident.gpu_seconds_lost
-        total.incidents.append(incident)
-        before = total.by_fault.get(incident.fault, 0.0)
-        total.by_fault[incident.fault] = before + incident.gpu_seconds_lost
+        of(incident.opened_at, user, job, incident.fault).incidents.append(incident)
+        for part in incident.taken:
+            job = part.job or NOBODY
+            user = users[job] if job in users else user_of(job)
+            if wanted.of(job, user):
+                of(part.week, user, job, incident.fault).lose(incident.fault, part.gpu_seconds)
     return dict(sorted(totals.items()))
-
-
-def week(monday: int) -> str:
-    """Return a week as ISO 8601 writes it: 2026-W47."""
-    year, number, _ = datetime.fromtimestamp(monday, UTC).isocalendar()
-    return f"{year}-W{number:02}"
 
 
 def mean(values: Iterable[float]) -> float | None:

@@ -9,12 +9,14 @@ from starlette.middleware.gzip import GZipMiddleware
 from ..flows import held as held_by
 from ..flows import watched as watched_by
 from ..intake import routes as intake
+from ..metering import Metering
 from ..past.asking import Past
 from ..services import Services
 from . import openapi, paths, problems, trail
 from .answers import Answers
 from .auth import Guard
 from .feed import Feed
+from .goodput import Goodputs
 from .ledger import Ledger
 from .limits import BodyLimit
 from .routes import (
@@ -74,6 +76,8 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     )
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
     watched = watched_by(services.stages)
+    metering = Metering(watched, services.store, services.settings.users)
+    goodputs = Goodputs(ledger, metering)
     held = held_by(services.stages, services.settings)
     past = Past(services.settings, held)
     feed = Feed(services.store)
@@ -83,7 +87,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     app.include_router(intake.router(services), dependencies=ingest)
     for router in (
         session.router(guard),
-        jobs.router(services, guard, ledger, watched),
+        jobs.router(services, guard, ledger, watched, goodputs),
         collectives.router(services, guard),
         figures.router(services, guard, past),
         hosts.router(services, guard),
@@ -96,7 +100,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
         similar.router(services, guard, ledger),
         causes.router(services, guard, past),
         topology.router(services, guard),
-        stats.router(services, guard, ledger, watched),
+        stats.router(services, guard, ledger, watched, metering, goodputs),
         offenders.router(services, guard, ledger),
         targets.router(services, guard, watched),
         events.router(services, feed, guard),
@@ -110,7 +114,7 @@ def create_app(services: Services, *, sleep: Sleep = asyncio.sleep) -> FastAPI:
     for router in (webhooks.router(services, guard),):
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
-    app.include_router(metrics.router(services, ledger, watched))
+    app.include_router(metrics.router(services, ledger, watched, goodputs))
     app.include_router(console.router())
 
     # Pages and series shrink to a fifth; streams of events are left as they are.

@@ -76,10 +76,23 @@ INCIDENT_LOST = Family(
     ("incident", "job_id"),
     MOST_INCIDENTS,
 )
+GPUS_LOST = Family(
+    "rankscope_gpus_lost",
+    "gauge",
+    "GPUs whose time incidents take now: of one job all together at most its ranks.",
+    ("job_id", "fault"),
+)
+INCIDENT_GPUS_LOST = Family(
+    "rankscope_incident_gpus_lost",
+    "gauge",
+    "GPUs whose time an incident takes now; while a job stands still, all of them.",
+    ("incident", "job_id"),
+    MOST_INCIDENTS,
+)
 GOODPUT = Family(
     "rankscope_job_goodput_ratio",
     "gauge",
-    "Share of a job's GPU time that incidents left.",
+    "Share of the GPU time that a job held, in all its attempts, that incidents left.",
     ("job_id",),
 )
 JOB = Family(
@@ -136,6 +149,8 @@ FAMILIES = (
     INCIDENT,
     INCIDENT_OPENED,
     INCIDENT_LOST,
+    GPUS_LOST,
+    INCIDENT_GPUS_LOST,
     GOODPUT,
     JOB,
     JOB_RANKS,

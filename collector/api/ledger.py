@@ -6,13 +6,13 @@ ever kept.
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
-from ..store.costs import Costs, Root, really
+from ..store.costs import Costs, Root, really, taken
 from ..store.incidents import Recorded
 from ..store.store import Store
 from .auth import Principal
@@ -24,13 +24,15 @@ _DAY_SECONDS = 86_400.0
 class Totals:
     """What the incidents of one job, or of one host, add up to.
 
-    incidents: number by (fault, severity, status). lost: GPU seconds by fault. updated_at: the
-    newest change (s since the epoch). active: incidents not resolved.
-    held: the incidents themselves, by id.
+    incidents: number by (fault, severity, status), each counted for its first job. lost: GPU
+    seconds by fault, of incidents of several jobs one's own part. charged: incidents that `lost`
+    is made of, by fault. updated_at: the newest change (s since the epoch). active: incidents not
+    resolved. held: the incidents that are counted, by id.
     """
 
     incidents: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     lost: dict[str, float] = field(default_factory=dict)
+    charged: Counter[str] = field(default_factory=Counter)
     updated_at: float = 0.0
     active: int = 0
     held: dict[str, Costs] = field(default_factory=dict)
@@ -45,9 +47,13 @@ class Totals:
         self.incidents[key] += sign
         if not self.incidents[key]:
             del self.incidents[key]
-        self.lost[row.fault] = self.lost.get(row.fault, 0.0) + sign * row.gpu_seconds_lost
-        if not any(fault == row.fault for fault, _, _ in self.incidents):
-            del self.lost[row.fault]  # what is left is a rounding of nothing
+
+    def charge(self, row: Costs, gpu_seconds: float, sign: int) -> None:
+        """Count what an incident took, in (sign 1) or out (-1)."""
+        self.lost[row.fault] = self.lost.get(row.fault, 0.0) + sign * gpu_seconds
+        self.charged[row.fault] += sign
+        if not self.charged[row.fault]:
+            del self.lost[row.fault], self.charged[row.fault]  # else a rounding of nothing is left
         self.active += sign * (row.status != "resolved")
         self.updated_at = max(self.updated_at, row.updated_at)
 
@@ -82,16 +88,12 @@ class Ledger:
         """Return the rows of incidents that somebody may see."""
         return [row for row in self.rows(now) if principal.permits(row.jobs)]
 
-    def lost(self, job: str, *, since: float) -> float:
-        """Return the GPU seconds lost to a job's incidents with an onset at or after `since`.
-
-        An incident of several jobs is charged to its first: counted once.
-        """
+    def lost(self, job: str) -> float:
+        """Return the GPU seconds that a job lost to its incidents, of those of several its part."""
         with self._lock:
             self._loaded()
             totals = self._totals.get(job)
-            held = () if totals is None else totals.held.values()
-            return sum(row.gpu_seconds_lost for row in held if row.opened_at >= since)
+            return 0.0 if totals is None else sum(totals.lost.values())
 
     def lost_by_host(self, *, since: float) -> dict[str, dict[str, float]]:
         """Return the GPU seconds lost by the host of the first cause and its fault.
@@ -103,8 +105,14 @@ class Ledger:
             return {
                 host: dict(row.lost)
                 for host, row in self._hosts.items()
-                if row.incidents and (row.active or row.updated_at >= since)
+                if row.charged and (row.active or row.updated_at >= since)
             }
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, Costs]:
+        """Return the rows of some incidents, by id; those that are not kept are left out."""
+        with self._lock:
+            rows = self._loaded()
+            return {identity: rows[identity] for identity in ids if identity in rows}
 
     def unresolved(self, *, most: int) -> list[Costs]:
         """Return the incidents that are not resolved, the newest onsets first."""
@@ -132,7 +140,7 @@ class Ledger:
             return {
                 job: replace(row, incidents=Counter(row.incidents), lost=dict(row.lost), held={})
                 for job, row in self._totals.items()
-                if row.incidents and (row.active or row.updated_at >= since)
+                if row.charged and (row.active or row.updated_at >= since)
             }
 
     def _loaded(self) -> dict[str, Costs]:
@@ -161,10 +169,13 @@ class Ledger:
         self._count(row, 1)
 
     def _count(self, row: Costs, sign: int) -> None:
-        """Count an incident in (sign 1) or out (-1), for its job and for its host."""
+        """Count an incident in (sign 1) or out (-1), for its jobs and for its host."""
         self._totals.setdefault(row.job, Totals()).add(row, sign)
+        for job in dict.fromkeys((row.job, *(part.job for part in row.taken))):
+            lost = sum(part.gpu_seconds for part in row.taken if part.job == job)
+            self._totals.setdefault(job, Totals()).charge(row, lost, sign)
         if row.root is not None and row.root.host is not None:
-            self._hosts.setdefault(row.root.host, Totals()).add(row, sign)
+            self._hosts.setdefault(row.root.host, Totals()).charge(row, row.gpu_seconds_lost, sign)
         if sign > 0 and row.status != "resolved":
             self._unresolved.add(row.id)
         else:
@@ -178,21 +189,23 @@ def _costs(document: Mapping[str, Any]) -> Costs:
     said = feedback[-1] if feedback else {}
     entity = causes[0]["entity"] if causes else None
     root = None if entity is None else Root(entity["type"], entity["id"], entity["host"])
+    lost, opened_at = document["impact"]["gpu_seconds_lost"] or 0.0, parse(document["opened_at"])
     return Costs(
         job=document["job"],
         jobs=tuple(document["jobs"]),
         fault=causes[0]["fault"] if causes else UNKNOWN,
         severity=document["severity"],
         status=document["status"],
-        opened_at=parse(document["opened_at"]),
+        opened_at=opened_at,
         detected_at=parse(document["detected_at"]),
         updated_at=parse(document["updated_at"]),
         acknowledged_at=None if acknowledged is None else parse(acknowledged["at"]),
         resolved_at=None if document["resolved_at"] is None else parse(document["resolved_at"]),
-        gpu_seconds_lost=document["impact"]["gpu_seconds_lost"] or 0.0,
+        gpu_seconds_lost=lost,
         id=document["id"],
         root=root,
         verdict=said.get("verdict"),
         named=really(said.get("entity"), said.get("fault"), root),
         really=said.get("fault"),
+        taken=taken(document["impact"], document["job"], opened_at, lost),
     )

@@ -115,8 +115,19 @@ class RootCause(Open):
     data_quality: DataQuality
 
 
+class Lost(Open):
+    """What the incident took of one job in one ISO week."""
+
+    job: str
+    week: str
+    gpu_seconds_lost: float
+
+
 class Impact(Open):
-    """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause."""
+    """What the incident costs. The blast radius: ranks on nodes of jobs; some are at the cause.
+
+    What incidents of one job lose together is divided among them: their sum is what the job lost.
+    """
 
     ranks: int
     nodes: int
@@ -125,6 +136,7 @@ class Impact(Open):
     gpu_hours_lost: float | None = None
     jobs: int | None = None
     ranks_at_cause: int | None = None
+    lost: list[Lost] = Field(default_factory=list)
 
 
 class CauseChange(Open):

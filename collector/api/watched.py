@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from ..pipeline import Pipeline
@@ -43,12 +44,9 @@ def _renewed(
     found: dict[str, tuple[_Revision, JobSummary]] = {}
     for attempt in line.windows.current():
         revision = (attempt.number, attempt.last_received, attempt.version)
-        before = held.get(attempt.job)
-        if before is not None and before[0] == revision:
-            found[attempt.job] = before
-        else:
-            found[attempt.job] = (
-                revision,
-                queries.summary(attempt, line.windows.topology(attempt).hosts),
-            )
+        revised, summary = held.get(attempt.job, (None, None))
+        if summary is None or revised != revision:
+            summary = queries.summary(attempt, line.windows.topology(attempt).hosts)
+        until = line.tracker.losses.until(attempt.job)
+        found[attempt.job] = (revision, replace(summary, lost_until=until))
     return found

@@ -1,8 +1,10 @@
 """Puts the writer of what is derived together, where an address is set."""
 
+from ..api.goodput import Goodputs
 from ..api.ledger import Ledger
 from ..api.routes.metrics import Exported
 from ..api.watched import Watched
+from ..metering import Metering
 from ..services import Services
 from .gathering import Gathering
 from .sending import LongTerm
@@ -14,7 +16,9 @@ def writers(services: Services) -> list[LongTerm]:
     if not settings.url:
         return []
     ledger = Ledger(services.store, keep_days=services.settings.store.keep_incidents_days)
-    exported = Exported(services, ledger, Watched(services.stages))
+    watched = Watched(services.stages)
+    metering = Metering(watched, services.store, services.settings.users)
+    exported = Exported(services, ledger, watched, Goodputs(ledger, metering))
     gathering = Gathering(exported, services.stages, settings.labels)
     return [
         LongTerm(

@@ -1,12 +1,15 @@
 """What incidents took and cost: one slim row each, for statistics and metrics."""
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ...vocabulary import faults
 from ...vocabulary.ids import Fault
+from ...vocabulary.times import week_named, week_of
 from .tables import actions, incident_jobs, incidents
 from .tables_history import roots
 
@@ -20,11 +23,24 @@ class Root:
     host: str | None
 
 
+_AT_A_TIME = 500
+"""Documents that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """GPU-seconds that an incident took of one job in the week that began on a Monday 00:00 UTC."""
+
+    job: str | None
+    week: int
+    gpu_seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
     """One incident's times (seconds since the epoch) and the GPU time it took (s).
 
-    `jobs` begins with the incident's own job.
+    `jobs` begins with the incident's own job. `taken` is `gpu_seconds_lost` by job and week.
     """
 
     job: str | None
@@ -46,6 +62,7 @@ class Costs:
     """The entity that a person named in its place, with that feedback."""
     really: str | None = None
     """The fault that a person named in its place."""
+    taken: tuple[Taken, ...] = ()
 
 
 def every(db: Connection) -> list[Costs]:
@@ -73,19 +90,52 @@ def every(db: Connection) -> list[Costs]:
             incidents.c.gpu_seconds_lost,
         ).order_by(incidents.c.opened_at, incidents.c.id)
     )
+    found = rows.all()
+    several = [
+        row.id
+        for row in found
+        if len(jobs.get(row.id, ())) > 1
+        or week_of(row.opened_at) != week_of(row.resolved_at or row.updated_at)
+    ]
+    impacts = dict(_impacts(db, several))
     return [
         Costs(
             row.job,
             _ordered(row.job, jobs.get(row.id, ())),
             *row[2:],
+            taken=taken(impacts.get(row.id, {}), row.job, row.opened_at, row.gpu_seconds_lost),
             id=row.id,
             root=named.get(row.id),
             verdict=(said := verdicts.get(row.id, {})).get("verdict"),
             named=really(said.get("entity"), said.get("fault"), named.get(row.id)),
             really=said.get("fault"),
         )
-        for row in rows
+        for row in found
     ]
+
+
+def taken(
+    impact: Mapping[str, Any], job: str | None, opened_at: float, gpu_seconds: float
+) -> tuple[Taken, ...]:
+    """Return what an incident took by job and week, of its document's `impact`.
+
+    One that does not say counts for its first job, in the week of its onset.
+    """
+    rows = impact.get("lost") or ()
+    if not rows:
+        return (Taken(job, week_of(opened_at), gpu_seconds),)
+    return tuple(
+        Taken(row["job"], week_named(row["week"]), row["gpu_seconds_lost"] or 0.0) for row in rows
+    )
+
+
+def _impacts(db: Connection, ids: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what incidents cost as their documents say it: few affect several jobs or weeks."""
+    for first in range(0, len(ids), _AT_A_TIME):
+        some = ids[first : first + _AT_A_TIME]
+        query = select(incidents.c.id, incidents.c.document).where(incidents.c.id.in_(some))
+        for row in db.execute(query):
+            yield row.id, json.loads(row.document)["impact"]
 
 
 def really(entity: str | None, fault: str | None, root: Root | None) -> Root | None:

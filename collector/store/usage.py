@@ -4,16 +4,16 @@ A row says from when to when an attempt ran in a week, and with how many ranks; 
 again changes nothing, so a restart counts no second twice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
+from ...vocabulary.times import WEEK_SECONDS, week_of
 from .tables_history import usage
 
-WEEK_SECONDS = 7 * 86_400
-_FIRST_MONDAY = 4 * 86_400
-"""The epoch began on a Thursday."""
+RESTART_SECONDS = 300.0
+"""A job that reports again within this time held its GPUs meanwhile: it was being restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,6 @@ class Usage:
         return max(self.last_at - self.first_at, 0.0) * self.ranks
 
 
-def week_of(at: float) -> int:
-    """Return the Monday 00:00 UTC of the week of a time, in seconds since the epoch."""
-    return int((at - _FIRST_MONDAY) // WEEK_SECONDS * WEEK_SECONDS + _FIRST_MONDAY)
-
-
 def by_week(row: Usage) -> Iterator[Usage]:
     """Yield a time range cut at the borders of weeks."""
     week = week_of(row.first_at)
@@ -46,6 +41,35 @@ def by_week(row: Usage) -> Iterator[Usage]:
         begun, ended = max(row.first_at, week), min(row.last_at, week + WEEK_SECONDS)
         yield replace(row, week=week, first_at=begun, last_at=ended)
         week += WEEK_SECONDS
+
+
+def through_restarts(rows: Iterable[Usage]) -> list[Usage]:
+    """Return rows in which an attempt holds the GPUs of its job until the next one begins.
+
+    Where that is soon enough; and no longer, so that no time of a job counts twice.
+    """
+    by_job: dict[str, dict[int, list[Usage]]] = {}
+    for row in rows:
+        by_job.setdefault(row.job, {}).setdefault(row.attempt, []).append(row)
+    found: list[Usage] = []
+    for attempts in by_job.values():
+        begun = {number: min(row.first_at for row in each) for number, each in attempts.items()}
+        order = sorted(attempts, key=lambda number: (begun[number], number))
+        for number, after in zip(order, [*order[1:], None], strict=True):
+            each = sorted(attempts[number], key=lambda row: row.first_at)
+            if after is not None:
+                each = _up_to(each, begun[after])
+            found += each
+    return found
+
+
+def _up_to(rows: Sequence[Usage], next_at: float) -> list[Usage]:
+    """Return the rows of one attempt, the oldest first, as the next one begins then."""
+    kept = [replace(row, last_at=min(row.last_at, next_at)) for row in rows]
+    kept = [row for row in kept if row.first_at <= row.last_at]
+    if kept and next_at - kept[-1].last_at <= RESTART_SECONDS:
+        kept[-1:] = by_week(replace(kept[-1], last_at=next_at))
+    return kept
 
 
 def keep(db: Connection, rows: Iterable[Usage]) -> None:

@@ -34,7 +34,8 @@ _PLACEMENT = frozenset(
 class JobSummary:
     """One job, its newest attempt. `step_seconds` is the recent median, None before two steps.
 
-    first_at, last_at: event times of its samples; last_received: by the collector's clock.
+    first_at, last_at: event times of its samples; last_received: by the collector's clock;
+    lost_until: the end of the newest time that counts as lost, None where none does.
     """
 
     job: Job
@@ -49,6 +50,7 @@ class JobSummary:
     last_step: int | None
     step_seconds: float | None
     user: str | None = None
+    lost_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ RECORDINGS = (
         "rankscope-losses",
         (
             Recording(
-                "fault:rankscope_gpu_seconds_lost:rate5m",
-                "sum by (fault) (rate(rankscope_gpu_seconds_lost_total[5m]))",
+                "fault:rankscope_gpus_lost:sum",
+                "sum by (fault) (rankscope_gpus_lost)",
             ),
             Recording(
                 "rankscope_goodput:ratio",

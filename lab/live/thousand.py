@@ -192,6 +192,8 @@ def _collector(hosts: int) -> Iterator[tuple[str, float]]:
     )
     yield f"rankscope_incident_gpu_seconds_lost{{{incident}}}", 5000.0
     yield f"rankscope_incident_opened_timestamp_seconds{{{incident}}}", EPOCH
+    yield f"rankscope_incident_gpus_lost{{{incident}}}", 5.0
+    yield f'rankscope_gpus_lost{{{job},fault="gpu.thermal_throttle"}}', 5.0
     yield f'rankscope_gpu_seconds_lost_total{{{job},fault="gpu.thermal_throttle"}}', 5000.0
     yield f'rankscope_host_gpu_seconds_lost_total{{{host},fault="gpu.thermal_throttle"}}', 5000.0
     for number in range(20):

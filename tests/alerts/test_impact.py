@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.alerts.impact import Loss, lost_share
+from rankscope.alerts.impact import Claims, cost
 
 RANKS = 4
 
@@ -84,8 +84,16 @@ def test_a_host_that_sends_nothing_while_the_job_steps_on_costs_nothing(
 def test_the_costliest_symptom_counts(found, topology):
     slow = found("job.slow", topology.job_entity, 40.0, magnitude=1.25)
     stalled = found("job.stalled", topology.job_entity, 60.0)
-    assert 1.0 == lost_share([slow, stalled], 0.0)[0]
-    assert lost_share([slow], 0.0)[0] == pytest.approx(0.2)
+    assert 1.0 == cost([slow, stalled], 0.0).share
+    assert cost([slow], 0.0).share == pytest.approx(0.2)
+
+
+def test_links_that_are_down_cost_what_steps_take_longer_and_not_their_number(found, entity_of):
+    """The size of such a symptom is a count: four links are no fourfold step time."""
+    down = found("gpu.nvlink_down", entity_of("gpu.nvlink_down", 1), magnitude=4.0)
+    assert 0.0 == cost([down], 0.0).share
+    slow = found("job.slow", entity_of("job.slow", 0), magnitude=1.25)
+    assert cost([down, slow], 0.0).share == pytest.approx(0.2)
 
 
 intervals = st.lists(
@@ -95,13 +103,18 @@ intervals = st.lists(
 
 
 @given(rows=intervals)
-def test_no_more_is_lost_than_time_passed_and_it_never_falls(rows):
-    loss, now, before = Loss(), 1000.0, 0.0
+def test_no_more_is_claimed_than_time_passed_and_nothing_twice(rows):
+    """The ranges of one call do not overlap; what is claimed again is a higher share."""
+    claims, now = Claims(), 1000.0
+    claimed: dict[int, float] = {}
     for active, share, late in rows:
         now += 1.0
-        if active:
-            loss.charge(share, max(now - late, 1000.0), now)
-        else:
-            loss.pause(now)
-        assert before <= loss.seconds <= now - 1000.0 + 1e-9
-        before = loss.seconds
+        if not active:
+            claims.pause(now)
+            continue
+        ranges = claims.claim(share, max(now - late, 1000.0), now)
+        for begin, end in ranges:
+            assert 1000.0 <= begin < end <= now
+            for second in range(int(begin), int(end)):
+                assert share > claimed.get(second, -1.0)
+                claimed[second] = share

@@ -7,6 +7,7 @@ import pytest
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.engine import Explanation
 from rankscope.alerts.lifecycle import TrackedIncident, incident_id, is_symptom
+from rankscope.alerts.losses import Losses
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.faults import SEVERITIES
 from rankscope.vocabulary.ids import Job
@@ -28,6 +29,7 @@ class Course:
     def __init__(self, topology, health):
         self.topology, self.health = topology, health
         self.incident = None
+        self.losses = Losses()
         self.changes = []
 
     def at(self, now, *findings, cause=None, attempt=0, **health):
@@ -41,7 +43,9 @@ class Course:
             found = Explanation(cause or explain(findings, self.topology), symptoms)
         job = self.health(health.pop("stepped", now - 1.0), attempt=attempt, **health)
         change = self.incident.advance(RUN, found, job, START + now)
+        self.losses.settle(RUN, [self.incident], job.ranks)
         if change is not None:
+            change = self.incident.counted(change)
             self.changes.append(change)
         return change
 

@@ -102,3 +102,12 @@ def test_evidence_about_the_job_accuses_no_rank(summary, topology, found):
 def test_without_a_symptom_the_sentence_still_reads(topology, found):
     cause = explain([found("job.slow", topology.job_entity)], topology, observed=EVERYTHING)
     assert "Cause unknown: no symptom is recorded" == sentence(cause, [])
+
+
+def test_a_clock_that_is_off_is_not_what_is_noticed_of_unequal_sequences(topology, found):
+    off = found("host.clock_off", topology.host_entity("host-a"), 10.0, text="its clock is off")
+    tokens = found("job.token_imbalance", topology.job_entity, text="costs 20% of the step")
+    cause = explain([tokens], topology, observed=EVERYTHING)
+    assert "Sequence length imbalance: job run-1; costs 20% of the step" == sentence(
+        cause, [_symptom(off), _symptom(tokens)]
+    )

@@ -25,6 +25,7 @@ from rankscope.vocabulary.incidents import (
     Hypothesis,
     Impact,
     Incident,
+    Lost,
     Moment,
     RootCause,
     Status,
@@ -254,6 +255,7 @@ def new_incident() -> Callable[..., Incident]:
         host: str = "gpu-1",
         lost: float = 100.0,
         summary: str = "rank 3 is slow",
+        parts: tuple[Lost, ...] = (),
     ) -> Incident:
         entity = entities.host(host, (3,))
         signal, window = "system.cpu.utilization", (at - 9, at)
@@ -280,7 +282,7 @@ def new_incident() -> Callable[..., Incident]:
             root_cause=RootCause(
                 "provisional", "log-odds-1", "1", (cause,), 0.1, (), (), ("gpu",), 0.0, 0.8
             ),
-            impact=Impact(8, 2, 1.5, lost),
+            impact=Impact(8, 2, 1.5, lost, lost=parts),
             timeline=(Moment(at + 5, "opened", "1.5 x slower"),),
         )
 

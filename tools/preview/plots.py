@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from .units import COLOURS, PALETTE, colour, written
+from .units import COLOURS, PALETTE, colour, ticks, written
 
 Points = list[tuple[float, float]]
 _LEFT, _BOTTOM, _TOP = 72, 20, 6
@@ -221,13 +221,13 @@ def _stacked(lines: Sequence[Line]) -> list[Line]:
 def _axes(frame: Frame, low: float, high: float, unit: str) -> str:
     shapes = [_times(frame)]
     count = 5 if frame.height > 150 else 3
-    for step in range(count):
-        value = low + (high - low) * step / (count - 1)
+    values = [low + (high - low) * step / (count - 1) for step in range(count)]
+    for step, text in enumerate(ticks(values, unit)):
         top = _TOP + (frame.height - _TOP - _BOTTOM) * (1 - step / (count - 1))
         shapes.append(
             f'<line x1="{_LEFT}" x2="{frame.width - 8}" y1="{top:.1f}" y2="{top:.1f}"'
             f' class="grid"/><text x="{_LEFT - 6}" y="{top + 3:.1f}" text-anchor="end">'
-            f"{html.escape(written(value, unit))}</text>"
+            f"{html.escape(text)}</text>"
         )
     return "".join(shapes)
 

@@ -15,6 +15,8 @@ PALETTE = (
     "#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#f2495c", "#8ab8ff", "#b877d9", "#fade2a",
     "#37872d", "#fa6400", "#c4162a", "#1f60c4", "#8f3bb8", "#ffa6b0", "#96d98d", "#e0b400",
 )  # fmt: skip
+_SMALL, _MOST_DECIMALS = 0.1, 9
+"""Smaller numbers are written with two significant digits."""
 _THOUSANDS = ("", " K", " Mil", " Bil", " Tri")
 
 
@@ -49,6 +51,15 @@ def written(value: float, unit: str, decimals: int | None = None) -> str:
     return _short(value, decimals) if unit == "short" else _plain(value, decimals)
 
 
+def ticks(values: Sequence[float], unit: str) -> list[str]:
+    """Return the numbers at an axis, with as many decimals as tell one from the next."""
+    for decimals in (None, *range(3, _MOST_DECIMALS)):
+        texts = [written(value, unit, decimals) for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts
+
+
 def colour(value: float, steps: Sequence[Mapping[str, Any]]) -> str:
     """Return the colour of the threshold that a value has reached."""
     found = steps[0]["color"]
@@ -59,8 +70,11 @@ def colour(value: float, steps: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain(value: float, decimals: int | None) -> str:
+    size = abs(value)
+    if decimals is None and 0 < size < _SMALL:
+        decimals = min(1 - math.floor(math.log10(size)), _MOST_DECIMALS)
     if decimals is None:
-        decimals = 0 if value == int(value) else 1 if abs(value) >= 100 else 2
+        decimals = 0 if value == int(value) else 1 if size >= 100 else 2
     return f"{value:.{decimals}f}"
 
 

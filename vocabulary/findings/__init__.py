@@ -55,6 +55,8 @@ class FindingKind:
     Findings of one `family` are signs of one physical thing and count once. `signals` are the
     metrics or events that it needs: without any of them it cannot be observed. `shown_by`: where
     one alone is not enough, the sets of them that are. `effect`: what a symptom does to its job.
+    `slowdown`: its magnitude is how many times as long as they should the job's steps take, so that
+    it measures what is lost; a count of links or flaps does not.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class FindingKind:
     signals: tuple[str, ...]
     help: str
     effect: Effect = "none"
+    slowdown: bool = False
     shown_by: tuple[frozenset[str], ...] = ()
 
     def observable(self, reported: AbstractSet[str]) -> bool:
@@ -101,6 +104,7 @@ def _kinds() -> dict[str, FindingKind]:
             signals=tuple(row["signals"]),
             help=row["help"],
             effect=cast("Effect", row.get("effect", "none")),
+            slowdown=row.get("slowdown", False),
             shown_by=tuple(frozenset(way.split(" + ")) for way in row.get("shown_by", ())),
         )
         for row in tables.rows(resources.files(__name__), "finding")

@@ -15,7 +15,7 @@ from ...windows import queries
 from ...windows.queries import JobSummary
 from .. import shapes
 from ..auth import Guard, Principal
-from ..goodput import goodput
+from ..goodput import Goodputs
 from ..ledger import Ledger
 from ..pages import Page, cut
 from ..parameters import JobPattern, Moment, Parameters
@@ -51,16 +51,20 @@ class RanksQuery(Page):
     host: str | None = None
 
 
-def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
+def router(
+    services: Services, guard: Guard, ledger: Ledger, watched: Watched, goodputs: Goodputs
+) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["jobs"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def found(principal: Principal) -> dict[str, shapes.Job]:
         active = ledger.active()
-        now: dict[str, JobSummary] = {row.job: row for row in watched.jobs()}
+        seen = watched.jobs()
+        now: dict[str, JobSummary] = {row.job: row for row in seen}
+        shares = goodputs.of(seen)
         return {
-            job: _job(job, now.get(job), ledger, active.get(job, 0), services.clock.now())
+            job: _job(job, now.get(job), shares.get(job), active.get(job, 0), services.clock.now())
             for job in sorted(now.keys() | active.keys())
             if principal.permits([job])
         }
@@ -154,7 +158,9 @@ def _points(row: queries.SeriesRow, every: int) -> list[list[Any]]:
     return [[rfc3339(at), shown(value)] for at, value in pairs]
 
 
-def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int, now: float) -> shapes.Job:
+def _job(
+    name: str, row: JobSummary | None, goodput: float | None, active: int, now: float
+) -> shapes.Job:
     if row is None:
         return shapes.Job(
             job=name,
@@ -183,7 +189,7 @@ def _job(name: str, row: JobSummary | None, ledger: Ledger, active: int, now: fl
         ranks=row.ranks,
         last_step=row.last_step,
         step_seconds=row.step_seconds,
-        goodput=goodput(row, ledger),
+        goodput=goodput,
         incidents=active,
         user=row.user,
     )

@@ -8,12 +8,13 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
+from ....vocabulary.faults import UNKNOWN
 from ...services import Services
 from ...windows.queries import JobSummary
 from ...windows.waits import Waits
 from .. import families
 from ..families import MOST_SERIES, Family
-from ..goodput import goodput
+from ..goodput import Goodputs
 from ..ledger import Ledger, Totals
 from ..watched import Watched
 
@@ -22,11 +23,11 @@ REPORTING_SECONDS = 300.0
 _RECENT_SECONDS = 7 * 86400.0
 
 
-def router(services: Services, ledger: Ledger, watched: Watched) -> APIRouter:
+def router(services: Services, ledger: Ledger, watched: Watched, goodputs: Goodputs) -> APIRouter:
     """Return the route."""
     routes = APIRouter(tags=["health"])
     registry = CollectorRegistry()
-    registry.register(Exported(services, ledger, watched))
+    registry.register(Exported(services, ledger, watched, goodputs))
 
     @routes.get("/metrics", summary="Get metrics for Prometheus", response_class=Response)
     def metrics() -> Response:
@@ -42,10 +43,13 @@ class Exported(Collector):
     Jobs and hosts without a change for a week are left out, whole: a counter must not go down.
     """
 
-    def __init__(self, services: Services, ledger: Ledger, watched: Watched) -> None:
+    def __init__(
+        self, services: Services, ledger: Ledger, watched: Watched, goodputs: Goodputs
+    ) -> None:
         self._services = services
         self._ledger = ledger
         self._watched = watched
+        self._goodputs = goodputs
         self._waits = Waits()
 
     def describe(self) -> list[Metric]:
@@ -61,12 +65,11 @@ class Exported(Collector):
         yield _lost(totals)
         yield self._host_lost(now)
         yield from self._active()
+        yield from self._losing()
 
         ratio = families.GOODPUT.gauge()
-        for job in jobs[:MOST_SERIES]:
-            share = goodput(job, self._ledger)
-            if share is not None:
-                ratio.add_metric((job.job,), share)
+        for job, share in self._goodputs.of(jobs[:MOST_SERIES]).items():
+            ratio.add_metric((job,), share)
         yield ratio
 
         reporting = [row for row in jobs if now - row.last_received <= REPORTING_SECONDS]
@@ -100,6 +103,34 @@ class Exported(Collector):
             opened.add_metric((row.id, job), row.opened_at)
             lost.add_metric((row.id, job), row.gpu_seconds_lost)
         yield from (active, opened, lost)
+
+    def _losing(self) -> Iterator[Metric]:
+        """Yield the GPUs that incidents take at this moment, by job and by incident."""
+        rows = self._services.stages.read(
+            lambda line: [
+                (job, incident, gpus)
+                for job, each in line.tracker.losses.now.items()
+                for incident, gpus in each.items()
+            ]
+        )
+        known = self._ledger.rows_of(incident for _, incident, _ in rows)
+        by_fault: dict[tuple[str, str], float] = {}
+        by_incident: dict[tuple[str, str], float] = {}
+        for job, incident, gpus in rows:
+            row = known.get(incident)
+            key = (job, UNKNOWN if row is None else row.fault)
+            by_fault[key] = by_fault.get(key, 0.0) + gpus
+            if row is not None:
+                name = (incident, row.job or "")
+                by_incident[name] = by_incident.get(name, 0.0) + gpus
+        for family, found in (
+            (families.GPUS_LOST, by_fault),
+            (families.INCIDENT_GPUS_LOST, by_incident),
+        ):
+            gauge = family.gauge()
+            for labels in sorted(found, key=lambda key: (-found[key], key))[: family.most]:
+                gauge.add_metric(labels, found[labels])
+            yield gauge
 
     def _awaited(self, now: float) -> Metric:
         """Return whom the groups of jobs that still report wait for."""

@@ -15,7 +15,7 @@ from ...services import Services
 from .. import accounting, shapes, shapes_history
 from ..accounting import KEYS, Key, Total, Wanted
 from ..auth import Guard, Principal
-from ..goodput import goodput
+from ..goodput import Goodputs
 from ..ledger import Ledger
 from ..pages import cut
 from ..parameters import FaultId, JobPattern, Limit, Moment, Number, Parameters
@@ -69,11 +69,17 @@ class PagedReportQuery(ReportQuery):
     cursor: Number | None = None
 
 
-def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -> APIRouter:
+def router(
+    services: Services,
+    guard: Guard,
+    ledger: Ledger,
+    watched: Watched,
+    metering: Metering,
+    goodputs: Goodputs,
+) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(tags=["stats"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
-    metering = Metering(watched, services.store, services.settings.users)
 
     def totals(
         principal: Principal, keys: Sequence[Key], wanted: Wanted
@@ -91,6 +97,8 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
         by_fault = totals(principal, ("fault",), query.wanted)
         every = [row for total in by_fault.values() for row in total.incidents]
         whole = Total(incidents=every)
+        seen = watched.jobs()
+        shares = goodputs.of(seen)
         groups: dict[Key, list[shapes_history.ReportRow]] = {
             key: _rows((key,), totals(principal, (key,), query.wanted)) for key in KEYS
         }
@@ -106,11 +114,11 @@ def router(services: Services, guard: Guard, ledger: Ledger, watched: Watched) -
             mtta_seconds=whole.mtta,
             mttr_seconds=whole.mttr,
             goodput=[
-                shapes.JobGoodput(job=row.job, ratio=goodput(row, ledger))
-                for row in watched.jobs()
+                shapes.JobGoodput(job=row.job, ratio=shares.get(row.job))
+                for row in seen
                 if principal.permits([row.job])
             ],
-            gpu_hours_lost=sum(row.gpu_seconds_lost for row in every) / 3600,
+            gpu_hours_lost=sum(total.lost for total in by_fault.values()) / 3600,
             lost_by_fault=_by_fault(by_fault),
             by_fault=groups["fault"],
             by_job=groups["job"],

@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { h } from "../parts/dom.js";
-import { clock, quantity } from "../parts/units.js";
+import { clock, quantity, scale } from "../parts/units.js";
 import { t } from "../texts/texts.js";
 import { colours, onTheme } from "./colours.js";
 
@@ -38,7 +38,7 @@ export function lines({ times, series, unit, sentence, marks = [], crosses = [],
       padding: [14, 30, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: true }, y: { range: (_, low, high) => range(low, high, top) } },
-      axes: [axis(tones, { values: (_, ticks) => dayTimes(ticks), space: 76 }), axis(tones, { size: 66, values: (_, ticks) => ticks.map((tick) => quantity(tick, unit)) })],
+      axes: [axis(tones, { values: (_, ticks) => dayTimes(ticks), space: 76 }), axis(tones, { size: 66, values: (_, ticks) => scale(ticks, unit) })],
       series: [{}, ...series.map((one) => ({
         stroke: tones[one.colour] ?? "transparent", width: one.width ?? 1, dash: one.dash, spanGaps: one.gaps ?? true,
         points: { show: times.length < 3, size: 5 },

@@ -87,17 +87,17 @@ export function utc(at) {
   return Number.isFinite(seconds) ? new Date(seconds * 1000).toISOString() : "";
 }
 
-/** Return a length of time: 210 ms, 4.1 s, 12 min, 3.5 h, 2.1 d. */
-export function duration(seconds) {
+/** Return a length of time: 210 ms, 4.1 s, 12 min, 3.5 h, 2.1 d; `more` digits than usual. */
+export function duration(seconds, more = 0) {
   if (!Number.isFinite(seconds)) return NONE;
   const size = Math.abs(seconds);
   if (size === 0) return "0 s";
-  if (size < 1e-3) return `${digits(seconds * 1e6)} µs`;
-  if (size < 1) return `${digits(seconds * 1e3)} ms`;
-  if (size < 120) return `${digits(seconds)} s`;
-  if (size < 7200) return t("unit.min", { n: digits(seconds / 60) });
-  if (size < 172800) return t("unit.h", { n: digits(seconds / 3600) });
-  return t("unit.d", { n: digits(seconds / 86400) });
+  if (size < 1e-3) return `${digits(seconds * 1e6, more)} µs`;
+  if (size < 1) return `${digits(seconds * 1e3, more)} ms`;
+  if (size < 120) return `${digits(seconds, more)} s`;
+  if (size < 7200) return t("unit.min", { n: digits(seconds / 60, more) });
+  if (size < 172800) return t("unit.h", { n: digits(seconds / 3600, more) });
+  return t("unit.d", { n: digits(seconds / 86400, more) });
 }
 
 /** Return lost accelerator time: 41 GPU-s, 12 GPU-min, 4.1 GPU-h. */
@@ -108,33 +108,44 @@ export function lost(seconds) {
   return t("lost.h", { n: digits(seconds / 3600) });
 }
 
-/** Return a number with about three significant digits. */
-export function digits(value) {
+/** Return a number with about three significant digits, or so many more. */
+export function digits(value, more = 0) {
   const size = Math.abs(value);
-  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-GB");
-  return String(Number(value.toPrecision(size >= 10 ? 3 : 2)));
+  if (Number.isInteger(value) || (size >= 100 && !more)) return Math.round(value).toLocaleString("en-GB");
+  if (size >= 100) return Number(value.toPrecision(3 + more)).toLocaleString("en-GB", { maximumFractionDigits: 12 });
+  return String(Number(value.toPrecision((size >= 10 ? 3 : 2) + more)));
 }
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL = { Hz: ["Hz", "kHz", "MHz", "GHz"], W: ["W", "kW"], J: ["J", "kJ", "MJ", "GJ"] };
 
-/** Return a value in a unit of the vocabulary (`s`, `By`, `Hz`, `1`, `{step}`, ...). */
-export function quantity(value, unit) {
+/** Return a value in a unit of the vocabulary (`s`, `By`, `Hz`, `1`, `{step}`, ...), `more` digits than usual. */
+export function quantity(value, unit, more = 0) {
   if (value === null || value === undefined || value === "") return NONE;
   if (typeof value !== "number") return String(value); // NaN, Inf and texts come as words
-  if (unit === "s") return duration(value);
+  if (unit === "s") return duration(value, more);
   if (unit === "By" || unit === "By/s") {
     const step = Math.min(BINARY.length - 1, Math.floor(Math.log2(Math.max(Math.abs(value), 1)) / 10));
-    return `${digits(value / 1024 ** step)} ${BINARY[step]}${unit === "By/s" ? "/s" : ""}`;
+    return `${digits(value / 1024 ** step, more)} ${BINARY[step]}${unit === "By/s" ? "/s" : ""}`;
   }
   if (DECIMAL[unit]) {
     const names = DECIMAL[unit];
     const step = Math.min(names.length - 1, Math.floor(Math.log10(Math.max(Math.abs(value), 1)) / 3));
-    return `${digits(value / 1000 ** step)} ${names[step]}`;
+    return `${digits(value / 1000 ** step, more)} ${names[step]}`;
   }
-  if (unit === "Cel") return `${digits(value)} °C`;
-  if (!unit || unit === "1" || unit.startsWith("{")) return digits(value);
-  return `${digits(value)} ${unit}`;
+  if (unit === "Cel") return `${digits(value, more)} °C`;
+  if (!unit || unit === "1" || unit.startsWith("{")) return digits(value, more);
+  return `${digits(value, more)} ${unit}`;
+}
+
+const MOST_MORE = 8;
+
+/** Return the values at the ticks of an axis, with as many digits as tell one from the next. */
+export function scale(values, unit) {
+  for (let more = 0; ; more += 1) {
+    const texts = values.map((value) => quantity(value, unit, more));
+    if (more === MOST_MORE || new Set(texts).size === new Set(values).size) return texts;
+  }
 }
 
 /** Return the unit in which a metric is compared and drawn: counters as their increase per second. */

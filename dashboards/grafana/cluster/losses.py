@@ -25,10 +25,12 @@ def lost_row() -> list[Put]:
         Put(
             lines(
                 "GPUs lost, by cause",
-                "GPU seconds that incidents take in a second: so many GPUs might as well be off.",
+                "GPUs whose time incidents take at that moment: so many might as well be off. "
+                "Incidents of one job divide what it loses; together they never take more GPUs "
+                "than it has.",
                 "suffix: GPUs",
                 Query(
-                    f"sum by (fault) (rate({LOST}[$__rate_interval])) > 0",
+                    f"sum by (fault) (rankscope_gpus_lost{{{JOBS_OR_NONE}}})",
                     "{{fault}}",
                 ),
                 steps=above(1, 8),

@@ -85,11 +85,9 @@ def what_row() -> list[Put]:
         Put(
             number(
                 "GPUs lost now",
-                "GPU seconds that it takes in each second.",
+                "GPUs whose time it takes; what other incidents of the job take is theirs.",
                 "suffix: GPUs",
-                Query(
-                    f"sum(deriv(rankscope_incident_gpu_seconds_lost{{{THIS}}}[$__rate_interval]))"
-                ),
+                Query(f"sum(rankscope_incident_gpus_lost{{{THIS}}})"),
                 steps=above(1, 8),
                 decimals=1,
                 none="resolved",

@@ -5,7 +5,9 @@ import io
 
 import pytest
 
-from rankscope.collector.store.usage import Usage, by_week, week_of
+from rankscope.collector.store.usage import Usage, by_week, through_restarts
+from rankscope.vocabulary.incidents import Lost
+from rankscope.vocabulary.times import week_of
 
 AT = 1_700_000_000.0  # in the ISO week 2023-W46
 MONDAY = 1_699_833_600
@@ -57,6 +59,45 @@ def test_users_are_charged_what_their_jobs_used_and_lost(client, opened, used):
     assert (ann["user"], ann["gpu_hours_used"], ann["gpu_hours_lost"]) == ("ann", 10.0, 1.0)
     assert (ann["goodput"], ann["incidents"]) == (0.9, 1)
     assert (bob["user"], bob["gpu_hours_lost"], bob["goodput"]) == ("bob", 0.0, 1.0)
+
+
+def test_an_incident_of_two_jobs_counts_once_and_costs_each_its_part(client, opened, used):
+    used("run-1", 10, user="ann")
+    used("run-2", 10, user="bob")
+    opened(
+        jobs=("run-1", "run-2"), lost=3.0 * 3600, at=AT,
+        parts=(Lost("run-1", MONDAY, 3600.0), Lost("run-2", MONDAY, 7200.0)),
+    )  # fmt: skip
+    ann, bob = _rows(client, by="user")
+    assert [(row["gpu_hours_lost"], row["incidents"]) for row in (ann, bob)] == [(1.0, 1), (2.0, 0)]
+    assert (ann["goodput"], bob["goodput"]) == (0.9, 0.8)
+    assert sum(row["gpu_hours_lost"] for row in _rows(client, by="fault")) == 3.0
+
+
+def test_what_an_incident_took_over_a_monday_counts_in_both_weeks(client, opened, used):
+    """So no week loses more than it used."""
+    used("run-1", 4, at=MONDAY - 3600.0)
+    opened(
+        at=MONDAY - 3600.0, lost=4 * 3600.0, updated_at=MONDAY + 3 * 3600.0,
+        parts=(Lost("run-1", MONDAY - 7 * 86_400, 3600.0), Lost("run-1", MONDAY, 3 * 3600.0)),
+    )  # fmt: skip
+    rows = _rows(client, by="week")
+    assert [(row["gpu_hours_used"], row["gpu_hours_lost"]) for row in rows] == [(1, 1), (3, 3)]
+
+
+def test_a_job_holds_its_gpus_through_a_restart_and_no_second_twice():
+    def attempt(number, begun, ended):
+        return Usage("run-1", number, MONDAY, "", 4, AT + begun, AT + ended)
+
+    rows = through_restarts(
+        [attempt(0, 0, 100), attempt(1, 250, 400), attempt(2, 390, 500), attempt(3, 900, 950)]
+    )
+    assert [(row.first_at - AT, row.last_at - AT) for row in rows] == [
+        (0, 250),
+        (250, 390),
+        (390, 500),
+        (900, 950),
+    ]
 
 
 def test_settings_give_the_user_where_telemetry_gives_none(new_client, opened, used):

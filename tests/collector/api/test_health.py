@@ -107,6 +107,20 @@ def test_an_incident_that_is_not_resolved_is_shown_with_cause_and_place(client, 
     assert not shown & {"rankscope_incident_active", "rankscope_incident_gpu_seconds_lost"}
 
 
+def test_gpus_that_are_lost_now_are_metrics_by_job_and_fault_and_by_incident(
+    new_services, client_of, opened
+):
+    services = new_services()
+    first, second = opened(identity="a"), opened(identity="b", fault="gpu.slow")
+    services.stages.read(
+        lambda line: line.tracker.losses.now.update({"run-1": {first: 1.5, second: 0.5}})
+    )
+    samples = _samples(client_of(services))
+    assert samples["rankscope_gpus_lost", "host.cpu_contention", "run-1"] == 1.5
+    assert samples["rankscope_gpus_lost", "gpu.slow", "run-1"] == 0.5
+    assert samples["rankscope_incident_gpus_lost", first, "run-1"] == 1.5
+
+
 def test_what_incidents_took_is_summed_by_the_host_of_their_first_cause(client, opened, clock):
     opened("resolved", identity="a", status="resolved", lost=50.0)
     opened("resolved", identity="b", status="resolved", lost=30.0)

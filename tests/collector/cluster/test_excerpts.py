@@ -39,7 +39,7 @@ def test_it_has_what_the_partitions_of_the_jobs_have_in_order_and_once(connectio
         publisher.publish(partition, Kind.METRICS_PROTOBUF, shared)
         publisher.publish(
             partition, Kind.SHARED, pack(Answer(IncidentId("a"), "r", IncidentId("b"), 0))
-        )  # noqa: E501
+        )
     until = time.time() + 3600
     with held.between(JOBS[:1], 0.0, until) as folder:
         one = [entry.body for entry in journal.read(folder)]
