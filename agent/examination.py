@@ -138,7 +138,7 @@ class _Trial:
         )
 
     def _explained(self, entry: catalogue.Entry) -> str:
-        """Return why something is missing where the reader knows, else nothing."""
+        """Return the reader's own reason why something is missing, else nothing."""
         notes = getattr(self._reader, "notes", None)
         if notes is None:
             return ""

@@ -1,4 +1,7 @@
-"""Stacks of training processes whose probe fell silent: what the process itself cannot send.
+"""Stacks of training processes that fell silent: what the process itself cannot send.
+
+Silent is a probe that sends nothing, and, of a rank without a probe, a log that shows no step for
+longer than it ever does.
 
 First what its watchdog wrote into the memory that the agent holds open (another thread holds the
 interpreter's lock), else what the kernel says (stopped by a signal, waiting uninterruptibly), else
@@ -15,6 +18,7 @@ from pathlib import Path, PurePath
 
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
+from .log_pauses import LogPauses
 from .open_file import OpenFile
 from .profiling import spying
 from .settings import Stacks
@@ -44,6 +48,7 @@ class Hung:
         self._files: dict[Key, OpenFile] = {}
         self._due: dict[Key, float] = {}
         self._spied = spied
+        self.pauses = LogPauses()
         self._spying: queue.Queue[tuple[Trainer, float]] = queue.Queue(4)
         self._spy = spying.program() if settings.py_spy else None
         if settings.py_spy and self._spy is None:
@@ -66,7 +71,7 @@ class Hung:
         self._due = {key: at for key, at in self._due.items() if key in here}
         found: list[Event] = []
         for trainer in here.values():
-            if trainer.pid is None or now - trainer.last_received < SILENT_SECONDS:
+            if trainer.pid is None or not self._silent(trainer, now):
                 self._due.pop(trainer.key, None)
                 continue
             if now < self._due.get(trainer.key, 0.0):
@@ -79,6 +84,11 @@ class Hung:
                 self._due[trainer.key] = now + _AGAIN_SECONDS
                 self._spying.put_nowait((trainer, now))
         return found
+
+    def _silent(self, trainer: Trainer, now: float) -> bool:
+        if trainer.probed:
+            return now - trainer.last_received >= SILENT_SECONDS
+        return self.pauses.silent((trainer.job, trainer.attempt), now)
 
     def _text(self, trainer: Trainer, pid: int) -> str:
         file = self._files.get(trainer.key)

@@ -1,4 +1,4 @@
-"""The latest value of every series this node knows, for the page; what is stale is not shown.
+"""The latest value of every series of this node, for the page; what is stale is not shown.
 
 A rank's per-step values live as long as the rank reports, and a value that its next step does not
 bring (a checkpoint's duration) goes with that step. Readings live three periods.

@@ -1,6 +1,6 @@
 """An open file that another process handed over: closed when nobody holds it any more.
 
-Python's own file objects warn when they are let go of open, and here nobody knows who is the last.
+Python's own file objects warn when they are let go of open, and here the last one is not known.
 """
 
 import contextlib

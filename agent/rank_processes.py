@@ -15,7 +15,8 @@ VARIABLES = frozenset(
         "NCCL_RAS_ADDR", "NCCL_RAS_ENABLE",
         "NCCL_PROFILER_PLUGIN", "NCCL_INSPECTOR_ENABLE", "NCCL_INSPECTOR_DUMP_DIR",
         "TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
-        "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+        "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_TEMP_FILE",
+        "TORCH_HCCL_DEBUG_INFO_PIPE_FILE",
     }
 )  # fmt: skip
 """What is kept of an environment: the rest may hold secrets."""

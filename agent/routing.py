@@ -171,7 +171,7 @@ class Routing:
             resource = self._names.of(owner) if owner else self._names.node()
             self._outgoing.emit(resource, [event])
 
-    def report(self, batch: Batch) -> None:
+    def report(self, batch: Batch, now: float) -> None:
         """Take what logs of a job reported: it leaves with the job, events at once.
 
         The end of a process that is watched is reported by who watches it, with what the kernel
@@ -188,6 +188,8 @@ class Routing:
         for event in events:
             self._health.count("events", event.name)
         self._show(batch, resource)
+        if self._hung and batch.samples:
+            self._hung.pauses.logged((batch.job, batch.attempt), now)
         if self._outgoing:
             joined = self._step_ends.joined(batch.job, batch.attempt, batch.samples)
             self._outgoing.add(resource, joined)

@@ -323,7 +323,7 @@ class Agent:
             except queue.Empty:
                 return
             if isinstance(event, Batch):
-                self._routing.report(event)
+                self._routing.report(event, self._clock.now())
                 continue
             if isinstance(event, Launched):
                 self._routing.adopt(event, self._clock.now())

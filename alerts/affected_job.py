@@ -31,7 +31,7 @@ class JobHealth:
     first_at: float = float("-inf")
     """When this attempt first reported: nothing that it holds was lost before."""
     step_seconds: float = 0.0
-    """How far apart its steps are reported, 0 where nobody can tell."""
+    """How long a step usually takes, 0 where nobody can tell."""
 
     @property
     def over(self) -> bool:

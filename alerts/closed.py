@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vocabulary.findings import Finding
+from ..vocabulary.handling import Handling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import Handling, Moment
+from ..vocabulary.incidents import Moment
 from ..vocabulary.times import parse
 from . import handled
 from .lifecycle import TrackedIncident

@@ -7,7 +7,8 @@ goes on with it.
 from collections.abc import Mapping
 from typing import Any
 
-from ..vocabulary.incidents import Feedback, Handled, Handling, Moment
+from ..vocabulary.handling import Feedback, Handled, Handling
+from ..vocabulary.incidents import Moment
 from ..vocabulary.times import parse
 
 PEOPLE = frozenset(("acknowledged", "assigned", "feedback"))

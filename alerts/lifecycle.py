@@ -14,15 +14,10 @@ from ..vocabulary import faults
 from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
+from ..vocabulary.handling import Handling
 from ..vocabulary.ids import IncidentId, Job
-from ..vocabulary.incidents import (
-    CauseChange,
-    Handling,
-    Incident,
-    Moment,
-    Profiled,
-    StackGroup,
-)
+from ..vocabulary.incidents import CauseChange, Incident, Moment
+from ..vocabulary.inspection import Profiled, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
 from .causes.engine import Explanation, ranks_at

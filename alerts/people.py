@@ -6,7 +6,9 @@ the actions again.
 
 from dataclasses import replace
 
-from ..vocabulary.incidents import Feedback, Handled, Moment, Profiled
+from ..vocabulary.handling import Feedback, Handled
+from ..vocabulary.incidents import Moment
+from ..vocabulary.inspection import Profiled
 from .actions import Action
 from .lifecycle import Change, TrackedIncident
 

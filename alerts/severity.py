@@ -22,7 +22,7 @@ def severity(
 ) -> Severity:
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
-    `step_seconds`: how far apart the job's steps are reported, 0 where nobody can tell.
+    `step_seconds`: how long a step of the job usually takes, 0 where nobody can tell.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the

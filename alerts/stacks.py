@@ -7,7 +7,7 @@ to look at. Lines differ where a loop polls, so stacks are compared without thei
 import re
 from collections.abc import Mapping
 
-from ..vocabulary.incidents import StackGroup
+from ..vocabulary.inspection import StackGroup
 from ..vocabulary.ranks import Ranks
 
 MOST_GROUPS = 6

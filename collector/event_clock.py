@@ -24,10 +24,10 @@ class EventClock:
         self.now: float | None = None
         self._newest: dict[str, float] = {}
         self._round: dict[str, float] = {}
-        """Who spoke in this round, and the newest time each had when it first did."""
+        """Who reported in this round, and the newest time each had when it first did."""
         self._round_before: set[str] = set()
         self._median = -math.inf
-        """Of the speaking hosts when last computed; their times only grow, and so does it."""
+        """Of the hosts that report, when last computed; their times only grow, and so does it."""
 
     def advance(self, newest: Iterable[tuple[str, float]]) -> None:
         """Take the newest event time of each host in one line."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..alerts.lifecycle import JobHealth
+from ..detectors import own_time
 from ..detectors.liveness import parted
 from ..detectors.readings import NamedReadings
 from ..detectors.window import JobWindow
@@ -11,7 +12,6 @@ from .windows.attempt import Attempt
 
 def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
     """Return what incidents need of a job beside its findings."""
-    apart = window.features.pace[1]
     return JobHealth(
         ranks=window.world_size,
         nodes=max(len(window.hosts), 1),
@@ -20,8 +20,16 @@ def job_health(window: JobWindow, attempt: Attempt) -> JobHealth:
         last_step_at=parted.last_step(window),
         silent_seconds=window.now - attempt.last_received,
         first_at=attempt.first_at if attempt.first_at < window.now else -np.inf,
-        step_seconds=apart if apart > 0 else 0.0,
+        step_seconds=step_seconds(window),
     )
+
+
+def step_seconds(window: JobWindow) -> float:
+    """Return how long a step usually takes, 0 where nobody can tell; one in several may be held."""
+    apart, strides = window.features.pace[1], np.diff(window.steps.index[-64:])
+    if not apart > 0 or not len(strides):
+        return 0.0
+    return apart / max(own_time.middle(strides), 1.0)
 
 
 def observed(window: JobWindow) -> frozenset[str]:

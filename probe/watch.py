@@ -56,7 +56,7 @@ class Watch:
         self.failures = 0
 
     def step(self, index: int | None = None) -> AbstractContextManager[None]:
-        """Return a context manager around one step; give the index where the loop knows it."""
+        """Return a context manager around one step; give the index where the loop has one."""
         self._step.index = index if isinstance(index, int) else None
         return self._step
 

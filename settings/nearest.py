@@ -1,4 +1,4 @@
-"""The fix for a key nobody knows: the known key it is nearest to, or the list of all."""
+"""The fix for an unknown key: the known key it is nearest to, or the list of all."""
 
 import difflib
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A section of the settings, and the list of all keys that a root model knows."""
+"""A section of the settings, and the list of all keys of a root model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -3,6 +3,7 @@
 import http.client
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -42,7 +43,9 @@ def until(
                 return answer
             last = answer
         except _NOT_YET as error:
-            last = error
+            last = repr(error)  # the error itself would keep this frame, and its socket, alive
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
         if time.monotonic() > end:
             seen = f"waited {PATIENCE_SECONDS:.0f} s in vain for {what}; last seen: {last!r}"
             pytest.fail(f"{seen[:_MOST_SHOWN]}\n{more()}")

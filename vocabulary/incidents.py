@@ -5,15 +5,16 @@ Numbers are rounded to six significant digits in the document, so that a replay 
 prints the same bytes.
 """
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .entities import Entity
 from .faults import Severity
+from .handling import Handling
 from .ids import Fault, IncidentId
+from .inspection import Profiled, StackGroup
 from .ranks import Ranks
+from .rounding import number, shown
 from .times import rfc3339, week_name
 
 SCHEMA_VERSION = "1.0"
@@ -23,20 +24,6 @@ CauseStatus = Literal["provisional", "stable", "confirmed"]
 Confidence = Literal["low", "medium", "high"]
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 Relation = Literal["supports", "contradicts", "missing"]
-
-
-def number(value: float | None) -> float | None:
-    """Return a number fit for JSON: six significant digits, None for what is not finite."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value:.6g}")
-
-
-def shown(value: float | str | None) -> float | str | None:
-    """Return an observed or expected value for JSON; NaN and Inf as the words NaN, Inf, -Inf."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Inf" if value > 0 else "-Inf")
-    return number(value) if isinstance(value, int | float) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,167 +259,6 @@ class Moment:
     def document(self) -> dict[str, Any]:
         """Return the entry as the incident document shows it."""
         return {"at": rfc3339(self.at), "kind": self.kind, "text": self.text}
-
-
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """Something that a person did, and when (seconds since the epoch)."""
-
-    at: float
-    by: str
-    note: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {"at": rfc3339(self.at), "by": self.by, "note": self.note}
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """Whether the first cause was right; `fault` and `entity` are what it really was."""
-
-    at: float
-    by: str
-    verdict: Literal["correct", "wrong", "unsure"]
-    fault: str | None = None
-    entity: str | None = None
-    note: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "at": rfc3339(self.at),
-            "by": self.by,
-            "verdict": self.verdict,
-            "fault": self.fault,
-            "entity": self.entity,
-            "note": self.note,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Handling:
-    """What people did about an incident."""
-
-    acknowledged: Handled | None = None
-    assignee: str | None = None
-    resolved: Handled | None = None
-    feedback: tuple[Feedback, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "acknowledged": None if self.acknowledged is None else self.acknowledged.document(),
-            "assignee": self.assignee,
-            "resolved": None if self.resolved is None else self.resolved.document(),
-            "feedback": [row.document() for row in self.feedback],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class StackGroup:
-    """Ranks whose Python stacks are the same while nothing goes on, one line a call.
-
-    `text` has the outermost call first. `odd`: most other ranks stand elsewhere; these are what
-    to look at.
-    """
-
-    ranks: Ranks
-    text: str
-    odd: bool = False
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "ranks": self.ranks.document(),
-            "count": len(self.ranks),
-            "odd": self.odd,
-            "text": self.text,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileRow:
-    """One line of a profile's table, per step (or second); `name` is "" for all of a kind.
-
-    `suspect` and `peer` are (how often, seconds).
-    """
-
-    kind: str
-    name: str
-    suspect: tuple[float, float]
-    peer: tuple[float, float]
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "suspect": {"count": number(self.suspect[0]), "seconds": number(self.suspect[1])},
-            "peer": {"count": number(self.peer[0]), "seconds": number(self.peer[1])},
-            "difference_seconds": number(self.suspect[1] - self.peer[1]),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A profile of a suspect beside a healthy peer, made for an incident.
-
-    `traces` are paths of the collector's API, one a rank that sent a trace. `per`: what the figures
-    are of, a step or a second.
-    """
-
-    at: float
-    id: str
-    text: str
-    suspect: int | None
-    peer: int | None
-    rows: tuple[ProfileRow, ...] = ()
-    traces: tuple[str, ...] = ()
-    per: str = "step"
-
-    def document(self) -> dict[str, Any]:
-        """Return it as the incident document shows it."""
-        return {
-            "at": rfc3339(self.at),
-            "id": self.id,
-            "text": self.text,
-            "per": self.per,
-            "suspect": self.suspect,
-            "peer": self.peer,
-            "rows": [row.document() for row in self.rows],
-            "traces": list(self.traces),
-        }
-
-    def detail(self) -> dict[str, Any]:
-        """Return what an action carries, all but its time."""
-        rows = [[row.kind, row.name, *row.suspect, *row.peer] for row in self.rows]
-        return {
-            "id": self.id,
-            "text": self.text,
-            "suspect": self.suspect,
-            "peer": self.peer,
-            "rows": rows,
-            "traces": list(self.traces),
-            "per": self.per,
-        }
-
-    @classmethod
-    def parse(cls, at: float, detail: Mapping[str, Any]) -> "Profiled":
-        """Return what an action carries; what is missing is left empty."""
-        return cls(
-            at=at,
-            id=str(detail.get("id", "")),
-            text=str(detail.get("text", "")),
-            suspect=detail.get("suspect"),
-            peer=detail.get("peer"),
-            rows=tuple(
-                ProfileRow(str(kind), str(name), (count, seconds), (others, other))
-                for kind, name, count, seconds, others, other in detail.get("rows", ())
-            ),
-            traces=tuple(map(str, detail.get("traces", ()))),
-            per="second" if detail.get("per") == "second" else "step",
-        )
 
 
 @dataclass(frozen=True, slots=True)

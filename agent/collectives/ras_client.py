@@ -74,7 +74,7 @@ class _Connection:
             raise RasUnavailableError("refused", f"{address}: {error}") from error
 
     def agree(self, timeout: int) -> Literal["json", "text", "closed"]:
-        """Greet; set the server's own time-out and JSON, where it knows them and `timeout` > 0."""
+        """Greet; set the server's own time-out and JSON, where it has them and `timeout` > 0."""
         greeting = self._command(f"CLIENT PROTOCOL {PROTOCOL}")
         if not _SERVER.match(greeting):
             raise RasUnavailableError("protocol", f"no RAS service: it says {greeting[:80]!r}")

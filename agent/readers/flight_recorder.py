@@ -172,7 +172,7 @@ class FlightRecorder(BackgroundReader):
                 continue
             job.asked_at = now
             for one in processes:
-                pipe = one.variables.get("TORCH_NCCL_DEBUG_INFO_PIPE_FILE")
+                pipe = next(filter(None, map(one.variables.get, _PIPES)), None)
                 owner = self._processes.owner(one)
                 if one.of != of or not pipe or owner is None:
                     continue
@@ -185,13 +185,17 @@ class FlightRecorder(BackgroundReader):
                     self._health.count("flight_recorder_requests")
 
 
+_DUMP_FILES = (
+    "TORCH_FR_DUMP_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+    "TORCH_HCCL_DEBUG_INFO_TEMP_FILE",
+)
+_PIPES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE")
+
+
 def _prefixes(one: RankProcess) -> list[str]:
     """Return what the names of a process's dumps begin with; torch renamed the variable."""
-    named = [
-        one.variables[name]
-        for name in ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
-        if one.variables.get(name)
-    ]
+    named = [one.variables[name] for name in _DUMP_FILES if one.variables.get(name)]
     cache = one.variables.get("XDG_CACHE_HOME") or "~/.cache"
     return named or [f"{cache}/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]  # noqa: S108
 

@@ -67,7 +67,8 @@ class FlightRecorder(Section):
     follow: bool = Field(
         default=True,
         description="read the dumps of processes that a launcher gave a rank, where torch writes "
-        "them (TORCH_FR_DUMP_TEMP_FILE, TORCH_NCCL_DEBUG_INFO_TEMP_FILE, else the user's cache)",
+        "them (TORCH_FR_DUMP_TEMP_FILE, TORCH_NCCL_DEBUG_INFO_TEMP_FILE or the HCCL twin, else the "
+        "user's cache)",
     )
     folders: tuple[JobFolder, ...] = Field(
         default=(), description="more folders with dumps, whose names end with the rank"

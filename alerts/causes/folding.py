@@ -55,7 +55,7 @@ def folded(found: Sequence[Named], topology: Topology, knowledge: Catalogue) -> 
             if other.cause is not candidate.cause:
                 one = _of_one_sign(pair, topology)
             else:
-                one = pair if many or _in_one_rack(other, candidate, topology) else None
+                one = pair if many or _together(other, candidate, topology) else None
             if one is not None:
                 kept[number] = _at_both(*one, knowledge)
                 break
@@ -113,12 +113,13 @@ def _shared_host(
     )
 
 
-def _in_one_rack(one: Candidate, other: Candidate, topology: Topology) -> bool:
-    """Return whether two roots are one of a rack: another host behind the same leaf switch."""
-    host, beside = (topology.host_of_entity(row.entity) or "" for row in (one, other))
+def _together(one: Candidate, other: Candidate, topology: Topology) -> bool:
+    """Return whether two roots share what cools or feeds them: one host, or one leaf switch."""
+    host, beside = (topology.host_of_entity(row.entity) for row in (one, other))
+    if not one.cause.of_a_rack or host is None or beside is None:
+        return False
     switch = topology.switches.get(host)
-    behind_one = switch is not None and switch == topology.switches.get(beside)
-    return one.cause.of_a_rack and host != beside and behind_one
+    return host == beside or (switch is not None and switch == topology.switches.get(beside))
 
 
 def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, Named] | None:
@@ -129,9 +130,7 @@ def _of_one_sign(pair: tuple[Named, Named], topology: Topology) -> tuple[Named, 
     """
     for first, other in (pair, pair[::-1]):
         (cause, _), (taken, _) = first, other
-        host = topology.host_of_entity(taken.entity)
-        near = host == topology.host_of_entity(cause.entity) or _in_one_rack(cause, taken, topology)
-        if taken.cause.fault in cause.cause.taken_for and near:
+        if taken.cause.fault in cause.cause.taken_for and _together(cause, taken, topology):
             apart = abs(_begun(*first) - _begun(*other))
             return (first, other) if apart <= TOGETHER_SECONDS else None
     return None

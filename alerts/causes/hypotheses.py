@@ -15,9 +15,6 @@ from .view import JobView
 
 MOST_HYPOTHESES = 5
 
-MOST_PLACES = 2
-"""So many places of one fault go before other causes."""
-
 
 def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCause:
     """Return the hypotheses of a ranking, what is possible besides among them; provisional."""
@@ -68,8 +65,7 @@ def root_cause(ranked: Ranking, view: JobView, knowledge: Catalogue) -> RootCaus
 def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
     """Return candidates with the first one first, then other causes before other places of one.
 
-    A host beside one of its ranks with the same fault tells a reader nothing new, nor does a third
-    place of one fault.
+    A host beside one of its ranks with the same fault tells a reader nothing new.
     """
     if not rows:
         return []
@@ -77,9 +73,7 @@ def _in_order(rows: Sequence[Candidate], ranked: Ranking) -> list[Candidate]:
     kept: list[Candidate] = []
     again: list[Candidate] = []
     for row in (*rows[:held], *sorted(rows[held:], key=_key)):
-        known = any(_same(row, other) for other in kept)
-        places = sum(other.cause is row.cause for other in kept)
-        (again if known or places >= MOST_PLACES else kept).append(row)
+        (again if any(_same(row, other) for other in kept) else kept).append(row)
     return [*kept, *again]
 
 

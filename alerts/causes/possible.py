@@ -47,7 +47,7 @@ def not_excluded(
 
 
 def _lowered(row: Candidate, score: float) -> Candidate:
-    """Return a candidate that lacks evidence with this score: its last term makes the difference."""
+    """Return a candidate that lacks evidence with this score: its last term is the difference."""
     *terms, lacks = row.terms
     lacks = replace(lacks, weight=lacks.weight + score - row.score)
     return replace(row, score=score, terms=(*terms, lacks))

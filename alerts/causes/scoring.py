@@ -134,7 +134,8 @@ def unproven(
     ]
     if not lacking:
         return None
-    unseen = [row for row in lacking if not view.observable(row.finding)]
+    # A line of a log that did not come is one more way to know, and not the source that lacks.
+    unseen = [row for row in lacking if not row.says and not view.observable(row.finding)]
     kind = kinds.catalogue()[(unseen or lacking)[0].finding]
     text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
     if unseen:

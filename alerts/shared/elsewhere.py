@@ -25,7 +25,7 @@ class JobElsewhere(AffectedJob):
 
     @property
     def stopped(self) -> bool:
-        """Return whether no step ended when it was last heard of."""
+        """Return whether no step ended when it last reported."""
         return self.stands
 
 

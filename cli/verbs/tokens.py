@@ -1,4 +1,4 @@
-"""`rankscope tokens new`: a bearer token, and the line of the settings that knows its digest."""
+"""`rankscope tokens new`: a bearer token, and the line of the settings with its digest."""
 
 import argparse
 import hashlib

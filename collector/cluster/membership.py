@@ -151,10 +151,10 @@ class Membership:
         await bucket.update(_KEY, wanted.pack(), last=revision)
 
     async def _listen(self) -> None:
-        async def heard(_message: Msg) -> None:
+        async def received(_message: Msg) -> None:
             self._poked.set()
 
-        await self._connection.client.subscribe(names.POKE, cb=heard)
+        await self._connection.client.subscribe(names.POKE, cb=received)
 
 
 def _floor() -> int:

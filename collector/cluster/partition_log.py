@@ -155,7 +155,7 @@ class Decisions(InStream):
             raise written.failure
 
     def write(self, entries: Sequence[Entry]) -> Written:
-        """Write the entries after what this owner knows, or none."""
+        """Write the entries after the newest that this owner has seen, or none."""
         for number, entry in enumerate(entries):
             packed, headers = messages.packed(entry.kind, entry.body, identity=False)
             headers["Nats-Expected-Last-Subject-Sequence"] = str(self._last)

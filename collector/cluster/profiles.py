@@ -200,13 +200,13 @@ class SharedShelf(Shelf):
             self._end(held)
 
     async def _announce(self) -> None:
-        async def heard(message: Msg) -> None:
+        async def received(message: Msg) -> None:
             now = self._clock.now()
             for host in json.loads(message.data)["hosts"]:
                 self._asked[str(host)] = now
 
         client = self._connection.client
-        await client.subscribe(names.ASKING, cb=heard)
+        await client.subscribe(names.ASKING, cb=received)
         while True:
             await asyncio.sleep(_ASKING_SECONDS)
             hosts, self._asking = sorted(self._asking), set()

@@ -15,7 +15,7 @@ import structlog
 from ...alerts.actions import Action
 from ...vocabulary.clock import Clock
 from ...vocabulary.ids import IncidentId
-from ...vocabulary.incidents import Profiled, ProfileRow
+from ...vocabulary.inspection import Profiled, ProfileRow
 from ..actions import Entered
 from ..flows import Flow
 from ..intake.waiting import UnavailableError

@@ -39,7 +39,7 @@ class UnknownProfileError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A rank to profile: `host` is the one it runs on, None where nobody knows."""
+    """A rank to profile: `host` is the one it runs on, None where it is not known."""
 
     rank: int
     role: Role

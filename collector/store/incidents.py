@@ -63,7 +63,7 @@ class Page:
 
 
 def record(db: Connection, change: IncidentChange) -> Recorded | None:
-    """Write a change; return None when the store knows it, or knows something later.
+    """Write a change; return None when the store has it, or something later.
 
     After a restart the last time range is evaluated again, from other windows: the same incident
     may be described in slightly other words, at a time for which the store already has an answer.

@@ -76,7 +76,7 @@ class Endpoints(Part):
         """
         if self._database.shared:
             with self._database.claim() as db:
-                if not claims.take(db, endpoint, owner=self._owner, now=now):
+                if not claims.take(db, endpoint, owner=self._owner):
                     return None
         with self._database.write() as db:  # which rows a message carries is kept
             found = outbox.next_delivery(db, endpoint, now, console=self._console)

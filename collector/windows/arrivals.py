@@ -54,7 +54,7 @@ class Arrivals:
     def interval(self, since: float) -> float:
         """Return how long steps are held back, s; 0 where each arrives soon after it ended.
 
-        since: when the attempt began: until a second block has arrived nobody knows more.
+        since: when the attempt began: until a second block has arrived no more is known.
         """
         longest = 0.0
         for block in self._blocks:

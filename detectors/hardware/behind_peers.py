@@ -15,6 +15,9 @@ from .throttling import CLOCK, LOWER, Throttling
 ACTIVITY = ("hw.gpu.sm.activity", "hw.gpu.tensor.activity", "hw.gpu.memory.activity", "hw.power")
 """What a device does more of that works while its peers wait for it, the most telling first."""
 
+RECENT_SECONDS = 20.0
+"""As far as the means of clocks go back."""
+
 WARM_UP_SECONDS = 120.0
 FEWEST_READINGS = 4
 PAST_SECONDS = 7200.0
@@ -27,6 +30,10 @@ evaluates or saves for the others is busy while they wait, and is done after a w
 
 MOST = 32
 """More than one device in so many that does more than the others has been given more to do."""
+
+BY_MEAN = ("gpu.clock_low", "gpu.power_held")
+"""Kinds of findings that rest on a mean of few readings, some of which may be of a device at rest:
+between steps its clock falls and its power cap ends."""
 
 PAUSED = 0.3
 """Share of its usual activity below which a job pauses: afterwards its ranks may run elsewhere."""
@@ -43,7 +50,8 @@ class BehindPeers(Detector):
     A synchronous job waits for its slowest device. A busy one whose clock is held down
     (`throttling`, `low_clock`) to `lower` below its peers' is worth knowing before enough steps
     have ended to show what it costs, and where steps are reported without their parts: it is info.
-    Where neither steps nor collectives are reported it is all that can be known, and a warning.
+    Where neither steps nor collectives are reported it is all that can be known, and a warning;
+    a device that reached its peers' clock all the same is left out: its mean has readings at rest.
     What scraped exporters show cannot tell then that a job is slow, only which of its devices must
     hold it back. Two things do: such a clock, and work that lasts longer. All devices do the same
     work and wait for the slowest, so the slowest is busy while the others wait: in each of the
@@ -94,10 +102,13 @@ class BehindPeers(Detector):
         held = _held(window)
         findings: dict[str, Finding] = {}
         clock = devices.level(window, CLOCK, self.seconds)
+        fast = _as_fast(window, self.lower)
         for found in held:
             row = window.row_of(next(iter(found.ranks), -1))
             if row is None or found.entity.id in findings:
                 continue
+            if found.kind in BY_MEAN and fast[row]:
+                continue  # it is read at rest now and then, as a scraper does, and is not slow
             if found.detector == LowClock.name and window.now - found.onset[1] < SETTLED_SECONDS:
                 continue  # the reason that the device reports may be a reading behind its clock
             peers = float(np.nanmedian(clock)) if np.isfinite(clock).any() else np.nan
@@ -233,6 +244,22 @@ def _paused_until(held: Readings) -> float:
 def _held(window: JobWindow) -> list[Finding]:
     """Return the findings on clocks that are held down."""
     return [found for one in _CLOCKS for found in one.evaluate(window)]
+
+
+def _as_fast(window: JobWindow, lower: float) -> Flags:
+    """Return [ranks], who reached the clock that its peers reached in the newest readings.
+
+    At rest a clock is low whatever the device; under load the highest reading is what it can do.
+    """
+    held = window.rank_readings.get(CLOCK)
+    if held is None:
+        return np.zeros(len(window.ranks), np.bool_)
+    reached = devices.highest(held, RECENT_SECONDS)
+    kinds, _ = devices.models(window, power=False)
+    usual = devices.peers_median(reached, kinds, np.isfinite(reached))
+    with np.errstate(invalid="ignore"):
+        fast: Flags = reached >= (1 - lower) * usual
+    return fast
 
 
 def blind(window: JobWindow) -> bool:

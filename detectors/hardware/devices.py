@@ -27,6 +27,16 @@ def recent(readings: Readings, seconds: float) -> tuple[Floats, float]:
     return np.where(np.abs(value) < 1e18, value, np.nan), newest
 
 
+def highest(readings: Readings, seconds: float) -> Floats:
+    """Return [rows], the highest value of the range that `recent` looks at; NaN without any."""
+    newest = readings.newest_at()
+    start = newest - max(seconds, 3.2 * readings.period())
+    found = readings.between(start, newest)
+    value = np.where((found.at > start) & (np.abs(found.value) < 1e18), found.value, -np.inf)
+    top = value.max(axis=1, initial=-np.inf)
+    return np.where(np.isfinite(top), top, np.nan)
+
+
 def level(window: JobWindow, metric: str, seconds: float) -> Floats:
     """Return [ranks], the mean of the newest seconds of a metric, NaN where nobody reports it."""
     held = window.rank_readings.get(metric)

@@ -22,7 +22,7 @@ def blocks(readings: Readings, end: float, past: float, *, counter: bool) -> Flo
     count = max(int(past / BLOCK_SECONDS) - 1, 1)
     first = end - (count + 1) * BLOCK_SECONDS
     held = readings.between(first, end)
-    starts = first + BLOCK_SECONDS * np.arange(count)
+    starts: Floats = np.array([first + number * BLOCK_SECONDS for number in range(count)])
     return _rates(held, starts) if counter else _means(held, starts)
 
 
@@ -53,7 +53,8 @@ def _rates(held: Readings, starts: Floats) -> Floats:
     total = np.where(inside, growth, 0.0).sum(axis=2)
     whole = np.where(inside, seconds[:, None, :], 0.0).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(whole > 0, total / whole, np.nan)
+        found: Floats = np.where(whole > 0, total / whole, np.nan)
+    return found
 
 
 def usual(levels: Floats) -> Floats:

@@ -7,7 +7,7 @@ from .tables import Table
 
 
 def detect(names: Iterable[str]) -> Table | None:
-    """Return the table that knows most of a page's names, None when none knows any.
+    """Return the table that has most of a page's names, None when none has any.
 
     A name that two vendors share decides nothing: the others of the page do.
     """

@@ -15,8 +15,8 @@ from .tables import Table
 class Mapped:
     """What one page holds.
 
-    `faults` are the series of fault codes, with their values; `devices` those that the page spoke
-    of; `problems` counts lines as the text format's reader does, and `blank` values.
+    `faults` are the series of fault codes, with their values; `devices` those that are on the page;
+    `problems` counts lines as the text format's reader does, and `blank` values.
     """
 
     samples: list[Sample] = field(default_factory=list)

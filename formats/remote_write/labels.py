@@ -1,4 +1,4 @@
-"""Who a set of labels speaks of: the host, the job, and the names of the contract.
+"""What a set of labels is about: the host, the job, and the names of the contract.
 
 Three kinds of labels meet here: those of the agent's own page, those that a scraper adds (`job`,
 `instance`, what service discovery relabelled), and those of exporters, which a scraper that does

@@ -38,6 +38,7 @@ HOSTS_A_JOB = 16
 CONNECTIONS = 8
 WARM_SECONDS = 10
 SETTLED_SECONDS = 60.0
+_AGAIN_SECONDS = 0.2
 ARRANGEMENTS = {"files": 1, "one": 1, "three": 3}
 """Name -> collectors. `files` shares no log."""
 _GAUGE = re.compile(r"^(rankscope_collector_[a-z_]+)(?:{[^}]*})? ([0-9.e+-]+)$", re.MULTILINE)
@@ -117,6 +118,7 @@ def _arrangement(name: str, count: int, pools: list[Prepared], seconds: int) -> 
         "samples_per_cpu_second": round(samples / sum(collectors)),
         "skipped_seconds": int(skipped),
         "requests_late_seconds": round(senders.late, 2),
+        "requests_refused": senders.refused,
         "other_cpu_seconds": {part: round(sum(each), 2) for part, each in used.items()},
     }
 
@@ -132,6 +134,8 @@ class _Senders:
         self._began = time.time()
         self.late = 0.0
         """By how much the slowest second took longer than one."""
+        self.refused = 0
+        """Requests answered 503, on a machine that is too busy, and sent again."""
 
     def send(self, pools: list[Prepared], step: int) -> None:
         """Send what all hosts report of a second, spread over it; return at its end."""
@@ -148,13 +152,19 @@ class _Senders:
         for number, row in enumerate(pools):
             time.sleep(max(0.0, at + 0.8 * number / len(pools) - time.time()))
             body = row.later(step, at)
-            connection.request(
-                "POST", "/v1/metrics", body, {"Content-Type": "application/x-protobuf"}
-            )
-            answer = connection.getresponse()
-            text = answer.read()
-            if answer.status != http.client.OK or text:
-                raise RuntimeError(f"the collector answered {answer.status}: {text!r}")
+            while not _taken(connection, body):
+                self.refused += 1
+                time.sleep(_AGAIN_SECONDS)
+
+
+def _taken(connection: http.client.HTTPConnection, body: bytes) -> bool:
+    """Send a request; return whether it is acknowledged, False where it is to be sent again."""
+    connection.request("POST", "/v1/metrics", body, {"Content-Type": "application/x-protobuf"})
+    answer = connection.getresponse()
+    text = answer.read()
+    if answer.status not in (http.client.OK, http.client.SERVICE_UNAVAILABLE):
+        raise RuntimeError(f"the collector answered {answer.status}: {text!r}")
+    return answer.status == http.client.OK
 
 
 def _until_read(box: Box) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,12 @@ class Box:
         partitions: int = PARTITIONS,
         log: dict[str, Any] | None = None,
         shared: bool = True,
+        ahead_seconds: Mapping[int, float] | None = None,
     ) -> None:
-        """`log`: settings of the log besides its place. Without `shared` one keeps files."""
+        """`log`: settings of the log besides its place. Without `shared` one keeps files.
+
+        `ahead_seconds`: by how much the clocks of some collectors are ahead.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         postgres = shutil.which("postgres", path=path_of_programs())
         if postgres is None:
@@ -51,6 +56,7 @@ class Box:
                 **(log or {}),
             },
             store=self.store if shared else "",
+            ahead_seconds=ahead_seconds,
             webhooks=[{"name": "soak", "url": self.receiver.url, "secret": SECRET}],
         )
         self.balancer = Balancer(folder, self.collectors.ports) if balanced else None

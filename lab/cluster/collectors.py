@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,17 @@ class Collectors:
     """The collectors, by number. Output goes to a file in the folder."""
 
     def __init__(
-        self, folder: Path, *, count: int, log: dict[str, Any], store: str, **settings: Any
+        self,
+        folder: Path,
+        *,
+        count: int,
+        log: dict[str, Any],
+        store: str,
+        ahead_seconds: Mapping[int, float] | None = None,
+        **settings: Any,
     ) -> None:
+        """`ahead_seconds`: by how much the clocks of some are ahead."""
+        self._ahead_seconds = ahead_seconds or {}
         self.count = count
         self._folder = folder
         self.ports = [free_port() for _ in range(count)]
@@ -41,9 +51,12 @@ class Collectors:
     def start(self, number: int) -> None:
         """Start one; it is not ready yet."""
         kept = {name: text for name, text in os.environ.items() if "RANKSCOPE" not in name}
+        program = ["rankscope.cli.main"]
+        if ahead := self._ahead_seconds.get(number):
+            program = ["rankscope.lab.cluster.shifted", str(ahead)]
         with (self._folder / f"collector-{number}.log").open("ab") as log:
             self._processes[number] = subprocess.Popen(
-                [sys.executable, "-m", "rankscope.cli.main", "collector", "--config",
+                [sys.executable, "-m", *program, "collector", "--config",
                  str(self._config(number))],
                 stdout=log,
                 stderr=log,

@@ -20,12 +20,13 @@ from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
 from ...collector.store.store import Store
 from ..soak import checks
-from ..soak.load import Acknowledged, Job
+from ..soak.load import NAN_STEPS, Acknowledged, Job
 from ..soak.rounds import State
 from .box import Box
 
 JOBS = 6
 KILLS_A_ROUND = 10
+CLOCK_AHEAD_SECONDS = 300.0
 _BETWEEN_SECONDS = (2.0, 8.0)
 _TAKEOVER_SECONDS = 240.0
 """The end of any patience; how long it took is measured."""
@@ -44,26 +45,32 @@ def round_of(
 ) -> list[float]:
     """Run a round, add what was found to the state; return the time of each takeover in seconds.
 
-    Without `resolved` it does not wait until incidents are over.
+    Without `resolved` it does not wait until incidents are over. One collector's clock is ahead by
+    CLOCK_AHEAD_SECONDS.
     """
     state.rounds += 1
     chance = random.Random(f"{state.seed} {state.rounds}")
-    box = Box(folder / f"round-{state.rounds:03}", collectors=3, servers=3)
+    box = Box(
+        folder / f"round-{state.rounds:03}",
+        collectors=3,
+        servers=3,
+        ahead_seconds={2: CLOCK_AHEAD_SECONDS},
+    )
     taken = Acknowledged()
     took: list[float] = []
-    over = threading.Event()
+    over, early = threading.Event(), jobs - 1
     names = [f"kill-{state.rounds:03}-{number:02}" for number in range(jobs)]
     load = [Job(name, number, box.address, taken, enough=over) for number, name in enumerate(names)]
     try:
         box.start()
         for number in range(kills):
             # Jobs begin one after the other, so that some incident is new whenever one is killed.
-            for job in load[jobs * number // kills : jobs * (number + 1) // kills]:
+            for job in load[early * number // kills : early * (number + 1) // kills]:
                 job.start()
             time.sleep(chance.uniform(*_BETWEEN_SECONDS))
             took.append(_killed(box, chance.randrange(box.collectors.count)))
             say(f"kill {state.kills + number + 1}: taken over within {took[-1]:.1f} s")
-        state.wrong += _outages(box, taken, say)
+        state.wrong += _outages(box, taken, load[early:], say)
         over.set()
         for job in load:
             if not resolved:
@@ -83,15 +90,20 @@ def round_of(
     return took
 
 
-def _outages(box: Box, taken: Acknowledged, say: Say) -> list[str]:
-    """Take parts away for a while; return what stopped that must not."""
+def _outages(box: Box, taken: Acknowledged, late: list[Job], say: Say) -> list[str]:
+    """Take parts away for a while; return what stopped that must not.
+
+    Late jobs begin, and get their incident, while PostgreSQL is away.
+    """
     wrong: list[str] = []
     box.nats.kill(1)
     if not _goes_on(taken):
         wrong.append("telemetry was not taken while one NATS server was away")
     box.nats.start(1)
     box.database.stop()
-    if not _goes_on(taken):
+    for job in late:
+        job.start()
+    if not _goes_on(taken) or not all(_beyond_nan(job) for job in late):
         wrong.append("telemetry was not taken while PostgreSQL was away")
     box.database.start()
     box.nats.kill()
@@ -112,6 +124,14 @@ def _goes_on(taken: Acknowledged) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def _beyond_nan(job: Job) -> bool:
+    """Wait until a job's NaN and some steps after it are acknowledged; False where they are not."""
+    end = time.monotonic() + _TAKEOVER_SECONDS
+    while job.sent < NAN_STEPS.stop + 1 and time.monotonic() < end:
+        time.sleep(0.1)
+    return job.sent > NAN_STEPS.stop
 
 
 def _killed(box: Box, number: int) -> float:

@@ -81,7 +81,7 @@ class NatsServers:
                 process.wait(_END_SECONDS)
 
     def _wait(self, number: int) -> None:
-        address = f"http://127.0.0.1:{self._monitors[number]}/healthz?js-enabled-only=true"
+        address = f"http://127.0.0.1:{self._monitors[number]}/healthz?js-server-only=true"
         end = time.monotonic() + _READY_SECONDS
         while True:
             try:

@@ -25,7 +25,7 @@ class Client:
         return self._get("/readyz", as_json=False) is not None
 
     def ranks(self, job: str) -> list[dict[str, Any]]:
-        """Return what the collector knows of a job's ranks."""
+        """Return what the collector has of a job's ranks."""
         found = self._get(f"/api/v1/jobs/{urllib.parse.quote(job, safe='')}/ranks")
         return cast("list[dict[str, Any]]", found["items"]) if found else []
 

@@ -78,6 +78,8 @@ class Job(threading.Thread):
         """Train for STEPS, and on until `enough` is set, where that is given."""
         super().__init__(name=name, daemon=True)
         self._enough = enough
+        self.sent = 0
+        """Steps whose payload is acknowledged."""
         self._address = address
         self._taken = taken
         self._people = number % _ACKNOWLEDGE_EVERY == 0
@@ -93,6 +95,7 @@ class Job(threading.Thread):
             if self._stopped.wait(max(0.0, at - time.time())):
                 return
             self._send(payload(self.name, step, at))
+            self.sent = step
             if self._people and step > NAN_STEPS[-1] and self.name not in self._taken.people:
                 self._acknowledge()
 

@@ -6,8 +6,9 @@ once the local graph is done, in the order in which they were asked for; data-pa
 (DDP, FSDP) ask later for the one that waits for their reductions. So ours marks the end of the
 local work, and what follows until backward returns is the wait.
 
-The hook that asks is the one on a parameter (`gradients`). In a pass in which that one is not
-called (no gradient reaches it; FSDP swaps parameters), the next ones hang theirs on the loss.
+For DDP the hook that asks is the one on a parameter (`gradients`); where a pass does not call it
+(no gradient reaches it), the next ones hang theirs on the loss, which costs more. So do those of
+everything else: FSDP asks for its callback in the first hook of a pass.
 """
 
 import math
@@ -66,7 +67,8 @@ def install(context: HookContext) -> None:
             phases.enter("train")
         if context.is_distributed or context.distributed():
             asking = True
-            if not context.gradient_hooked and loss.requires_grad:
+            by_parameter = context.replicated and context.gradient_hooked
+            if not by_parameter and loss.requires_grad:
                 return loss.register_hook(begun)
         return None
 
@@ -75,7 +77,7 @@ def install(context: HookContext) -> None:
         now = clock()
         if handle is not None:
             handle.remove()
-        if asking:  # nobody was called: the loss is, from the next pass on
+        if asking:  # nobody was called: the loss's is, from the next pass on
             asking = context.gradient_hooked = False
         elif local_end:
             step = timeline.open

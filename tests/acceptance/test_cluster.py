@@ -1,7 +1,7 @@
-"""A small cluster of real processes: a collector is killed under load, and its parts are taken away.
+"""A small cluster of real processes: a collector is killed under load, parts are taken away.
 
-Three NATS servers, PostgreSQL, three collectors and haproxy. `make cluster ARGS="--kills 200"` is the
-same, longer, and waits until every incident is over.
+Three NATS servers, PostgreSQL, three collectors and haproxy; the clock of one collector is minutes
+ahead. `make cluster ARGS="--kills 200"` is the same, longer, until every incident is over.
 """
 
 import pytest
@@ -15,7 +15,7 @@ JOBS = 4
 
 
 def test_a_cluster_loses_nothing_and_pages_nobody_twice(program, tmp_path):
-    """One collector is killed; then one NATS server, PostgreSQL and all of NATS are away in turn."""
+    """A collector is killed; then one NATS server, PostgreSQL and all of NATS are away in turn."""
     for name in ("postgres", "haproxy"):
         program(name)
     state = State()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import PATIENCE_SECONDS, until
 
 from rankscope.lab.cluster.box import SECRET
 from rankscope.lab.cluster.kills import partitions
@@ -29,10 +30,9 @@ from rankscope.lab.soak.load import payload
 from rankscope.lab.soak.receiver import Receiver
 from rankscope.vocabulary.times import rfc3339
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "several-collectors.md").read_text("utf-8")
-PATIENCE_SECONDS = 240.0
 JOBS = ("seen", "unseen")
 """The incident of the first is acknowledged by a person before the move."""
 NAN_FROM, STEP_SECONDS = 4, 0.5
@@ -61,15 +61,6 @@ def replaced(text: str, words: Replaced) -> str:
         assert old in text, f"the page does not have {old}"
         text = text.replace(old, new)
     return text
-
-
-def until(question: Callable[[], Any], what: str) -> Any:
-    """Return the first answer that is not empty."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not (found := question()):
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
-    return found
 
 
 class Agents(threading.Thread):
@@ -135,7 +126,7 @@ class Reader:
         }
         process = self.start(name, block, words, **mine)
         client = Client(f"http://{listen}")
-        until(client.ready, f"{name} is not ready: {process.log.read_text()}")
+        until(client.ready, f"{name} to be ready", more=process.log.read_text)
         return process, client
 
 
@@ -183,14 +174,14 @@ def new_agents() -> Iterator[Callable[[Client], Agents]]:
 
 def incidents(client: Client) -> dict[str, tuple[str, str]]:
     """Return (id, status) of the incident of each job; a second one of a job is an error."""
-    found = client.ask("/api/v1/incidents?limit=100")["items"]
+    found = until(lambda: client.ask("/api/v1/incidents?limit=100"), "the incidents")["items"]
     assert len({row["job"] for row in found}) == len(found), found
     return {row["job"]: (row["id"], row["status"]) for row in found}
 
 
 def acknowledge(client: Client, incident: str) -> None:
-    body = json.dumps({"by": "somebody", "note": "on it"}).encode()
-    assert client.send(f"/api/v1/incidents/{incident}/ack", body, "application/json") in {200, 202}
+    body, path = b'{"by": "somebody", "note": "on it"}', f"/api/v1/incidents/{incident}/ack"
+    until(lambda: client.send(path, body, "application/json") in {200, 202}, "the acknowledgement")
 
 
 def pages(receiver: Receiver) -> list[tuple[str, str]]:
@@ -238,12 +229,12 @@ def test_from_files_to_jetstream_an_open_incident_goes_on_and_nobody_is_paged_ag
 
     single, client = reader.collector("single", old, {})
     agents = new_agents(client)
-    until(lambda: set(JOBS) == set(incidents(client)), "no incidents")
-    until(lambda: len(pages(receiver)) == len(JOBS), "nobody is paged")
+    until(lambda: set(JOBS) == set(incidents(client)), "an incident of each job")
+    until(lambda: len(pages(receiver)) == len(JOBS), "a message of each incident")
     acknowledge(client, incidents(client)["seen"][0])
     before = until(
         lambda: (found := incidents(client))["seen"][1] == "acknowledged" and found,
-        "the acknowledgement is not stored",
+        "a stored acknowledgement",
     )
     paged = pages(receiver)
 
@@ -273,13 +264,13 @@ def test_from_files_to_jetstream_an_open_incident_goes_on_and_nobody_is_paged_ag
     reader.write("haproxy.cfg", {"0.0.0.0:8470": f"127.0.0.1:{balanced}", **listens})
     reader.start("haproxy", haproxy, {})
     agents.client = Client(f"http://127.0.0.1:{balanced}")
-    until(agents.client.ready, "nothing behind the load balancer is ready")
+    until(agents.client.ready, "a collector behind the load balancer")
 
     def went_on() -> bool:
         found = clients[0].ask("/api/v1/incidents?limit=100")
         return bool(found) and all(row["updated_at"] > moved_at for row in found["items"])
 
-    until(went_on, "the incidents do not go on")
-    until(lambda: 3 == len(owners(clients)), "the partitions are not shared out")
+    until(went_on, "incidents that go on")
+    until(lambda: 3 == len(owners(clients)), "partitions of each collector")
     assert [before] * 3 == [incidents(one) for one in clients]
     assert paged == pages(receiver)

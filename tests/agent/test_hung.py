@@ -1,6 +1,7 @@
 """Stacks of processes whose probe fell silent, from what the process left or the kernel says."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -64,6 +65,28 @@ def test_a_silent_process_is_shown_by_what_its_watchdog_wrote_at_most_twice_a_mi
     assert (3, os.getpid()) == (event.attributes["rank"], event.attributes["pid"])
     assert [] == hung.stacks([mine], 130.0)
     assert 1 == len(hung.stacks([mine], 143.0))
+
+
+def test_a_rank_without_a_probe_is_silent_when_its_log_is_for_longer_than_ever(hung):
+    """That its process is there says nothing, so its last report does not count."""
+    stopped = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        mine = trainer(stopped.pid, 0.0)
+        mine.probed = False
+        stopped.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        assert [] == hung.stacks([mine], 99.0)  # no log of it was ever read
+        for at in (100.0, 105.0, 110.0, 115.0, 120.0, 125.0):
+            hung.pauses.logged(("job", 0), at)
+        mine.last_received = 141.0
+        assert [] == hung.stacks([mine], 139.0)
+        (event,) = hung.stacks([mine], 141.0)
+        assert "stopped by a signal" in event.attributes["text"]
+        hung.pauses.logged(("job", 0), 142.0)
+        assert [] == hung.stacks([mine], 190.0)  # the pause that there was is usual from now on
+    finally:
+        stopped.kill()
+        stopped.wait()
 
 
 def test_a_process_that_reports_or_has_ended_is_left_alone(hung):

@@ -84,7 +84,7 @@ def test_a_rank_without_a_probe_is_placed_by_its_process_and_shown_with_what_its
     )
     pairs = attributes({"rank": 3, "source": "log"})
     losses = [Sample("training.loss", 2.0 + step, 1000.0 + step, pairs) for step in range(3)]
-    parts.routing.report(Batch("job", None, losses, []))
+    parts.routing.report(Batch("job", None, losses, []), 1000.0)
     assert [4.0] == [row[3] for row in parts.latest.series(1000.0) if row[1] == "training.loss"]
     device = attributes({"pid": PID})
     assert 3 == parts.trainers.owner(Sample("process.memory.usage", 1.0, 1000.0, device)).rank

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.collector.detection import Detection
+from rankscope.collector.detection import Asked, Detection
 from rankscope.detectors.baselines import Baselines
 from rankscope.detectors.contract import Detector
 from rankscope.detectors.features import Kept
@@ -39,7 +39,8 @@ def window():
 @pytest.fixture
 def ask():
     """Return a function that looks at a window with one detector, and that detector."""
-    detector, held = OfSteps(), {}
+    detector = OfSteps()
+    held: dict[str, Asked] = {}
     detection = Detection(Selection((detector,)))
     return lambda window: detection.found(window, held), detector
 

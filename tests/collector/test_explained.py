@@ -4,6 +4,8 @@ import pytest
 
 from rankscope.collector import explained as module
 from rankscope.collector.explained import Explained
+from rankscope.vocabulary.ids import Job
+from rankscope.vocabulary.topology import Topology
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def asked(monkeypatch):
 @pytest.fixture
 def explain(asked):
     """Return a function that explains findings; what surrounds them may differ."""
-    made, topology = Explained(), object()
+    made, topology = Explained(), Topology(Job("job"))
     usual = {"observed": frozenset({"a"}), "clock_skew": 0.0, "knowledge": None}
     return lambda findings, **other: made.of(findings, topology, **{**usual, **other})
 

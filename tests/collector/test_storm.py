@@ -129,7 +129,10 @@ class Storm:
             now = max(now, at)
             batch = isinstance(what, MetricsBatch)
             schedule.apply(Decoded(metrics=what) if batch else Decoded(events=what), now)
+            if now >= self.clock.at + 1.0:
+                self.deliver(now)
         schedule.until(now)
+        self.deliver(now)
 
     def changed(self, changes, now) -> None:
         self.store.commit(changes, now)

@@ -156,6 +156,21 @@ def test_a_job_without_collectives_has_no_such_part(browser: Any, serve: Any, do
     browser.wait("document.querySelector('.part-collectives').childElementCount === 0")
 
 
+def test_a_job_that_only_exporters_show_says_so_in_the_place_of_empty_plots(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    job = {"job": "llm-7b", "status": "running", "attempt": 0, "last_step": None, "ranks": 4,
+           "hosts": ["gpu-11"], "last_at": "2026-11-20T12:00:00Z", "goodput": 1.0}  # fmt: skip
+    collector.answers["jobs/llm-7b"] = (200, job)
+    collector.answers["jobs/llm-7b/distribution"] = (200, {"variants": []})
+    browser.open(f"{collector.address}/#/jobs/llm-7b")
+    assert "No steps are reported" == text(browser, ".part-training h2")
+    assert "RANKSCOPE_PROBE=1" in text(browser, ".part-training code")
+    for part in ("heat", "phases", "waits"):
+        browser.wait(f"document.querySelector('.part-{part}').childElementCount === 0")
+
+
 def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     browser: Any, serve: Any, documents: Any
 ):

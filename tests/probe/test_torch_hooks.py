@@ -252,7 +252,7 @@ def test_where_the_watched_parameter_gets_no_gradient_the_next_pass_is_timed_by_
     """The wait for peers begins where the local work ends, whichever hook asks for that."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     context = hooks().context
-    context.is_distributed = True
+    context.is_distributed = context.replicated = True
     train(model, optimizer, steps=1)  # by the loss: the optimizer is not yet known
     assert context.gradient_hooked
     train(model, optimizer, steps=1)  # by the parameter

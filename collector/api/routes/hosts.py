@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from ....vocabulary import metrics
-from ....vocabulary.incidents import shown
+from ....vocabulary.rounding import shown
 from ....vocabulary.times import rfc3339
 from ...services import Services
 from ...windows import joined_nodes, nodes

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse
 
 from ....vocabulary import metrics
-from ....vocabulary.incidents import shown
+from ....vocabulary.rounding import shown
 from ....vocabulary.times import parse, rfc3339
 from ...services import Services
 from ...windows import queries

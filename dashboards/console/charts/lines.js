@@ -87,7 +87,7 @@ function near(values, index) {
 function ceiling(series) {
   const tops = series.map(({ values }) => {
     const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
-    return sorted.length ? Math.min(sorted.at(-1), 2 * sorted[Math.floor((sorted.length - 1) * 0.97)] || Infinity) : -Infinity;
+    return sorted.length ? Math.min(sorted.at(-1), 2 * sorted[Math.ceil((sorted.length - 1) * 0.97)] || Infinity) : -Infinity;
   });
   const top = Math.max(...tops);
   return Number.isFinite(top) ? top : Infinity;

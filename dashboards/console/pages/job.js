@@ -5,7 +5,7 @@ import { phasesFigure } from "../charts/phases.js";
 import { spreadFigure } from "../charts/spread.js";
 import { waitsFigure } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
-import { choice, h, list, show, tabs } from "../parts/dom.js";
+import { choice, command, h, list, show, tabs } from "../parts/dom.js";
 import { ago, digits, duration, epoch, metricHelp, metricName, place, rankNumbers, shortened, title, unitOf } from "../parts/units.js";
 import { count, t, word } from "../texts/texts.js";
 import { collectivesPart } from "./collectives.js";
@@ -20,6 +20,7 @@ const CURVES = [
   ["resources", ["training.data.duration", "training.memory.allocated"]],
   ["devices", ["hw.gpu.utilization", "hw.temperature", "hw.power", "hw.frequency"]],
 ];
+const BY_STEPS = ["heat", "phases", "waits"]; // parts that only steps fill
 const RANGES = [["600", "range.10m"], ["3600", "range.1h"], ["21600", "range.6h"]];
 const POINTS = 160;
 const FEW = 4; // more accused ranks than this are no few among their peers
@@ -52,8 +53,14 @@ export function jobPage(id) {
     if (!drawn && !parts.heat.hasChildNodes()) show(parts.heat, h("p", { class: "muted", role: "status" }, t("loading")));
     drawn = text;
     range = { from: end - Number(wanted.seconds), to: end };
-    await Promise.all([drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
-      ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job), counted]);
+    const steps = Number.isFinite(job.last_step);
+    if (!steps) for (const name of BY_STEPS) show(parts[name]);
+    await Promise.all([...(steps ? bySteps(again) : []), ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job), counted]);
+    if (!steps && !parts.training.hasChildNodes()) show(parts.training, nothingOfSteps());
+  }
+
+  function bySteps(again) {
+    return [drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure)];
   }
 
   async function drawHeat(again) {
@@ -90,6 +97,11 @@ export function jobPage(id) {
   }
 
   return { root, refresh, close: () => abort.abort() };
+}
+
+/** Return what stands in the place of training curves where only devices and hosts are measured. */
+function nothingOfSteps() {
+  return h("div", {}, h("h2", {}, t("job.nosteps")), h("p", { class: "help" }, t("job.nosteps.help")), command("RANKSCOPE_PROBE=1 torchrun ... train.py"));
 }
 
 /** Return the ranks that incidents accuse which are not resolved, of those that accuse but a few. */

@@ -1,4 +1,4 @@
-"""Names that a tenant chose: links to files of others are not followed, and nothing else is hurt."""
+"""Names that a tenant chose: links to files of others are not followed, odd names do no harm."""
 
 import os
 

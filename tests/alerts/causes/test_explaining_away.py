@@ -149,6 +149,18 @@ def test_hosts_of_one_rack_that_throttle_together_are_one_root(
         assert "the same on host-d" == explained[0].cause.hypotheses[0].evidence[-1].text
 
 
+def test_low_clocks_of_several_devices_of_a_host_are_one_root(roots, slow, wide, found):
+    rows = [
+        row
+        for rank in (8, 9)
+        for row in (
+            found("rank.slow_compute", wide.rank_entity(rank)),
+            found("gpu.clock_low", wide.gpu_entity(rank)),
+        )
+    ]
+    assert [("gpu.clock_locked", "GPU-8", ["job.slow"])] == roots(slow, *rows)
+
+
 @pytest.mark.parametrize("sign", ["gpu.throttled", "gpu.power_held"])
 @pytest.mark.parametrize(
     ("behind", "began", "count"), [("leaf-1", 45.0, 1), ("leaf-2", 45.0, 2), ("leaf-1", -300.0, 2)]

@@ -96,9 +96,3 @@ def test_low_clocks_may_be_for_want_of_power_where_no_reason_is_reported(ranked,
     )
     assert "gpu.clock_locked" == faults[0]
     assert near == ("gpu.power_limited" == faults[1])
-
-
-def test_other_causes_go_before_a_third_place_of_one(ranked):
-    slow = [("rank.slow_compute", number, "slow") for number in (0, 2, 4, 6)]
-    faults = ranked(("job.slow", 0, "steps are long"), *slow)
-    assert 2 == faults[:3].count("gpu.slow")

@@ -80,6 +80,14 @@ def test_node_telemetry_of_a_host_with_two_jobs_goes_to_both(router):
     assert set(found) == {_of(first), _of(second)}
 
 
+def test_equal_job_ids_of_two_clusters_are_in_one_partition_under_either_name(router):
+    """There they are told apart, as `run-1@east` and `run-1@west`; requests name them like that."""
+    east, west = (Resource(f"host-{name}", "run-1", cluster=name) for name in ("east", "west"))
+    body = _metrics(east, west)
+    assert router.split(Kind.METRICS_PROTOBUF, body) == {_of("run-1"): body}
+    assert _of("run-1") == _of("run-1@east") == _of("run-1@west")
+
+
 def test_a_host_without_a_job_has_a_partition_of_its_own(router):
     found = router.split(Kind.METRICS_PROTOBUF, _metrics(Resource("idle")))
     assert set(found) == {names.of_host("idle", PARTITIONS)}

@@ -11,6 +11,7 @@ from rankscope.alerts.actions import Action
 from rankscope.collector.actions import Entered
 from rankscope.collector.cluster import names, replaying
 from rankscope.collector.intake.payloads import Payload
+from rankscope.collector.intake.waiting import UnavailableError
 from rankscope.collector.journal.kinds import Kind
 from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay
@@ -139,6 +140,32 @@ def test_what_a_person_does_reaches_the_job_s_owner_from_any_collector(new_colle
         action = Action("acknowledge", IncidentId(identity), time.time(), "somebody", {"note": job})
         assert second.act(Entered.new(action), timeout_seconds=60)
         assert first._store.incident(identity)["status"] == "acknowledged"
+
+
+def test_while_nats_is_away_telemetry_is_refused_and_no_partition_moves(nats, new_collector):
+    first, second = new_collector("first"), new_collector("second")
+    first.start()
+    second.start()
+    until(lambda: all(len(one._ones()) == 1 for one in (first, second)), "shared out")
+    until(lambda: _all_ready(first, second), "both are ready")
+    epochs = [one.epoch for stages in (first, second) for one in stages._ones()]
+
+    nats.kill()
+    until(lambda: not (first.ready or second.ready), "NATS is away")
+    with pytest.raises(UnavailableError) as refused:
+        first.submit(Payload(Kind.METRICS_PROTOBUF, payload(JOBS[0], 1, time.time())))
+    assert refused.value.retry_after_seconds > 0
+    assert ["NATS is away" in text for text in first.warnings()] == [True]
+
+    nats.start()
+    until(lambda: first.ready and second.ready, "NATS is back")
+    _send(first, 1)
+    until(lambda: all(_steps_of(one) >= 1 for one in (first, second)), "evaluated")
+    assert epochs == [one.epoch for stages in (first, second) for one in stages._ones()]
+
+
+def _steps_of(stages) -> int:
+    return min((one.read(_steps) for one in stages._ones()), default=0)
 
 
 def test_an_entry_that_cannot_be_read_is_moved_aside_and_the_rest_is_evaluated(

@@ -12,7 +12,7 @@ SECRET = "RuntimeError: CUDA error: the secret of somebody else"
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a log, and beside it what is none of its business."""
+    """Make a folder with a log, and beside it what is none of its business."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "rank_1.log").write_text(SECRET)
     made = tmp_path / "job"

@@ -5,11 +5,13 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import update
 
 from rankscope.alerts.ports import Endpoint, Outcome
 from rankscope.collector.store import Store, endpoints
 from rankscope.collector.store.claims import LEASE_SECONDS
 from rankscope.collector.store.deliver import Deliverer
+from rankscope.collector.store.tables import claims
 
 T0 = 1_700_000_000.0
 
@@ -50,6 +52,16 @@ def _add(store, identity="wh_1", url="http://127.0.0.1:9/hook", secret=None):
 def _next(store, now=T0 + 1, endpoint="wh_1"):
     found = store.next_delivery(endpoint, now)
     return None if found is None else found[1]
+
+
+def _pass(store, seconds):
+    """Let the claims be so many seconds older: their time is the database's, which none can set."""
+    with store._database.claim() as db:
+        _pass_in(db, seconds)
+
+
+def _pass_in(db, seconds):
+    db.execute(update(claims).values(until=claims.c.until - seconds))
 
 
 def test_an_incident_that_both_commit_at_once_is_one_row_and_one_message(pair, changed):
@@ -99,13 +111,27 @@ def test_what_a_dead_collector_had_under_way_is_taken_over_when_its_lease_ends(p
     _add(dead)
     dead.commit([changed("opened")], T0)
     under_way = _next(dead, T0 + 1)
-    assert _next(other, T0 + 1 + LEASE_SECONDS - 0.1) is None
-    taken = _next(other, T0 + 1 + LEASE_SECONDS)
+    _pass(dead, LEASE_SECONDS - 30)
+    assert _next(other) is None
+    _pass(dead, 30)
+    taken = _next(other)
     assert taken.webhook_id == under_way.webhook_id
     # It was only asleep: what it notes now does no harm, and it has lost the endpoint.
     dead.delivered("wh_1", under_way, Outcome(204), T0 + 70)
     assert _next(dead, T0 + 70) is None
     assert [row.state for row in other.deliveries("wh_1")] == ["delivered"]
+
+
+@pytest.mark.parametrize("ahead_seconds", [-600.0, 600.0])
+def test_a_collector_whose_clock_is_minutes_off_leaves_the_others_endpoints_alone(
+    pair, changed, ahead_seconds
+):
+    """Neither takes it what another is sending, nor may another take what it is sending."""
+    one, other = pair
+    _add(one)
+    one.commit([changed("opened")], T0)
+    assert _next(one, T0 + 700 + ahead_seconds) is not None
+    assert _next(other, T0 + 700) is None
 
 
 def test_a_collector_that_starts_again_goes_on_with_its_own_claim(postgresql, changed):
@@ -129,7 +155,8 @@ def test_a_row_that_another_looks_at_right_now_is_not_waited_for(pair, changed):
     one.failed("wh_1", under_way, Outcome(503), due_at=T0 + 2, now=T0 + 1)
     with one._database.claim() as db:
         db.exec_driver_sql("SELECT 1 FROM claims FOR UPDATE")
-        assert _next(other, T0 + 1 + LEASE_SECONDS) is None
+        _pass_in(db, LEASE_SECONDS)
+        assert _next(other) is None
 
 
 @pytest.mark.slow

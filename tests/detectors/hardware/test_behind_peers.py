@@ -80,3 +80,14 @@ def test_a_device_that_paused_for_a_while_holds_nobody_back(found):
     used[3] = 0.8
     idle = {"hw.gpu.utilization": readings(AT - 20, used)}
     assert [] == found((1755, 1755, 1755, 1500), more=idle)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "named"), [((345, 345), []), ((1095, 1095, 1095, 1095), ["GPU-3"])]
+)
+def test_a_clock_read_at_rest_now_and_then_is_of_no_slow_device(lowest, named):
+    at = START + np.arange(0.0, 601, 30)
+    clock = np.full((4, len(at)), 1755e6)
+    clock[3, 17 : 17 + len(lowest)] = np.array(lowest) * 1e6
+    window = sketch(np.zeros((4, 0)), now=START + 700, rank_readings={CLOCK: readings(at, clock)})
+    assert named == [row.entity.id for row in BehindPeers().evaluate(window)]

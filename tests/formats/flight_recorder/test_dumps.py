@@ -72,6 +72,14 @@ def test_sends_and_receives_count_for_themselves():
     assert ("send", 17, True) == (found.op, found.sequence, found.p2p)
 
 
+@pytest.mark.parametrize("backend", ["nccl", "hccl", "xccl", "gloo"])
+def test_an_operation_is_called_alike_whichever_library_runs_it(backend):
+    """RCCL is torch's backend `nccl`. The others have a hook: no duration, done when `retired`."""
+    entry = operation(3, profiling_name=f"{backend}:_all_gather_base", retired=True)
+    (found,) = read(dump(3, 3, [entry])).entries
+    assert ("all_gather_base", True, None) == (found.op, found.done, found.completed)
+
+
 @pytest.mark.parametrize(
     ("changed", "count"),
     [

@@ -131,6 +131,18 @@ def test_a_line_of_nccl_says_which_process_has_which_device_in_which_communicato
     }  # fmt: skip
 
 
+def test_a_line_of_rccl_does_so_in_nccls_words():
+    """Constructed: NCCL's line with what RCCL adds to it. There is no capture of one."""
+    line = (
+        "node-1:1234:5678 [3] NCCL INFO comm 0x55d4 rank 3 nranks 8 cudaDev 3 busId c1000 "
+        "commId 0x2114bc51af4fb978 localSize 296 used 158616 bytes - Init COMPLETE"
+    )
+    (logged,) = training_logs.read([line], rank=3)
+    (event,) = logged.events
+    assert (3, 8) == tuple(event.attributes[f"communicator.{what}"] for what in ("rank", "size"))
+    assert "0000:c1:00.0" == event.attributes["pci.bus_id"]
+
+
 def test_the_year_of_a_time_without_one_is_the_nearest():
     near = 1_798_761_600.0  # 2027-01-01
     line = WATCHDOG.replace("E810", "E1231")

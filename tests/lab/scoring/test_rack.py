@@ -24,11 +24,12 @@ def test_every_host_of_the_rack_names_the_fault(made):
     assert {truth.entity.host, *(entity.host for entity in truth.accepted)} == hosts(made)
 
 
-def test_the_first_incident_of_a_rack_names_one_of_its_hosts(made, played):
+def test_a_rack_is_one_incident_that_names_one_of_its_hosts(made, played):
     truth = running.truth_of(made)
     outcome = matching.outcome(truth, list(played.seen.values()), step_seconds=1.0)
     assert outcome.found is not None
     assert (True, True) == (outcome.right_cause, outcome.exact_entity)
+    assert ((), (), ()) == (outcome.duplicates, outcome.false, outcome.wrong_accusations)
 
 
 def hosts(made):
