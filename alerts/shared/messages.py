@@ -49,7 +49,8 @@ class Answer:
 class Part:
     """How a job of another partition does that is a part of incident `into`, as of `at`.
 
-    Fields are those of `AffectedJob`; `over`: the job is no part any more.
+    Fields are those of `AffectedJob`, `lost` as pairs of week and GPU-seconds; `over`: the job is
+    no part any more.
     """
 
     into: IncidentId
@@ -60,7 +61,7 @@ class Part:
     symptoms: tuple[Symptom, ...]
     last_active: float
     slowdown: float | None
-    gpu_seconds_lost: float
+    lost: tuple[tuple[int, float], ...]
     stopped: bool
     severity: Severity
     over: bool
@@ -91,6 +92,7 @@ def unpack(body: bytes) -> Message:
         if kind is Part:
             row["health"] = JobHealth(**row["health"])
             row["symptoms"] = tuple(_symptom(symptom) for symptom in row["symptoms"])
+            row["lost"] = tuple((week, seconds) for week, seconds in row["lost"])
         return kind(**row)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise MessageError(f"no message of a partition: {error}") from None

@@ -226,11 +226,11 @@ def test_seconds_lost_are_those_of_both_jobs_once(log, two, contended):
     one, other = two
     for now in range(60, 90):
         log.evaluate(1, now, *contended(layout=one), layout=one)
-    alone = log.partitions[1].tracker.of_job(Job("run-1"))[0].parts[Job("run-1")].gpu_seconds_lost
+    incident = log.partitions[1].tracker.of_job(Job("run-1"))[0]
+    alone = sum(incident.parts[Job("run-1")].lost.values())
     for now in range(90, 90 + int(REPEAT_SECONDS) + 1):
         log.evaluate(2, now, *contended(60, layout=other), layout=other)
-    incident = log.partitions[1].tracker.of_job(Job("run-1"))[0]
-    lost = incident.parts[Job("run-2")].gpu_seconds_lost
+    lost = sum(incident.parts[Job("run-2")].lost.values())
     assert 0 < lost
     log.evaluate(1, 121, *contended(layout=one), layout=one)
     assert incident.document.impact.gpu_seconds_lost >= alone + lost
