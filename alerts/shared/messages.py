@@ -49,8 +49,7 @@ class Answer:
 class Part:
     """How a job of another partition does that is a part of incident `into`, as of `at`.
 
-    Fields are those of `AffectedJob`, `lost` as pairs of week and GPU-seconds; `over`: the job is
-    no part any more.
+    Fields are those of `AffectedJob`; `over`: the job is no part any more.
     """
 
     into: IncidentId
@@ -92,7 +91,7 @@ def unpack(body: bytes) -> Message:
         if kind is Part:
             row["health"] = JobHealth(**row["health"])
             row["symptoms"] = tuple(_symptom(symptom) for symptom in row["symptoms"])
-            row["lost"] = tuple((week, seconds) for week, seconds in row["lost"])
+            row["lost"] = tuple((int(week), float(lost)) for week, lost in row["lost"])
         return kind(**row)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise MessageError(f"no message of a partition: {error}") from None

@@ -238,8 +238,8 @@ class Sharing:
             if isinstance(incident.parts[job], elsewhere.JobElsewhere):
                 continue  # its own partition says how it does
             part = elsewhere.part_of(incident, incident.parts[job], over=over, at=now)
-            before = held.before.get(job, {})
-            lost = tuple((week, gpu - before.get(week, 0.0)) for week, gpu in part.lost)
+            shown = held.before.get(job, {})
+            lost = tuple((week, lost - shown.get(week, 0.0)) for week, lost in part.lost)
             held.parts_at[job] = now
             self.outgoing.append((held.into_partition, replace(part, into=held.into, lost=lost)))
 
