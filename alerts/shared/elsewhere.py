@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...vocabulary.incidents import Moment
+from ...vocabulary.times import week_of
 from ..affected_job import AffectedJob, JobHealth
 from ..first_cause import named
 from ..lifecycle import REFRESH_SECONDS, Change, TrackedIncident
@@ -63,7 +64,7 @@ def take(incident: TrackedIncident, part: Part, now: float) -> Change | None:
         symptoms={(s.kind, s.entity.type, s.entity.id): s for s in part.symptoms},
         last_active=part.last_active,
         slowdown=part.slowdown,
-        charged=part.gpu_seconds_lost,
+        lost={week_of(part.opened_at): part.gpu_seconds_lost} if part.gpu_seconds_lost else {},
         stands=part.stopped,
         over=part.over,
         as_of=part.at,
