@@ -112,6 +112,14 @@ def test_links_that_are_down_cost_what_steps_take_longer_and_not_their_number(fo
     assert cost([down, slow], 0.0).share == pytest.approx(0.2)
 
 
+def test_what_a_device_is_behind_its_peers_counts_where_no_steps_show_what_it_costs(
+    found, entity_of
+):
+    behind = found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), magnitude=1.25)
+    assert cost([behind], float("-inf")).share == pytest.approx(0.2)
+    assert 0.0 == cost([behind], 0.0).share
+
+
 intervals = st.lists(
     st.tuples(st.booleans(), st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.integers(0, 30)),
     min_size=1, max_size=40,
