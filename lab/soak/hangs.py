@@ -2,7 +2,8 @@
 
 Each run is a job of four ranks in torch over gloo with its agents and its collector, as in
 `rankscope demo`. One JSON line a run: whether the culprit was named, whether the cause was, and the
-seconds from the stop of progress to the first word. Interrupted, it goes on where it stopped.
+seconds from the stop of progress to the first word. Interrupted, it goes on where it stopped. A run
+in which nothing was made to hang (a part did not come up on a busy machine) is repeated.
 """
 
 import argparse
@@ -35,6 +36,8 @@ RUNS: Mapping[str, int] = {
 }
 """Mechanism and how often."""
 _STACK_SECONDS = 20.0
+_INJECTED = "injecting "
+"""What the demo prints when it lets the job hang."""
 
 
 def main() -> int:
@@ -81,6 +84,7 @@ def attempt(name: str, folder: Path) -> dict[str, Any]:
             (folder / f"{name}.json").write_text(json.dumps(document, indent=1))
     except (DemoError, UnsupportedError) as error:
         row["text"] = str(error)
+    row["ran"] = _INJECTED in out.getvalue()
     (folder / f"{name}.log").write_text(out.getvalue())
     shutil.rmtree(place, ignore_errors=True)
     return row
@@ -113,6 +117,8 @@ def summed(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return by mechanism how many runs there were, and in how many of them what was right."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
+        if not row.get("ran", True):
+            continue
         one = found.setdefault(
             row["mechanism"], {"runs": 0, "culprit": 0, "cause": 0, "stack": 0, "most_seconds": 0.0}
         )
@@ -127,7 +133,7 @@ def _missing(file: Path, names: Iterable[str], runs: int | None) -> Iterable[str
     """Yield the mechanism of each run that the file does not hold, in turns."""
     done = dict.fromkeys(names, 0)
     for row in _rows(file):
-        if row["mechanism"] in done:
+        if row["mechanism"] in done and row.get("ran", True):
             done[row["mechanism"]] += 1
     left = {name: (runs or RUNS[name]) - count for name, count in done.items()}
     while any(count > 0 for count in left.values()):

@@ -20,6 +20,14 @@ def test_what_is_missing_is_run_in_turns(tmp_path):
     assert 20 - 2 + 5 == len(list(hangs._missing(file, names, None)))
 
 
+def test_a_run_in_which_nothing_was_made_to_hang_is_repeated_and_not_summed(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    rows = [row("gil-hold", culprit=False, ran=False), row("gil-hold", ran=True)]
+    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    assert ["gil-hold"] == list(hangs._missing(file, ["gil-hold"], 2))
+    assert 1 == hangs.summed(rows)["gil-hold"]["runs"]
+
+
 def test_runs_are_summed_by_mechanism():
     rows = [row("a"), row("a", culprit=False, cause=True, seconds=None), row("b", stack=True)]
     assert {
