@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.agent.profiling import spying
 from rankscope.lab.demo.client import Client
@@ -18,7 +18,7 @@ from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import Stage, clean_environment, free_port
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.slow]
 
 JOB = "unprobed"
 SCRIPT = """
@@ -48,14 +48,6 @@ for step in range(1, 1_000_000):
     took = 1000 * (time.monotonic() - began)
     print(f"iter {step}: loss {2 + step / 1000:.4f}, time {took:.2f}ms", flush=True)
 """
-
-
-def wait(what, question, seconds):
-    deadline = time.monotonic() + seconds
-    while not (answer := question()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
-        time.sleep(0.5)
-    return answer
 
 
 @pytest.fixture
@@ -110,21 +102,21 @@ def test_ranks_without_a_probe_are_profiled_and_the_one_that_hangs_shows_its_sta
         command += [str(short_path / "train.py"), str(short_path / "hang")]
         job = {"RANKSCOPE_JOB_ID": JOB, "OMP_NUM_THREADS": "1"}
         processes.start("torchrun", command, environ={**clean_environment(), **job}, host=host)
-        client = Client(stage.address)
-        wait("the collector", client.ready, 60)
+        client = Client(stage.address, timeout_seconds=60.0)
+        until(client.ready, "the collector")
         stage.agent(host, allowed)
-        wait("both ranks", lambda: len(client.ranks(JOB)) == 2, 150)
+        until(lambda: client.ranks(JOB), "both ranks", lambda found: len(found) == 2)
 
         command = [sys.executable, "-m", "rankscope.cli.main", "profile", JOB, "--ranks", "0,1"]
         command += ["--json", "--url", stage.address, "--out", str(short_path)]
-        done = subprocess.run(command, capture_output=True, timeout=150, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=240, check=False)
         assert 0 == done.returncode, done.stdout + done.stderr
         document = json.loads(done.stdout)
         assert [(0, "complete"), (1, "complete")] == [
             (row["rank"], row["status"]) for row in document["ranks"]
         ]
         for row in document["ranks"]:
-            with urllib.request.urlopen(stage.address + row["trace"], timeout=10) as answer:
+            with urllib.request.urlopen(stage.address + row["trace"], timeout=60) as answer:
                 trace = json.loads(gzip.decompress(answer.read()))
             assert any("load_batch (train.py)" == one["name"] for one in trace["traceEvents"])
 
@@ -137,5 +129,5 @@ def test_ranks_without_a_probe_are_profiled_and_the_one_that_hangs_shows_its_sta
                         return incident
             return None
 
-        incident = wait("the stack of the rank that hangs", stack, 240)
+        incident = until(stack, "the stack of the rank that hangs")
         valid_incident(incident)
