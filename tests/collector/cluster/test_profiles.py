@@ -86,8 +86,11 @@ def test_what_agents_send_to_two_collectors_is_one_profile_at_each(new_shelf, tm
 
     first.take(profile.id, 0, _trace(tmp_path, 0), steps=3, seconds=1.0, now=NOW)
     second.take(profile.id, 4, _trace(tmp_path, 4), steps=3, seconds=1.0, now=NOW)
+    until(
+        lambda: [_status(shelf, profile.id) for shelf in (first, second)] == ["complete"] * 2,
+        "both traces at both",
+    )
     for shelf in (first, second):
-        until(lambda shelf=shelf: _status(shelf, profile.id) == "complete", "both traces")
         for rank in (0, 4):
             text = gzip.decompress(shelf.trace(profile.id, rank, NOW).read_bytes())
             assert json.loads(text)["rank"] == rank
