@@ -100,6 +100,7 @@ def _cost(symptom: Finding, last_step_at: float) -> Cost:
     share = 0.0
     if kind.effect == "corrupts" or stopped(symptom, last_step_at):
         share = 1.0
-    elif kind.slowdown:
+    elif kind.slowdown and (symptom.entity.type != "gpu" or last_step_at == float("-inf")):
+        # By how much a device is behind its peers is a guess: steps, where there are any, show it.
         share = 1 - 1 / max(symptom.magnitude, 1.0)
     return Cost(share, tier, symptom.onset[0])

@@ -124,21 +124,22 @@ class JobLosses:
 class Losses:
     """The losses of every job that has had incidents; of long ago, those of the last jobs.
 
-    `now` has the GPUs that the incidents of a job lose at this moment, by incident; those that lose
-    none are left out.
+    `now` has the GPUs that the incidents of a job lose at this moment, by incident, with the fault
+    of its first cause; those that lose none are left out.
     """
 
     def __init__(self) -> None:
-        self.now: dict[Job, dict[IncidentId, float]] = {}
+        self.now: dict[Job, dict[IncidentId, tuple[str, float]]] = {}
         self._jobs: dict[Job, JobLosses] = {}
 
     def settle(self, job: Job, incidents: Iterable["TrackedIncident"], gpus: int) -> None:
         """Divide what the incidents of a job claim of this second, and what they lose now."""
-        parts = {
-            row.id: row.parts[job]
+        rows = {
+            row.id: row
             for row in incidents
             if job in row.parts and (row.open or row.parts[job].claimed)
         }
+        parts = {name: row.parts[job] for name, row in rows.items()}
         costs = {name: part.cost for name, part in parts.items() if part.cost is not None}
         claims = [
             Claim(name, cost.tier, cost.share, begin, end)
@@ -146,7 +147,8 @@ class Losses:
             for begin, end in parts[name].claimed
         ]
         if claims:
-            losses = self._jobs[job] = self._jobs.pop(job, None) or JobLosses()
+            held = self._jobs.pop(job, None)
+            losses = self._jobs[job] = JobLosses() if held is None else held
             for grant in losses.grant(claims, gpus):
                 parts[grant.claimant].take(grant.begin, grant.end, grant.gpu_seconds)
             while len(self._jobs) > MOST_JOBS:
@@ -156,7 +158,7 @@ class Losses:
         now = divided([Claim(name, row.tier, row.share, 0.0, 1.0) for name, row in costs.items()])
         self.now.pop(job, None)
         if now:
-            self.now[job] = {name: share * gpus for name, share in now}
+            self.now[job] = {name: (rows[name].root[0], share * gpus) for name, share in now}
 
     def until(self, job: Job) -> float | None:
         """Return the end of the newest time of a job that counts as lost; None: nothing does."""
@@ -183,7 +185,8 @@ def _cells(
     held: Sequence[_Interval], claims: Sequence[Claim[K]]
 ) -> Iterator[tuple[float, float, _Interval | None, list[Claim[K]]]]:
     """Yield (begin, end, what was held, the claims) of each stretch in which nothing changes."""
-    cuts = {time for row in (*held, *claims) for time in (row.begin, row.end)}
+    cuts = {time for row in held for time in (row.begin, row.end)}
+    cuts |= {time for claim in claims for time in (claim.begin, claim.end)}
     rows, waiting = list(reversed(held)), list(reversed(claims))
     active: list[Claim[K]] = []
     for begin, end in pairwise(sorted(cuts)):

@@ -13,6 +13,10 @@ from .settings import UserSettings
 from .store.usage import Usage, by_week, through_restarts
 from .windows.queries import JobSummary
 
+_MOST_JOBS = 10_000
+"""Jobs whose earlier attempts are kept in memory."""
+_NONE: tuple[int | None, list[Usage]] = (None, [])
+
 
 class Books(Protocol):
     """What is needed of the store."""
@@ -76,12 +80,14 @@ class Metering:
 
         Only the newest attempt changes: the store is read where a job or attempt is new.
         """
-        if any(self._before.get(row.job, (None, []))[0] != row.attempt for row in jobs):
+        known = self._before
+        if any(known.get(row.job, _NONE)[0] != row.attempt for row in jobs):
             by_job: dict[str, list[Usage]] = {}
             for kept in self._store.usage():
                 by_job.setdefault(kept.job, []).append(kept)
-            self._before = {row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs}
-        return {row.job: _seconds(self._before[row.job][1], row) for row in jobs}
+            rows = {row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs}
+            known = self._before = {**(known if len(known) <= _MOST_JOBS else {}), **rows}
+        return {row.job: _seconds(known[row.job][1], row) for row in jobs}
 
     def _live(self) -> list[Usage]:
         return [part for row in self._watched.jobs() for part in _parts(row)]

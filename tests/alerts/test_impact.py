@@ -88,12 +88,36 @@ def test_the_costliest_symptom_counts(found, topology):
     assert cost([slow], 0.0).share == pytest.approx(0.2)
 
 
+def test_an_incident_of_two_jobs_takes_its_part_of_each(evaluated, contended, lay_out, tracker):
+    """What a job loses is not divided with the incidents of another one."""
+    one, other = lay_out("run-1"), lay_out("run-2")
+    for now in range(41, 141):
+        evaluated(now, *contended(layout=one, magnitude=1.25), layout=one)
+        evaluated(now, *contended(layout=other, magnitude=2.0), layout=other)
+    evaluated(172, layout=one)
+    evaluated(172, layout=other)
+    (incident,) = tracker.incidents.values()
+    assert ["run-1", "run-2"] == [part.job for part in incident.impact.lost]
+    first, second = (part.gpu_seconds for part in incident.impact.lost)
+    assert first == pytest.approx(RANKS * 100 * 0.2, rel=0.03)
+    assert second == pytest.approx(RANKS * 100 * 0.5, rel=0.03)
+    assert first + second == pytest.approx(incident.impact.gpu_seconds_lost)
+
+
 def test_links_that_are_down_cost_what_steps_take_longer_and_not_their_number(found, entity_of):
     """The size of such a symptom is a count: four links are no fourfold step time."""
     down = found("gpu.nvlink_down", entity_of("gpu.nvlink_down", 1), magnitude=4.0)
     assert 0.0 == cost([down], 0.0).share
     slow = found("job.slow", entity_of("job.slow", 0), magnitude=1.25)
     assert cost([down, slow], 0.0).share == pytest.approx(0.2)
+
+
+def test_what_a_device_is_behind_its_peers_counts_where_no_steps_show_what_it_costs(
+    found, entity_of
+):
+    behind = found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), magnitude=1.25)
+    assert cost([behind], float("-inf")).share == pytest.approx(0.2)
+    assert 0.0 == cost([behind], 0.0).share
 
 
 intervals = st.lists(

@@ -19,7 +19,7 @@ def claim(name, share, begin=0.0, end=100.0, tier=SLOWS):
 
 def granted(losses, *claims, gpus=GPUS):
     """Return what each claimant gets, in GPU-seconds."""
-    found = {}
+    found: dict[str, float] = {}
     for grant in losses.grant(claims, gpus):
         found[grant.claimant] = found.get(grant.claimant, 0.0) + grant.gpu_seconds
     return found

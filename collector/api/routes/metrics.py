@@ -8,7 +8,6 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from ....vocabulary.faults import UNKNOWN
 from ...services import Services
 from ...windows.queries import JobSummary
 from ...windows.waits import Waits
@@ -108,20 +107,18 @@ class Exported(Collector):
         """Yield the GPUs that incidents take at this moment, by job and by incident."""
         rows = self._services.stages.read(
             lambda line: [
-                (job, incident, gpus)
+                (job, incident, fault, gpus)
                 for job, each in line.tracker.losses.now.items()
-                for incident, gpus in each.items()
+                for incident, (fault, gpus) in each.items()
             ]
         )
-        known = self._ledger.rows_of(incident for _, incident, _ in rows)
+        known = self._ledger.rows_of(incident for _, incident, _, _ in rows)
         by_fault: dict[tuple[str, str], float] = {}
         by_incident: dict[tuple[str, str], float] = {}
-        for job, incident, gpus in rows:
-            row = known.get(incident)
-            key = (job, UNKNOWN if row is None else row.fault)
-            by_fault[key] = by_fault.get(key, 0.0) + gpus
-            if row is not None:
-                name = (incident, row.job or "")
+        for job, incident, fault, gpus in rows:
+            by_fault[job, fault] = by_fault.get((job, fault), 0.0) + gpus
+            if incident in known:
+                name = (incident, known[incident].job or "")
                 by_incident[name] = by_incident.get(name, 0.0) + gpus
         for family, found in (
             (families.GPUS_LOST, by_fault),

@@ -113,7 +113,9 @@ def test_gpus_that_are_lost_now_are_metrics_by_job_and_fault_and_by_incident(
     services = new_services()
     first, second = opened(identity="a"), opened(identity="b", fault="gpu.slow")
     services.stages.read(
-        lambda line: line.tracker.losses.now.update({"run-1": {first: 1.5, second: 0.5}})
+        lambda line: line.tracker.losses.now.update(
+            {"run-1": {first: ("host.cpu_contention", 1.5), second: ("gpu.slow", 0.5)}}
+        )
     )
     samples = _samples(client_of(services))
     assert samples["rankscope_gpus_lost", "host.cpu_contention", "run-1"] == 1.5
