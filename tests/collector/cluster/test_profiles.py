@@ -1,6 +1,5 @@
 """Profiles of several collectors over a real NATS: each knows of all, and gives every trace."""
 
-import functools
 import gzip
 import json
 from collections.abc import Callable, Iterator
@@ -87,9 +86,11 @@ def test_what_agents_send_to_two_collectors_is_one_profile_at_each(new_shelf, tm
 
     first.take(profile.id, 0, _trace(tmp_path, 0), steps=3, seconds=1.0, now=NOW)
     second.take(profile.id, 4, _trace(tmp_path, 4), steps=3, seconds=1.0, now=NOW)
+    until(
+        lambda: [_status(shelf, profile.id) for shelf in (first, second)] == ["complete"] * 2,
+        "both traces at both",
+    )
     for shelf in (first, second):
-        status = functools.partial(_status, shelf, profile.id)
-        until(status, "both traces", lambda found: found == "complete")
         for rank in (0, 4):
             text = gzip.decompress(shelf.trace(profile.id, rank, NOW).read_bytes())
             assert json.loads(text)["rank"] == rank
