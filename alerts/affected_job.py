@@ -98,11 +98,6 @@ class AffectedJob:
         last_step_at = self.health.last_step_at
         return any(impact.stopped(symptom, last_step_at) for symptom in self.active)
 
-    @property
-    def gpu_seconds_lost(self) -> float:
-        """Return what was lost by now."""
-        return sum(self.lost.values())
-
     def take(self, begin: float, end: float, gpu_seconds: float) -> None:
         """Take what is granted of its claims between two times."""
         seconds = end - begin

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from ...vocabulary.incidents import Moment
-from ...vocabulary.times import week_of
 from ..affected_job import AffectedJob, JobHealth
 from ..first_cause import named
 from ..lifecycle import REFRESH_SECONDS, Change, TrackedIncident
@@ -41,7 +40,7 @@ def part_of(incident: TrackedIncident, job: AffectedJob, *, over: bool, at: floa
         symptoms=tuple(job.symptoms.values()),
         last_active=job.last_active,
         slowdown=job.slowdown,
-        gpu_seconds_lost=job.gpu_seconds_lost,
+        lost=tuple(sorted(job.lost.items())),
         stopped=job.stopped,
         severity=incident.severity,
         over=over,
@@ -64,7 +63,7 @@ def take(incident: TrackedIncident, part: Part, now: float) -> Change | None:
         symptoms={(s.kind, s.entity.type, s.entity.id): s for s in part.symptoms},
         last_active=part.last_active,
         slowdown=part.slowdown,
-        lost={week_of(part.opened_at): part.gpu_seconds_lost} if part.gpu_seconds_lost else {},
+        lost=dict(part.lost),
         stands=part.stopped,
         over=part.over,
         as_of=part.at,

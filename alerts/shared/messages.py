@@ -60,7 +60,7 @@ class Part:
     symptoms: tuple[Symptom, ...]
     last_active: float
     slowdown: float | None
-    gpu_seconds_lost: float
+    lost: tuple[tuple[int, float], ...]
     stopped: bool
     severity: Severity
     over: bool
@@ -91,6 +91,7 @@ def unpack(body: bytes) -> Message:
         if kind is Part:
             row["health"] = JobHealth(**row["health"])
             row["symptoms"] = tuple(_symptom(symptom) for symptom in row["symptoms"])
+            row["lost"] = tuple((int(week), float(lost)) for week, lost in row["lost"])
         return kind(**row)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise MessageError(f"no message of a partition: {error}") from None

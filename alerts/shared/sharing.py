@@ -42,7 +42,7 @@ class _Claimed:
     into: IncidentId | None = None
     into_partition: int = 0
     withheld: list[Change] = field(default_factory=list)
-    before: dict[Job, float] = field(default_factory=dict)
+    before: dict[Job, dict[int, float]] = field(default_factory=dict)
     """GPU-seconds that its own document has shown: they are no part of the other incident."""
     parts_at: dict[Job, float] = field(default_factory=dict)
 
@@ -133,7 +133,7 @@ class Sharing:
         held.withheld.clear()
         shown: list[Change] = []
         if held.announced and was is None:
-            held.before = {job: part.gpu_seconds_lost for job, part in incident.parts.items()}
+            held.before = {job: dict(part.lost) for job, part in incident.parts.items()}
             shown.append(_explained_by(answer.into, incident, now))
         self._parts(incident, held, tuple(incident.parts), now)
         return shown
@@ -238,11 +238,10 @@ class Sharing:
             if isinstance(incident.parts[job], elsewhere.JobElsewhere):
                 continue  # its own partition says how it does
             part = elsewhere.part_of(incident, incident.parts[job], over=over, at=now)
-            lost = max(0.0, part.gpu_seconds_lost - held.before.get(job, 0.0))
+            shown = held.before.get(job, {})
+            lost = tuple((week, lost - shown.get(week, 0.0)) for week, lost in part.lost)
             held.parts_at[job] = now
-            self.outgoing.append(
-                (held.into_partition, replace(part, into=held.into, gpu_seconds_lost=lost))
-            )
+            self.outgoing.append((held.into_partition, replace(part, into=held.into, lost=lost)))
 
 
 def _explained_by(other: IncidentId, incident: TrackedIncident, now: float) -> Change:

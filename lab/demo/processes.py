@@ -90,12 +90,12 @@ class Processes:
         self._running.append(process)
         return process
 
-    def stop(self, *processes: Process) -> None:
+    def stop(self, *processes: Process, grace_seconds: float = _GRACE_SECONDS) -> None:
         """End these processes and everything they started; asks first, then insists."""
         rest = list(reversed(processes))
         for process in rest:
             _signal(process, signal.SIGTERM)
-        deadline = time.monotonic() + _GRACE_SECONDS
+        deadline = time.monotonic() + grace_seconds
         while time.monotonic() < deadline and any(process.ended is None for process in rest):
             time.sleep(0.05)
         for process in rest:

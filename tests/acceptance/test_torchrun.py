@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from standardwebhooks import Webhook
 from tests.serving import Answer, served
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import Client
@@ -106,8 +106,9 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
             first = document["root_cause"]["hypotheses"][0]
             assert (first["fault"], first["entity"]["id"]) == (mechanism.fault, "2")
             assert first["entity"]["host"] == hosts[1].name
-        # The collector goes first, so that what it knew at its end is what its journal holds.
-        processes.stop(collector)
+        # The collector goes first, so that what it knew at its end is what its journal holds. It
+        # needs its time for that: one that is killed has not evaluated what it took last.
+        processes.stop(collector, grace_seconds=PATIENCE_SECONDS)
         processes.stop(*agents)
 
         once, again = replayed(short_path), replayed(short_path)

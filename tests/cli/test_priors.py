@@ -45,7 +45,14 @@ def test_shares_are_shown_side_by_side_and_reset(address, recorded, capsys):
     assert 1 == main([*words, READ, "--reset"])
     assert "needs a token of role admin" in capsys.readouterr().err
     assert 0 == main([*words, ADMIN, "--reset"])
-    assert "every share is the catalogue's" in capsys.readouterr().out
+    out = capsys.readouterr().out
+
+    def shown():
+        assert 0 == main([*words, READ])
+        return capsys.readouterr().out
+
+    if "every share is the catalogue's" not in out:  # evaluation, which enters it, was behind
+        until(shown, "the reset", lambda now: "every share is the catalogue's" in now)
     assert 0 == main([*words, READ, "--all"])
     assert fault in capsys.readouterr().out
 

@@ -226,14 +226,15 @@ def test_seconds_lost_are_those_of_both_jobs_once(log, two, contended):
     one, other = two
     for now in range(60, 90):
         log.evaluate(1, now, *contended(layout=one), layout=one)
-    alone = log.partitions[1].tracker.of_job(Job("run-1"))[0].parts[Job("run-1")].gpu_seconds_lost
+    alone = log.partitions[1].tracker.of_job(Job("run-1"))[0].parts[Job("run-1")].lost.copy()
     for now in range(90, 90 + int(REPEAT_SECONDS) + 1):
         log.evaluate(2, now, *contended(60, layout=other), layout=other)
     incident = log.partitions[1].tracker.of_job(Job("run-1"))[0]
-    lost = incident.parts[Job("run-2")].gpu_seconds_lost
-    assert 0 < lost
+    lost = incident.parts[Job("run-2")].lost
+    assert 0 < sum(lost.values())
     log.evaluate(1, 121, *contended(layout=one), layout=one)
-    assert incident.document.impact.gpu_seconds_lost >= alone + lost
+    least = sum(alone.values()) + sum(lost.values())
+    assert incident.document.impact.gpu_seconds_lost >= least > sum(lost.values())
 
 
 def test_hosts_of_one_rack_that_heat_up_together_are_one_incident_and_later_ones_are_not(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.cluster.connection import Connection
 from rankscope.collector.cluster.profiles import SharedShelf
@@ -14,8 +15,6 @@ from rankscope.collector.intake.waiting import UnavailableError
 from rankscope.collector.profiles.profile import Profile
 from rankscope.collector.profiles.settings import ProfilesSettings
 from rankscope.collector.profiles.shelf import UnknownProfileError, Wanted
-
-from .conftest import until
 
 pytestmark = pytest.mark.slow
 NOW = 1_700_000_000.0
