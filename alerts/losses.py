@@ -147,8 +147,7 @@ class Losses:
             for begin, end in parts[name].claimed
         ]
         if claims:
-            held = self._jobs.pop(job, None)
-            losses = self._jobs[job] = JobLosses() if held is None else held
+            losses = self._jobs[job] = self._jobs.pop(job, JobLosses())
             for grant in losses.grant(claims, gpus):
                 parts[grant.claimant].take(grant.begin, grant.end, grant.gpu_seconds)
             while len(self._jobs) > MOST_JOBS:
@@ -186,7 +185,7 @@ def _cells(
 ) -> Iterator[tuple[float, float, _Interval | None, list[Claim[K]]]]:
     """Yield (begin, end, what was held, the claims) of each stretch in which nothing changes."""
     cuts = {time for row in held for time in (row.begin, row.end)}
-    cuts |= {time for claim in claims for time in (claim.begin, claim.end)}
+    cuts |= {time for row in claims for time in (row.begin, row.end)}
     rows, waiting = list(reversed(held)), list(reversed(claims))
     active: list[Claim[K]] = []
     for begin, end in pairwise(sorted(cuts)):

@@ -85,7 +85,9 @@ class Metering:
             by_job: dict[str, list[Usage]] = {}
             for kept in self._store.usage():
                 by_job.setdefault(kept.job, []).append(kept)
-            rows = {row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs}
+            rows: dict[str, tuple[int, list[Usage]]] = {
+                row.job: (row.attempt, by_job.get(row.job, [])) for row in jobs
+            }
             known = self._before = {**(known if len(known) <= _MOST_JOBS else {}), **rows}
         return {row.job: _seconds(known[row.job][1], row) for row in jobs}
 
