@@ -118,18 +118,17 @@ def _part(part: Part) -> dict[str, Any]:
 
 def _symptom(row: dict[str, Any]) -> Symptom:
     entity = row["entity"]
-    return Symptom(
-        **{
-            **row,
-            "entity": Entity(
-                cast("EntityType", entity["type"]),
-                entity["id"],
-                entity["host"],
-                _ranks(entity["ranks"]),
-            ),
-            "ranks": _ranks(row["ranks"]),
-        }
-    )
+    given: dict[str, Any] = {
+        **row,
+        "entity": Entity(
+            cast("EntityType", entity["type"]),
+            entity["id"],
+            entity["host"],
+            _ranks(entity["ranks"]),
+        ),
+        "ranks": _ranks(row["ranks"]),
+    }
+    return Symptom(**given)
 
 
 def _ranks(text: str) -> Ranks:

@@ -8,7 +8,7 @@ import hashlib
 import heapq
 import itertools
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class HeldInLog:
         return None if found is None else found / _SECOND_NS
 
     @contextmanager
-    def between(self, jobs: Collection[str], start: float, end: float) -> Iterator[Path]:
+    def between(self, jobs: Collection[str], start: float, end: float) -> Generator[Path]:
         """Return a folder with what the partitions of these jobs hold. Raises HeldError."""
         with tempfile.TemporaryDirectory(dir=self._folder, prefix="excerpt-") as made:
             folder = Path(made)

@@ -1,6 +1,6 @@
 """Where entries of the past are: in the files of this collector, or in a log that several share."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -44,7 +44,7 @@ class HeldFiles:
         return held_from(self._folder)
 
     @contextmanager
-    def between(self, jobs: Collection[str], start: float, end: float) -> Iterator[Path]:
+    def between(self, jobs: Collection[str], start: float, end: float) -> Generator[Path]:
         """Return the folder: it has everything."""
         del jobs, start, end
         yield self._folder
