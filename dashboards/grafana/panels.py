@@ -23,8 +23,16 @@ from .queries import Query
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
+NO_DATA = "no data"
 MOST_POINTS, MOST_TREND = 100, 50
 """Of a series: what a query costs grows with it, and a screen shows hardly more."""
+
+_UNCOLOURED = models.SpecialValueMap(
+    models.DashboardSpecialValueMapOptions(
+        match=models.SpecialValueMatch.NULL_AND_NAN,
+        result=models.ValueMappingResult(text=NO_DATA, color="text"),
+    )
+)
 
 Steps = Sequence[tuple[float | None, str]]
 """Thresholds: from which value on which colour; the first begins at None."""
@@ -70,10 +78,13 @@ def number(
     *,
     steps: Steps,
     decimals: float | None = None,
-    none: str = "no data",
+    none: str = NO_DATA,
     trend: bool = False,
 ) -> stat.Panel:
-    """Return one number, coloured by its thresholds; `trend` draws its course behind it."""
+    """Return one number, coloured by its thresholds; `trend` draws its course behind it.
+
+    `none` says what it means that nothing is found. Where that is no good news, it has no colour.
+    """
     graph = common_models.BigValueGraphMode
     built = (
         stat.Panel()
@@ -86,6 +97,8 @@ def number(
     )
     if decimals is not None:
         built.decimals(decimals)
+    if none == NO_DATA:
+        built.mappings([_UNCOLOURED])
     return finished(built, title, description, unit, (query,), steps)
 
 

@@ -134,7 +134,8 @@ def _stat(panel: Mapping[str, Any], found: Found, frame: Frame) -> str:
     defaults = panel["fieldConfig"]["defaults"]
     series = [one for _, rows in found for one in rows]
     if not series:
-        text, hue = defaults.get("noValue", "No data"), COLOURS["green"]
+        text = defaults.get("noValue", "No data")
+        hue = COLOURS["text" if defaults.get("mappings") else "green"]
         spark = ""
     else:
         points = _points(series[0])

@@ -10,6 +10,7 @@ COLOURS = {
     "orange": "#ff9830",
     "red": "#f2495c",
     "blue": "#5794f2",
+    "text": "#ccccdc",
 }
 PALETTE = (
     "#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#f2495c", "#8ab8ff", "#b877d9", "#fade2a",

@@ -238,3 +238,13 @@ def test_rules_name_only_what_is_exported_or_recorded(rules, exported):
             assert labels <= exported.get(selector.name, frozenset()), selector.name
     names = [rule.get("alert") or rule["record"] for rule in rules]
     assert len(names) == len({*names})
+
+
+def test_a_number_that_nothing_reports_has_no_colour(document):
+    """Green would say that all is well."""
+    for panel in panels(document):
+        defaults = panel["fieldConfig"]["defaults"]
+        if panel["type"] == "stat" and defaults["noValue"] == "no data":
+            (mapping,) = defaults["mappings"]
+            assert mapping["options"]["match"] == "null+nan"
+            assert mapping["options"]["result"]["color"] == "text"
