@@ -44,8 +44,8 @@ class GpuLeak(Detector):
     ----------
     least : smallest growth over a range, as a share of the device's memory.
     cached : the same where only what is in use is reported: an allocator's cache grows by records.
-    beyond : how many times faster than the median rank's a rank's memory in use must grow, where
-        most do not grow so.
+    beyond : how many times faster than the median rank's a rank's memory must grow, where most do
+        not grow so.
     horizon : seconds to exhaustion up to which somebody must act now.
 
     Examples
@@ -131,8 +131,9 @@ class GpuLeak(Detector):
             return
         order = np.lexsort((window.ranks[rows[found.rows]], left))
         whole = found.candidates * found.share * kept.mean() >= max(0.5 * found.reported, 2)
-        if not whole and signal == USAGE:
-            # What others hold grows as well, by records, and levels off there.
+        if not whole:
+            # What others hold grows as well: by records, and levels off there, or by the same leak,
+            # which is not significant yet at each of them.
             kept &= found.slope >= self.beyond * found.usual
         order = order[kept[order]]
         for place in order[: 1 if whole else MOST]:

@@ -44,7 +44,7 @@ class Growth:
     rows: of the readings. slope, low, high: bytes a second, with the 95 % confidence interval.
     level: newest value (bytes). begun: when growth began as judged (s since the epoch), not
     before the range. levels: it slows down so that it ends below the limit. end: up to when.
-    usual: bytes a second that the median row grew by over the same range. candidates: how many
+    usual: bytes a second that the median row grew by since growth began. candidates: how many
     rows grew before MOST_ROWS were chosen; reported: how many rows have readings at both ends of
     the range.
     """
@@ -195,12 +195,20 @@ def _on_scale(
     # The last part's mean is of its middle.
     level = trend.completed(binned)[:, -1] + slope * (now - begins) / (2 * trend.BINS)
     levels = trend.levels_off(binned, limit[rows])
-    usual = np.full(len(rows), np.median((late - early)[both]) / (now - start - 1.5 * eighth))
+    usual = np.full(len(rows), _usual(readings, float(np.median(begins)), now))
     # It began where the line through the growth meets the level of before.
     begun = np.clip(now - (level - base) / slope, start, now)
     return Growth(
         rows, slope, low[grows], high[grows], level, begun, levels, usual, now, candidates, reported
     )
+
+
+def _usual(readings: Readings, begun: float, now: float) -> float:
+    """Return by how many bytes a second the median row grows since `begun`."""
+    quarter = (now - begun) / 4
+    grown = readings.mean(now - quarter, now) - readings.mean(begun, begun + quarter)
+    grown = grown[np.isfinite(grown)]
+    return float(np.median(grown)) / (now - begun - quarter) if len(grown) else 0.0
 
 
 def _before(readings: Readings, start: float) -> Floats:

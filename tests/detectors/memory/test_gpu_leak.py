@@ -51,6 +51,16 @@ def test_a_leak_of_all_ranks_is_the_jobs(evaluated):
     assert ("job.gpu_memory_grows", "example") == (found.kind, found.entity.id)
 
 
+def test_a_leak_of_the_job_that_is_clear_at_one_rank_only_is_not_that_ranks(evaluated):
+    """What the others hold varies too much to call it growth; it grows by as much all the same."""
+    held = leak([0, 1, 2, 3], rate=2.0)
+    held[[0, 1, 3]] += np.random.default_rng(1).normal(0.0, 6.0, (3, COUNT))
+    assert [] == evaluated(held)
+    held[[0, 1, 3]] -= leak([0, 1, 3], rate=2.0)[[0, 1, 3]] - 40.0
+    (found,) = evaluated(held)
+    assert "2" == found.entity.id
+
+
 def test_what_runs_out_after_days_is_info_and_after_a_week_nothing(evaluated):
     (found,) = evaluated(leak([2], rate=2.0, since=20), limit=1240.0)
     assert (0.5, pytest.approx(10.0, rel=0.05)) == (found.score, found.magnitude / 3600)
