@@ -8,6 +8,7 @@ from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
 from .causes.catalogue import catalogue
+from .causes.left_over import URGENT
 
 UNNAMED_SECONDS, UNNAMED_STEPS = 60.0, 3.0
 """What has no named cause, or one that barely beats unknown, pages nobody for so long after it was
@@ -57,7 +58,7 @@ def severity(
     wait = max(UNNAMED_SECONDS, UNNAMED_STEPS * step_seconds if slows else 0.0)
     if (not named or barely) and lasted < wait:
         return "info"
-    if all(kinds.catalogue()[s.kind].effect == "none" and s.score < 2 for s in symptoms):
+    if all(kinds.catalogue()[s.kind].effect == "none" and s.score < URGENT for s in symptoms):
         return "info"
     if first.severity == "critical" and cause.hypotheses[0].confidence == "low":
         return "warning"  # nothing has stopped, and what will is not certain: no page at night

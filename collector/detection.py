@@ -75,7 +75,8 @@ class Detection:
                 if changed:
                     asked.due = min(asked.due, asked.again + _grace(detector))
                 continue
-            of = state if detector.of_steps else None
+            # A site's own detector need not say it.
+            of = state if getattr(detector, "of_steps", False) else None
             try:
                 same = of is not None and asked is not None and not asked.found and asked.of == of
                 found = () if same else tuple(detector.evaluate(window))

@@ -11,6 +11,9 @@ from .index import FindingIndex
 from .ranking import ranking
 from .view import JobView
 
+URGENT = 2.0
+"""Score from which on a symptom that costs nothing yet is more than worth knowing."""
+
 TOGETHER_SECONDS = 120.0
 """A symptom that no cause is named for joins a root whose symptoms began so close to it."""
 
@@ -24,8 +27,8 @@ def shared_out(
 ) -> list[Root]:
     """Give symptoms without a root of their own to the nearest one in time, else to unknown.
 
-    What hurts the job does not join a fault that is only worth knowing: a clock that is off is near
-    everything in time, and slows nothing.
+    What hurts the job does not join a fault that is only worth knowing: a clock that is off, or a
+    leak that fills the memory next week, is near everything in time, and slows nothing.
     """
     alone: list[Finding] = []
     onsets = [{held.onset[0] for held in root.symptoms} for root in result]
@@ -58,6 +61,8 @@ def shared_out(
 
 
 def _only_known(root: Root) -> bool:
-    """Return whether the first cause of a root pages nobody."""
+    """Return whether a root pages nobody: by its first cause, or by all that it shows."""
     first = root.ranking.named
-    return first is not None and faults.catalogue()[first.cause.fault].severity == "info"
+    if first is not None and faults.catalogue()[first.cause.fault].severity == "info":
+        return True
+    return all(effect(row) == "none" and row.score < URGENT for row in root.symptoms)

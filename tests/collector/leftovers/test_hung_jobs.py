@@ -24,7 +24,7 @@ CAUSES = {
     "stop-signal": (STUCK, STUCK, STUCK),
     "gil-hold": (STUCK, STUCK, STUCK),
     "loader-hang": (STUCK, STUCK, STUCK),
-    "other-size": (CRASH, CRASH, CRASH),
+    "other-size": (MISMATCH, MISMATCH, MISMATCH),
     "early-exit": (CRASH, CRASH, UNKNOWN),
 }
 """The first cause by all leftovers, without dumps, and by the logs of the ranks alone.
