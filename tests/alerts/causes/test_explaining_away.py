@@ -257,6 +257,19 @@ def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slo
     assert [("numerics.nan_rank", "9", ["job.nonfinite", "job.slow"])] == roots(slow, *nan)
 
 
+@pytest.mark.parametrize(("score", "count"), [(0.5, 2), (3.0, 1)])
+def test_slowness_does_not_join_a_leak_that_is_only_worth_knowing(
+    roots, slow, wide, found, score, count
+):
+    """A leak slows nothing before the memory is full: one that fills it next week is near in time
+    to everything."""
+    process = Entity("process", "host-a:1001", "host-a", wide.ranks_of_host("host-a"))
+    leak = found("process.worker_memory_grows", process, 40.0, score=score)
+    shown = roots(slow, leak)
+    assert count == len(shown)
+    assert ("memory.dataloader_leak", "host-a:1001") == shown[0][:2]
+
+
 def test_ranks_that_end_long_after_a_stall_are_of_the_same_unknown(roots, wide, found):
     rows = [
         found("job.stalled", wide.job_entity, 10.0),
