@@ -261,7 +261,7 @@ def test_a_symptom_of_unknown_cause_joins_the_root_that_began_with_it(roots, slo
 def test_slowness_does_not_join_a_leak_that_is_only_worth_knowing(
     roots, slow, wide, found, score, count
 ):
-    """A leak slows nothing before the memory is full: what fills it next week is near everything."""
+    """A leak slows nothing before memory is full: what fills it next week is near everything."""
     process = Entity("process", "host-a:1001", "host-a", wide.ranks_of_host("host-a"))
     leak = found("process.worker_memory_grows", process, 40.0, score=score)
     shown = roots(slow, leak)
