@@ -9,6 +9,10 @@ BLOCK_SECONDS = 60.0
 GAP = 3
 """So many blocks in a row below the limit end what was over it: congestion comes and goes."""
 
+_MOST_CELLS = 1 << 20
+"""Rows are compared with blocks so many cells at a time: all ports of a large job at once would
+take hundreds of MiB."""
+
 QUIET = 0.25
 """Quantile of the blocks that counts as usual: trouble may fill most of what is held."""
 
@@ -23,29 +27,37 @@ def blocks(readings: Readings, end: float, past: float, *, counter: bool) -> Flo
     first = end - (count + 1) * BLOCK_SECONDS
     held = readings.between(first, end)
     starts: Floats = np.array([first + number * BLOCK_SECONDS for number in range(count)])
-    return _rates(held, starts) if counter else _means(held, starts)
+    level = _rates if counter else _means
+    rows, columns = held.at.shape
+    together = max(_MOST_CELLS // (count * max(columns, 1)), 1)
+    return np.concatenate(
+        [
+            level(held.at[row : row + together], held.value[row : row + together], starts)
+            for row in range(0, max(rows, 1), together)
+        ]
+    )
 
 
-def _means(held: Readings, starts: Floats) -> Floats:
+def _means(at: Floats, value: Floats, starts: Floats) -> Floats:
     """Return [rows, blocks], the mean of the readings in (start, start + BLOCK_SECONDS]."""
-    at, known = held.at[:, None, :], np.isfinite(held.value)[:, None, :]
-    begin = starts[None, :, None]
+    known = np.isfinite(value)[:, None, :]
+    begin, at = starts[None, :, None], at[:, None, :]
     inside = (at > begin) & (at <= begin + BLOCK_SECONDS) & known
     count = inside.sum(axis=2)
-    total = np.where(inside, held.value[:, None, :], 0.0).sum(axis=2)
+    total = np.where(inside, value[:, None, :], 0.0).sum(axis=2)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _rates(held: Readings, starts: Floats) -> Floats:
+def _rates(at: Floats, value: Floats, starts: Floats) -> Floats:
     """Return [rows, blocks], the growth per second in [start, start + BLOCK_SECONDS].
 
     As `Readings.rate` of each block: a counter that went backwards began again.
     """
-    known = np.isfinite(held.value)
-    at = np.where(known, held.at, np.nan)
+    known = np.isfinite(value)
+    at = np.where(known, at, np.nan)
     order = np.argsort(at, axis=1, kind="stable")
     at = np.take_along_axis(at, order, axis=1)
-    value = np.take_along_axis(np.where(known, held.value, 0.0), order, axis=1)
+    value = np.take_along_axis(np.where(known, value, 0.0), order, axis=1)
     growth, seconds = np.diff(value, axis=1), np.diff(at, axis=1)
     growth = np.where(growth < 0, value[:, 1:], growth)[:, None, :]
     begin = starts[None, :, None]
