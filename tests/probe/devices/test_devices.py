@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from rankscope import probe
-from rankscope.probe import attaching, devices
+from rankscope.probe import attaching, devices, step_record
 from rankscope.probe.devices import BATCH_LOSS, ROWS, SLOTS, DeviceReader
 from rankscope.probe.hooks import HookContext
 from rankscope.probe.step_record import StepRecord
@@ -177,8 +177,13 @@ def on_meta(listener, device, monkeypatch):
     watch.detach()
 
 
-def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(on_meta, listener, device):
+def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(
+    on_meta, listener, device, monkeypatch
+):
     """Forward, backward, clipping, a scaler's scale and records, all without one value read."""
+    # torch imports more of itself in the first update: on a slow disk longer than a step is held.
+    monkeypatch.setattr(step_record, "_HOLD_LONGEST_SECONDS", 600.0)
+    monkeypatch.setattr(step_record, "_HOLD_SECONDS", 600.0)
     model = torch.nn.Linear(8, 1, device="meta")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
     assert attaching._attached is not None
