@@ -54,6 +54,7 @@ class TorchHooks:
             self.missing.append(f"torch: {error}")
             return
         self.context = context
+        context.missing = self.missing
         for install in HOOKS:
             try:
                 install(context)

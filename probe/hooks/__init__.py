@@ -12,12 +12,13 @@ copied and scripted.
 
 from collections.abc import Callable
 
-from . import backward, batches, calls, checkpoints, clipping, optimizers, replicas, scaling
+from . import backward, batches, calls, checkpoints, clipping, optimizers, replicas, scaling, shards
 from .context import HookContext
 
 HOOKS: tuple[Callable[[HookContext], None], ...] = (
     batches.install,
     replicas.install,
+    shards.install,
     scaling.install,
     backward.install,
     clipping.install,

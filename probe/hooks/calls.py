@@ -1,7 +1,8 @@
-"""Collectives that the loop calls itself through torch.distributed, on CPU tensors.
+"""Collectives, sends and receives through torch.distributed, on CPU tensors.
 
-Replaces the module's functions where they are looked up: torch has no hook on them, and a rank
-that waits in one must not be taken for a rank that works. On a device such a call returns at
+Called by the loop, or by what wraps its model: `fully_shard` gathers parameters inside a forward
+pass. Replaces the module's functions where they are looked up: torch has no hook on them, and a
+rank that waits in one must not be taken for a rank that works. On a device such a call returns at
 once and the wait happens in a stream, so calls on device tensors are passed through untimed.
 """
 
@@ -16,6 +17,7 @@ _NAMES = (
     "all_gather",
     "all_gather_into_tensor",
     "all_gather_object",
+    "all_gather_single",
     "all_reduce",
     "all_to_all",
     "all_to_all_single",
@@ -25,16 +27,21 @@ _NAMES = (
     "gather",
     "gather_object",
     "monitored_barrier",
+    "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
+    "reduce_scatter_single",
     "reduce_scatter_tensor",
     "scatter",
     "scatter_object_list",
+    "send",
+    "send_object_list",
 )
 
 
 def install(context: HookContext) -> None:
-    """Time each synchronous collective; one inside another counts once."""
+    """Time each synchronous call; one inside another counts once."""
     dist = getattr(context.torch, "distributed", None)
     names = [name for name in _NAMES if callable(getattr(dist, name, None))]
     if not names:

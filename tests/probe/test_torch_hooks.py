@@ -45,7 +45,7 @@ def train(model, optimizer, steps=3, batches=1, scale=1.0):
 
 def test_every_hook_finds_its_place_in_this_torch(watch):
     assert [] == hooks().missing
-    assert len(HOOKS) == 8
+    assert len(HOOKS) == 9
 
 
 def test_everything_in_torch_is_back_in_its_place_after_detach(listener):

@@ -80,6 +80,21 @@ def test_a_slow_replica_waits_less_than_its_peer_and_its_own_time_shows_where_it
     _groups_are_named_alike_and_counted(listener)
 
 
+@pytest.mark.slow
+def test_a_slow_shard_is_told_from_the_one_that_waits_for_it_in_its_forward_pass(job, listener):
+    """One rank sleeps 0.2 s inside of forward; the other waits for its parameters meanwhile."""
+    job.run("sharded.py", "--probe", ranks=2, SLEEPER="1", STEPS="15")
+    slow, other = (
+        {
+            part: statistics.median(step[part] for step in parts_of_steps(listener, rank))
+            for part in ("compute", "comm")
+        }
+        for rank in (1, 0)
+    )
+    assert slow["compute"] >= 0.2 > other["compute"]
+    assert other["comm"] - slow["comm"] > 0.1
+
+
 def _groups_are_named_alike_and_counted(listener) -> None:
     info = listener.samples("collective.group.info")
     assert [("world", "0-1", 2)] == [

@@ -7,14 +7,16 @@ double fails whoever waits. What a driver really does at `record` and `query` st
 import ast
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch.distributed.fsdp._fully_shard import _fsdp_param_group as shard_groups
 
 from rankscope import probe
 from rankscope.probe import attaching, devices, step_record
 from rankscope.probe.devices import BATCH_LOSS, ROWS, SLOTS, DeviceReader
-from rankscope.probe.hooks import HookContext
+from rankscope.probe.hooks import HookContext, shards
 from rankscope.probe.step_record import StepRecord
 
 PROBE = Path(__file__).parents[3] / "probe"
@@ -177,6 +179,13 @@ def on_meta(listener, device, monkeypatch):
     watch.detach()
 
 
+def attached_context() -> HookContext:
+    assert attaching._attached is not None
+    context = attaching._attached[2].context
+    assert context is not None
+    return context
+
+
 def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(
     on_meta, listener, device, monkeypatch
 ):
@@ -186,9 +195,7 @@ def test_a_loop_on_a_device_is_never_read_where_it_would_have_to_wait(
     monkeypatch.setattr(step_record, "_HOLD_SECONDS", 600.0)
     model = torch.nn.Linear(8, 1, device="meta")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
-    assert attaching._attached is not None
-    context = attaching._attached[2].context
-    assert context is not None
+    context = attached_context()
     for step in range(4):
         optimizer.zero_grad()
         device.work(0.3)
@@ -222,6 +229,31 @@ def test_a_step_whose_values_never_come_is_sent_without_them(on_meta, listener, 
     listener.until(lambda: listener.samples("training.step"))
     assert not listener.values("training.loss")
     assert listener.values("training.step.duration")
+
+
+def test_the_wait_for_gathered_parameters_is_no_work_of_the_rank(device, monkeypatch, on_meta):
+    """What `fully_shard` enqueues before a layer, with and without anything to wait for."""
+    group: Any = shard_groups.FSDPParamGroup
+    waiting = types.SimpleNamespace(_all_gather_result="something")
+    there = types.SimpleNamespace(_all_gather_result=None)
+    context = attached_context()
+    context.remove()
+    monkeypatch.setattr(group, "wait_for_unshard", lambda _self: device.work(0.2))
+    context.active = True
+    shards.install(context)
+    reader = context.device = DeviceReader(device.torch(), types.SimpleNamespace(index=0))
+    reader.mark("begin")
+    for _layer in range(2):
+        device.work(0.05)
+        group.wait_for_unshard(waiting)
+        device.work(0.3)
+        group.wait_for_unshard(there)  # 0.2 s of work, since nothing is gathered
+    reader.mark("local")
+    step = reader.close()
+    device.catch_up()
+    reader.poll()
+    record = filled(step)
+    assert pytest.approx([1.1, 0.4]) == [record.compute, record.comm]
 
 
 def calls(path: Path) -> set[str]:
