@@ -1,6 +1,6 @@
-"""The fault tracker, the dcgm-exporter names and profiling, made as the settings ask."""
+"""The readers, the fault tracker, the dcgm-exporter names and profiling, as the settings ask."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ..vocabulary import device_faults
@@ -12,9 +12,21 @@ from .health import Health
 from .imitation import Imitation
 from .profiling import Profiling
 from .profiling.asking import Collector
+from .readers import Reader
 from .settings import AgentSettings
 from .trainers import Trainers
 from .ways import StartError
+
+
+def chosen(every: Sequence[Reader], *, off: Collection[str]) -> list[Reader]:
+    """Return the readers that are not off; raises StartError for a name that none has."""
+    unknown = set(off) - {reader.name for reader in every}
+    if unknown:
+        raise StartError(
+            f"readers.off: there is no reader {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(reader.name for reader in every)}"
+        )
+    return [reader for reader in every if reader.name not in off]
 
 
 def fault_tracker(

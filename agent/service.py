@@ -8,22 +8,22 @@ import contextlib
 import logging
 import math
 import os
-import queue
 import selectors
 import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 
 from ..vocabulary.clock import Clock, SystemClock
-from ..vocabulary.samples import Event, Sample, attributes
+from ..vocabulary.samples import attributes
 from . import assembling, claims, exposition, readers, state, ways
 from .attribution import Attribution
 from .device_faults import Writer
 from .devices import Devices
 from .exits import ExitWatch
+from .handover import Handover
 from .health import Health
 from .hung import Hung
 from .inbox import Inbox
@@ -75,17 +75,13 @@ class Agent:
         self._inbox = Inbox(health=self._health)
         self._selector = selectors.DefaultSelector()
         self._exits = ExitWatch(selector=self._selector)
-        self._read: queue.SimpleQueue[tuple[readers.Reader, list[Sample], float]] = (
-            queue.SimpleQueue()
-        )
+        self._handover = Handover()
         self._closing = contextlib.ExitStack()
-        self._emitted: queue.SimpleQueue[Event | Batch | Launched] = queue.SimpleQueue()
         self._read_at = 0.0
         self._quiet_until = 0.0
         self._stopping = False
         self._ways = ways.Ways()
         self._writer: Writer | None = None
-        self._waker, self._wakened = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._claim = claims.claim(settings.probe.socket, environ)
         except claims.ClaimError as error:
@@ -112,14 +108,14 @@ class Agent:
                 faults=self._fault_tracker.document,
                 resource_of=self._names.attempt,
             )
-            chosen = self._chosen_readers()
+            chosen = assembling.chosen(self._readers(), off=settings.readers.off)
             self._support = SupportLog()
             self._readings = [
                 Reading(
                     readers=group,
                     health=self._health,
                     now=self._clock.now,
-                    deliver=self._delivered,
+                    deliver=self._handover.deliver,
                     support=self._support,
                 )
                 for group in (
@@ -143,7 +139,7 @@ class Agent:
             now=self._clock.now,
         )
         self._hung = (
-            Hung(settings.stacks, proc=settings.node.proc, spied=self._emit)
+            Hung(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
             if settings.stacks.collect
             else None
         )
@@ -184,11 +180,11 @@ class Agent:
     def stop(self) -> None:
         """End the loop soon; may be called from a signal handler or another thread."""
         self._stopping = True
-        self._wake()
+        self._handover.wake()
 
     def run(self) -> None:
         """Work until `stop`, then send what is at hand for two seconds at most."""
-        self._selector.register(self._waker, selectors.EVENT_READ)
+        self._selector.register(self._handover.descriptor, selectors.EVENT_READ)
         for source in self._sources():
             self._selector.register(source, selectors.EVENT_READ, source)
         if self._ways.outgoing and self._ways.sender:
@@ -247,17 +243,16 @@ class Agent:
         self._selector.close()
         self._ways.close()
         self._claim.release()
-        os.close(self._waker)
-        os.close(self._wakened)
+        self._handover.close()
 
-    def _chosen_readers(self) -> Sequence[readers.Reader]:
-        every = readers.everything(
+    def _readers(self) -> list[readers.Reader]:
+        return readers.everything(
             readers.ReaderContext(
                 settings=self._settings,
                 trainers=self._trainers.everyone,
                 adopt=self._trainers.adopt,
-                emit=self._emit,
-                deliver=self._emit,
+                emit=self._handover.emit,
+                deliver=self._handover.emit,
                 forward=self._ways.forwarder,
                 health=self._health,
                 devices=self._devices,
@@ -271,14 +266,6 @@ class Agent:
                 dev=self._settings.node.dev,
             )
         )
-        off = set(self._settings.readers.off)
-        unknown = off - {reader.name for reader in every}
-        if unknown:
-            raise ways.StartError(
-                f"readers.off: there is no reader {', '.join(sorted(unknown))}; "
-                f"there are {', '.join(reader.name for reader in every)}"
-            )
-        return [reader for reader in every if reader.name not in off]
 
     def _sources(self) -> list[socket.socket]:
         return [self._claim.socket, *([self._ways.udp] if self._ways.udp else [])]
@@ -289,14 +276,15 @@ class Agent:
         for key, _ in self._selector.select(wait):
             if isinstance(key.data, socket.socket):
                 urgent |= self._inbox.fetch(key.data)
-            elif key.fd == self._waker:
-                os.read(self._waker, 4096)
+            elif key.fd == self._handover.descriptor:
+                self._handover.woken()
             else:
                 ended = True
         if urgent or time.monotonic() >= self._unread_until():
             self._read_inbox()
         self._take_events()
-        self._take_readings()
+        for reading in self._handover.readings():
+            self._routing.route(*reading)
         return ended
 
     def _read_inbox(self) -> None:
@@ -311,17 +299,8 @@ class Agent:
         """Return when the inbox is to be read, in monotonic seconds: never while it is empty."""
         return self._read_at if self._inbox.unread else math.inf
 
-    def _emit(self, event: Event | Batch | Launched) -> None:
-        """Take an event, or what logs reported, over from any thread."""
-        self._emitted.put(event)
-        self._wake()
-
     def _take_events(self) -> None:
-        while True:
-            try:
-                event = self._emitted.get_nowait()
-            except queue.Empty:
-                return
+        for event in self._handover.emitted():
             if isinstance(event, Batch):
                 self._routing.report(event, self._clock.now())
                 continue
@@ -333,19 +312,6 @@ class Agent:
                 self._routing.emit(leaving)
                 if self._writer:
                     self._writer.wake()
-
-    def _delivered(self, reader: readers.Reader, samples: list[Sample], now: float) -> None:
-        """Take a reading over from the reading thread."""
-        self._read.put((reader, samples, now))
-        self._wake()
-
-    def _take_readings(self) -> None:
-        while True:
-            try:
-                reader, samples, now = self._read.get_nowait()
-            except queue.Empty:
-                return
-            self._routing.route(reader, samples, now)
 
     def _report_exits(self) -> None:
         # What an ended process sent last still waits in the inbox: its phase decides how its end
@@ -391,10 +357,6 @@ class Agent:
             self._ways.sending.stop(timeout=max(0.2, until - time.monotonic()))
         self.close()
         _log.info("agent stopped")
-
-    def _wake(self) -> None:
-        with contextlib.suppress(OSError):  # full: it wakes anyway; closed: nobody is there
-            os.write(self._wakened, b"!")
 
     def _log_start(self) -> None:
         _log.info(

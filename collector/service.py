@@ -84,7 +84,6 @@ class Service:
         self._settings = settings
         self._clock = clock
         self._health = Health()
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
         log = _log(settings, lambda: self.address)
         self._listening: listening.Listening | None = None
         try:
@@ -95,9 +94,7 @@ class Service:
                 now=clock.now(),
                 owner=identity.of(settings.data_dir),
             )
-            self._listening = listening.listen(
-                settings.http.host, settings.http.port, protected=settings.protected
-            )
+            self._listening = _listen(settings)
         except (StoreError, OSError):
             log.close()
             raise
@@ -262,10 +259,31 @@ class Service:
         self.ready.set()
 
 
+def _listen(settings: CollectorSettings) -> listening.Listening:
+    """Bind the address. Raises OSError, which names the key and the fix."""
+    http = settings.http
+    try:
+        return listening.listen(http.host, http.port, protected=settings.protected)
+    except OSError as error:
+        raise OSError(
+            f"http.listen {http.listen}: {error.strerror or error}; "
+            "set http.listen (RANKSCOPE_HTTP__LISTEN) to an address of this machine that is free"
+        ) from None
+
+
 def _log(settings: CollectorSettings, address: Callable[[], str]) -> Log:
     """Open the log: files, or what several collectors share. Raises OSError."""
-    if not settings.log.shared:
-        return Files(settings)
+    try:
+        # Secrets of webhooks lie in it.
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files = None if settings.log.shared else Files(settings)
+    except OSError as error:
+        raise OSError(
+            f"data_dir {settings.data_dir}: {error.strerror or error}; "
+            "set data_dir (RANKSCOPE_DATA_DIR) to a folder that this user may write"
+        ) from None
+    if files is not None:
+        return files
     try:
         from .cluster.log import SharedLog  # noqa: PLC0415  its client is in an extra
     except ModuleNotFoundError as error:

@@ -150,16 +150,22 @@ def _take(sums: _Sums, event: dict[str, Any]) -> None:
         sums.waits.append((begin, end))
         sums.add("collectives", name, duration)
     elif category == _PYTHON:
-        sums.calls.setdefault(event.get("tid"), []).append((begin, end, name))
+        sums.calls.setdefault(_thread(event), []).append((begin, end, name))
     elif category in _OPERATORS:
-        sums.threads.setdefault(event.get("tid"), []).append((begin, end, name))
+        sums.threads.setdefault(_thread(event), []).append((begin, end, name))
+
+
+def _thread(event: dict[str, Any]) -> int | str | None:
+    """Return what an event calls its thread; what is no name for one is none."""
+    name = event.get("tid")
+    return name if isinstance(name, int | str) else None
 
 
 def _time(value: object) -> float | None:
     """Return a time in microseconds, None for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and 0 <= value < _LATEST else None
+    return float(value) if 0 <= value < _LATEST else None
 
 
 def _trainer(

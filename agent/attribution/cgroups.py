@@ -17,8 +17,8 @@ pods have a hash instead."""
 _CONTAINER = re.compile(r"(?:[a-z-]+-)?([0-9a-f]{64})(?:\.scope)?")
 _SEPARATOR = re.compile(r"[/:]")
 _SLURM = (
-    re.compile(r"/slurm(?:_[^/]+)?/uid_\d+/job_(\d+)(?:/step_([^/]+))?"),  # cgroup v1
-    re.compile(r"/(?:[^/]+_)?slurmstepd\.scope/job_(\d+)(?:/step_([^/]+))?"),  # v2
+    re.compile(r"/slurm(?:_[^/]+)?/uid_\d+/job_(\d+)"),  # cgroup v1
+    re.compile(r"/(?:[^/]+_)?slurmstepd\.scope/job_(\d+)"),  # v2
 )
 
 
@@ -29,20 +29,19 @@ class Membership:
     pod_uid: str = ""
     container: str = ""
     slurm_job: str = ""
-    slurm_step: str = ""
 
 
 def parse(text: str) -> Membership:
     """Read /proc/PID/cgroup, of cgroup v1 (a line a controller), v2 (one line) or both."""
-    pod = container = job = step = ""
+    pod = container = job = ""
     for line in text.splitlines():
         path = line.partition(":")[2].partition(":")[2]
         if not pod:
             pod, container = _pod(path)
         if not job:
             found = next((one for form in _SLURM if (one := form.search(path))), None)
-            job, step = (found[1], found[2] or "") if found else ("", "")
-    return Membership(pod, container, job, step)
+            job = found[1] if found else ""
+    return Membership(pod, container, job)
 
 
 def of(pid: int, proc: Path = procfs.PROC) -> Membership | None:

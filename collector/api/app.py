@@ -49,8 +49,8 @@ from .routes import (
 from .token_failures import Sleep, TokenFailures
 
 _TITLE = "Rankscope collector"
-_INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write")
-_TRACES = re.compile(r"/api/v1/profiles/[^/]+/ranks/[0-9]+/trace")
+_INTAKE_PATHS = ("/v1/metrics", "/v1/logs", "/v1/traces", "/api/v1/write", "/api/v1/alerts")
+_TRACES = re.compile(r"/api/v1/profiles/[^/]+/ranks/[0-9]{1,9}/trace")
 """Where bodies are bounded by the route, by a setting."""
 
 

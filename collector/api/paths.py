@@ -1,4 +1,4 @@
-"""Ids in paths: percent-encoded, whatever they hold, a slash too.
+"""Ids in paths: percent-encoded, whatever they hold, a slash too; and ranks.
 
 Servers decode a path before it is routed, which turns an encoded slash into a border. Here routing
 sees the path as it was sent, and `{name:encoded}` decodes its own part.
@@ -24,7 +24,22 @@ class Encoded(Convertor[str]):
         return quote(value, safe="")
 
 
+class RankNumber(Convertor[int]):
+    """A rank: digits, and no more of them than Python turns into a number without complaint."""
+
+    regex = "[0-9]{1,9}"
+
+    def convert(self, value: str) -> int:
+        """Return the rank."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the rank as a part of a path."""
+        return str(value)
+
+
 register_url_convertor("encoded", Encoded())
+register_url_convertor("rank", RankNumber())
 
 
 class RawPath:

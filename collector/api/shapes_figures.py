@@ -121,9 +121,14 @@ class NodeReading(BaseModel):
 
 
 class NodeDevice(BaseModel):
-    """A device of a node and its newest readings; `rank` and `job`: who uses it."""
+    """A device of a node and its newest readings; `rank` and `job`: who uses it.
+
+    `index`: its number on the node; null, as `model`, where nothing describes it.
+    """
 
     hw_id: str
+    index: int | None
+    model: str | None
     job: str | None
     rank: int | None
     readings: list[NodeReading]

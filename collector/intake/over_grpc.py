@@ -1,14 +1,16 @@
 """OTLP over gRPC, beside OTLP over HTTP: the same payloads, the same journal, the same answers.
 
 Off unless an address is set; grpcio is loaded only then (extra `grpc`). Messages are handed on as
-the bytes they came in.
+the bytes they came in. A call waits for its message in one of few threads, so the token, which
+comes before the message, is checked first: who has none keeps no thread.
 """
 
 import hashlib
 import hmac
 import ipaddress
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,12 +42,23 @@ _THREADS = 4
 _ANSWER_SECONDS = 30.0
 _GRACE_SECONDS = 2.0
 _WRONG_SECONDS = 1.0
-"""A wrong token is answered that late: trying many takes long."""
+"""A wrong token is answered that late, one at a time: further ones at once, not by more threads."""
 _EXTRA = "OTLP over gRPC needs grpcio: pip install 'rankscope[collector,grpc]'"
 
 
 class MissingGrpcError(OSError):
     """An address for gRPC is set, and grpcio is not installed."""
+
+
+class _TokenError(Exception):
+    """A call without a token that is known and valid; the text says what to do.
+
+    `guessed`: it came with one that is not known.
+    """
+
+    def __init__(self, text: str, *, guessed: bool = False) -> None:
+        super().__init__(text)
+        self.guessed = guessed
 
 
 class GrpcIntake:
@@ -62,7 +75,8 @@ class GrpcIntake:
         self._grpc = grpc
         self._services = services
         self._tokens: Sequence[TokenSettings] = services.settings.api.tokens
-        handlers: list[Any] = [_Handlers(self._call)]
+        self._guessing = threading.Lock()
+        handlers: list[Any] = [_Handlers(self)]
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="otlp-grpc"),
             handlers=handlers,
@@ -94,11 +108,13 @@ class GrpcIntake:
         """Return nothing: senders hear what is wrong."""
         return []
 
-    def _call(self, method: str, body: bytes, context: "grpc.ServicerContext") -> bytes:
-        """Take a request; return the bytes of its answer."""
+    def call(
+        self, method: str, body: bytes, jobs: tuple[str, ...], context: "grpc.ServicerContext"
+    ) -> bytes:
+        """Take a request of who may speak for these jobs; return the bytes of its answer."""
         signal, kind = _METHODS[method]
         codes = self._grpc.StatusCode
-        payload = Payload(kind, body, self._jobs(context))
+        payload = Payload(kind, body, jobs)
         try:
             outcome: Outcome = self._services.stages.submit(payload).result(_ANSWER_SECONDS)
         except UndecodableError as error:
@@ -110,11 +126,20 @@ class GrpcIntake:
             self._refuse(context, codes.UNAVAILABLE, "503", str(error) or "the journal is slow")
         return bytes(answers.success(outcome, signal, "protobuf").body)
 
-    def _jobs(self, context: "grpc.ServicerContext") -> tuple[str, ...]:
-        """Return the patterns of jobs that the sender may speak for; refuse who has no token."""
+    def unknown(self, error: _TokenError, context: "grpc.ServicerContext") -> NoReturn:
+        """Answer a call without a token that is valid."""
+        if error.guessed and self._guessing.acquire(blocking=False):
+            try:
+                time.sleep(_WRONG_SECONDS)
+            finally:
+                self._guessing.release()
+        self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", str(error))
+
+    def jobs(self, metadata: Iterable[tuple[str, str | bytes]]) -> tuple[str, ...]:
+        """Return the patterns of jobs that a sender may speak for. Raises _TokenError."""
         if not self._tokens:
             return ()
-        given = dict(context.invocation_metadata()).get("authorization", "")
+        given = dict(metadata).get("authorization", "")
         scheme, _, token = str(given).partition(" ")
         digest = hashlib.sha256(token.strip().encode()).digest()
         found: TokenSettings | None = None
@@ -122,12 +147,9 @@ class GrpcIntake:
             if hmac.compare_digest(one.digest, digest) and scheme.lower() == "bearer":
                 found = one
         if found is None:
-            time.sleep(_WRONG_SECONDS)
-            text = "send the metadata authorization: Bearer TOKEN"
-            self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", text)
+            raise _TokenError("send the metadata authorization: Bearer TOKEN", guessed=bool(given))
         if self._services.clock.now() >= found.expires_at_seconds:
-            text = "this token has expired"
-            self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", text)
+            raise _TokenError("this token has expired")
         return found.jobs
 
     def _refuse(
@@ -142,8 +164,8 @@ class GrpcIntake:
 class _Handlers:
     """Finds what handles a method; grpcio answers UNIMPLEMENTED for others, as for traces."""
 
-    def __init__(self, call: Callable[[str, bytes, Any], bytes]) -> None:
-        self._call = call
+    def __init__(self, intake: GrpcIntake) -> None:
+        self._intake = intake
 
     def service(self, details: Any) -> Any:
         """Return the handler of a method, None for one that there is not."""
@@ -152,9 +174,17 @@ class _Handlers:
         method = details.method
         if method not in _METHODS:
             return None
+        try:
+            jobs = self._intake.jobs(details.invocation_metadata)
+        except _TokenError as error:
+            return grpc.stream_unary_rpc_method_handler(self._refusing(error))
         return grpc.unary_unary_rpc_method_handler(
-            lambda body, context: self._call(method, body, context)
+            lambda body, context: self._intake.call(method, body, jobs, context)
         )
+
+    def _refusing(self, error: _TokenError) -> Callable[[Any, Any], bytes]:
+        """Return what refuses a call; of a stream nothing is read before it is asked for."""
+        return lambda _messages, context: self._intake.unknown(error, context)
 
 
 def intakes(services: "Services") -> list[GrpcIntake]:

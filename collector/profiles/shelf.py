@@ -193,6 +193,9 @@ class Shelf:
 
     def trim(self, now: float) -> None:
         """Let go of what is too old, and of the oldest while there is too much."""
+        for host in list(self._asked):  # any name may be sent, and hosts come and go
+            if not self.asks(host, now):
+                self._asked.pop(host, None)
         with self._lock:
             size = sum(row.bytes for one in self._profiles.values() for row in one.ranks)
             for profile in list(self._profiles.values()):

@@ -48,6 +48,8 @@ class Hosts:
         self.events: dict[str, deque[tuple[Event, float]]] = {}
         self.models: dict[str, str] = {}
         """Models of devices, by `hw.id`, as `hw.gpu.info` describes them."""
+        self.indices: dict[str, int] = {}
+        """Numbers of devices on their host, likewise."""
         self.event_counts: Ints = np.zeros(0, np.int64)
         self.scraped_until = -np.inf
         """The newest reading that was scraped of any host."""

@@ -12,6 +12,7 @@ from ...vocabulary.topology import UNKNOWN, Nic
 from .attempt import Attempt, GroupInfo
 from .attempts import SAME_START_SECONDS
 from .attributes import whole
+from .hosts import Hosts
 
 _COORDINATES = ("dp", "tp", "pp", "ep")
 
@@ -61,12 +62,15 @@ def take_group(attempt: Attempt, pairs: Mapping[str, Scalar]) -> None:
     attempt.version += 1
 
 
-def take_models(held: dict[str, str], described: Iterable[Series]) -> None:
-    """Take the models of devices, from the attributes of `hw.gpu.info`."""
+def take_devices(hosts: Hosts, described: Iterable[Series]) -> None:
+    """Take models and indices of devices, from the attributes of `hw.gpu.info`."""
     for one in described:
         pairs = dict(one.attributes)
-        if pairs.get("hw.id") and pairs.get("hw.model"):
-            held[str(pairs["hw.id"])] = str(pairs["hw.model"])
+        device, index = str(pairs.get("hw.id") or ""), whole(pairs.get("gpu"))
+        if device and pairs.get("hw.model"):
+            hosts.models[device] = str(pairs["hw.model"])
+        if device and index is not None:
+            hosts.indices[device] = index
 
 
 def take_nic(held: dict[str, Nic], host: str, attributes: Attributes) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from .nodes import Node, NodeSummary
+from .nodes import Device, Node, NodeSummary
 from .queries import SeriesRow
 
 
@@ -26,7 +26,10 @@ def node(rows: Sequence[Node]) -> Node | None:
         for row in newest
         for reading in row.readings
     }
-    devices = {name: held for row in newest for name, held in row.devices.items()}
+    devices: dict[str, Device] = {}
+    for row in newest:
+        for name, held in row.devices.items():
+            devices[name] = _device(held, devices.get(name))
     return Node(summary, list(readings.values()), {name: devices[name] for name in sorted(devices)})
 
 
@@ -38,6 +41,14 @@ def series(rows: Iterable[SeriesRow]) -> list[SeriesRow]:
         if name not in found or len(found[name].at) < len(row.at):
             found[name] = row
     return list(found.values())
+
+
+def _device(newer: Device, older: Device | None) -> Device:
+    """Return the newer one, described by either: a pipeline may have readings alone."""
+    if older is None:
+        return newer
+    index = older.index if newer.index is None else newer.index
+    return Device(newer.readings, index, newer.model or older.model)
 
 
 def _summary(one: NodeSummary, other: NodeSummary) -> NodeSummary:

@@ -3,7 +3,7 @@
 Readings that carry a rank lie with its job, all others with the host; here they are put together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,9 @@ from .windows import Windows
 
 _OF_NODES = ("hw.", "system.")
 """Metrics of a device or a host; what a process or a rank reports of itself is shown by its job."""
+
+Permits = Callable[[str], bool]
+"""Whether what lies with a job may be shown."""
 
 
 class HasWindows(Protocol):
@@ -44,12 +47,21 @@ class NodeSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """A device of a host; index: its number there, None where nothing describes it."""
+
+    readings: list[Reading]
+    index: int | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
-    """A host in full: readings of itself, and by device id those of its devices."""
+    """A host in full: readings of itself, and its devices by id."""
 
     summary: NodeSummary
     readings: list[Reading]
-    devices: dict[str, list[Reading]]
+    devices: dict[str, Device]
 
 
 def nodes(windows: Windows) -> list[NodeSummary]:
@@ -74,13 +86,21 @@ def nodes(windows: Windows) -> list[NodeSummary]:
     ]
 
 
-def node(windows: Windows, host: str) -> Node | None:
-    """Return a host in full, None for one that never reported."""
+def everything(_job: str) -> bool:
+    """Permit every job."""
+    return True
+
+
+def node(windows: Windows, host: str, permits: Permits = everything) -> Node | None:
+    """Return a host in full, None for one that never reported.
+
+    Readings that came with jobs are left out where these are not permitted.
+    """
     summary = next((row for row in nodes(windows) if row.host == host), None)
     if summary is None:
         return None
     newest: dict[tuple[str | None, str], Reading] = {}
-    for name, device, at, value in _held(windows, summary, None):
+    for name, device, at, value in _held(windows, summary, None, permits):
         if not len(at):
             continue
         last = int(np.argmax(at))
@@ -89,11 +109,17 @@ def node(windows: Windows, host: str) -> Node | None:
             metric = name.partition("|")[0]
             newest[key] = Reading(metric, variant(name), float(value[last]), float(at[last]))
     found = Node(summary, [], {})
+    known = windows.known_hosts
     for (device, _), reading in sorted(
         newest.items(), key=lambda row: (row[0][0] or "", row[0][1])
     ):
-        into = found.readings if device is None else found.devices.setdefault(device, [])
-        into.append(reading)
+        if device is None:
+            found.readings.append(reading)
+            continue
+        if device not in found.devices:
+            index, model = known.indices.get(device), known.models.get(device)
+            found.devices[device] = Device([], index, model)
+        found.devices[device].readings.append(reading)
     return found
 
 
@@ -110,17 +136,23 @@ def device_ranks(windows: Windows, job: str, host: str) -> dict[str, int]:
 
 
 def series(
-    windows: Windows, host: str, metric: str, start: float, end: float
+    windows: Windows,
+    host: str,
+    metric: str,
+    start: float,
+    end: float,
+    permits: Permits = everything,
 ) -> list[SeriesRow] | None:
     """Return the series of a metric of a host and its devices, None for a host unknown.
 
-    `attributes` carry the device's `hw.id`.
+    `attributes` carry the device's `hw.id`. What came with jobs is left out where these are not
+    permitted.
     """
     summary = next((row for row in nodes(windows) if row.host == host), None)
     if summary is None:
         return None
     found: dict[tuple[str, str], SeriesRow] = {}
-    for name, device, at, value in _held(windows, summary, metric):
+    for name, device, at, value in _held(windows, summary, metric, permits):
         inside = (at >= start) & (at <= end)
         if not inside.any():
             continue
@@ -134,7 +166,7 @@ def series(
 
 
 def _held(
-    windows: Windows, summary: NodeSummary, metric: str | None
+    windows: Windows, summary: NodeSummary, metric: str | None, permits: Permits
 ) -> Iterator[tuple[str, str | None, Floats, Floats]]:
     """Yield (plane's name, device, at, value) of every series, all of it or the newest reading."""
 
@@ -142,7 +174,7 @@ def _held(
         base = name.partition("|")[0]
         return base.startswith(_OF_NODES) if metric is None else base == metric
 
-    for plane, row, device in windows.of_node(summary.host):
+    for plane, row, device in windows.of_node(summary.host, permits):
         if not wanted(plane.name):
             continue
         if metric is None:
@@ -151,7 +183,7 @@ def _held(
         at, value = plane.read(np.array([row]), -np.inf, np.inf)
         known = np.isfinite(at[0]) & np.isfinite(value[0])
         yield plane.name, device, at[0][known], value[0][known]
-    for job in summary.ranks:
+    for job in filter(permits, summary.ranks):
         attempt = windows.attempt(job)
         if attempt is None:
             continue

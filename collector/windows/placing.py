@@ -139,7 +139,7 @@ class Placing(Placed):
         if metric is None or metric.cadence == "sample":
             return
         if name == DEVICE_INFO:
-            infos.take_models(self._hosts.models, (self._table[one] for one in series.tolist()))
+            infos.take_devices(self._hosts, (self._table[one] for one in series.tolist()))
         ranks = self.attributes.rank[sets].astype(np.int64)
         if attempt is not None and self.by_labels[series].any():
             ranks = self._adopted(attempt, ranks, series, sets)

@@ -3,7 +3,7 @@
 A series is placed once, when it is first seen; from then on a batch is a few array operations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -244,14 +244,22 @@ class Windows:
             collective_timeout_seconds=self.collective_timeout_seconds,
         )
 
-    def of_node(self, host: str) -> list[tuple[Plane, int, str | None]]:
-        """Return what node telemetry of a host is held: plane, row, and the device it is of."""
+    def of_node(
+        self, host: str, permits: Callable[[str], bool]
+    ) -> list[tuple[Plane, int, str | None]]:
+        """Return what node telemetry of a host is held: plane, row, and the device it is of.
+
+        What came with a job is left out where that is not permitted.
+        """
         self._flush()
         number = self.known_hosts.numbers.get(host, -1)
         pairs = self._placing.attributes.pairs
         return [
             (plane, row, str(pairs[device][1]) if device >= 0 else None)
-            for nodes in (self._placing.nodes, *(one.nodes for one in self._attempts.current()))
+            for nodes in (
+                self._placing.nodes,
+                *(one.nodes for one in self._attempts.current() if permits(one.job)),
+            )
             for pid, device, row in nodes.of_host.get(number, ())
             if pid < 0
             for plane in nodes.planes.planes

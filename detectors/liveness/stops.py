@@ -255,6 +255,6 @@ def _reason(event: Event) -> str:
 
 
 def _whole(value: object) -> int | None:
-    if isinstance(value, str) and value.lstrip("-").isdigit():
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

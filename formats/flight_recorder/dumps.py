@@ -10,7 +10,8 @@ from .. import names
 from .loading import LoadError, load
 
 _NANOSECONDS = 1e-9
-_RANK = re.compile(r"\d+")
+_RANK = re.compile(r"[0-9]+")
+_COUNTED = re.compile(r"[0-9]{1,18}")
 _WHOLE = re.compile(r"-?\d{1,19}")
 _MOST_RANKS = 1_000_000
 _LONGEST_SHAPE, _LONGEST_FRAME = 400, 300
@@ -147,7 +148,7 @@ def _named(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _made(name: str) -> tuple[int, str]:
-    return (int(name), name) if name.isdigit() else (1 << 60, name)
+    return (int(name), name) if _COUNTED.fullmatch(name) else (1 << 60, name)
 
 
 def _ranks(value: Any) -> tuple[int, ...]:
@@ -155,7 +156,7 @@ def _ranks(value: Any) -> tuple[int, ...]:
     texts = _RANK.findall(value) if isinstance(value, str) else _sequence(value)
     if len(texts) > _MOST_RANKS:
         raise DumpError(f"a group of {len(texts)} ranks")
-    return tuple(sorted({int(text) for text in texts if str(text).isdigit()}))
+    return tuple(sorted({int(text) for text in texts if _COUNTED.fullmatch(str(text))}))
 
 
 def _counters(counts: Mapping[str, Any]) -> Counters:

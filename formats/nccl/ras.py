@@ -16,12 +16,13 @@ from .. import names
 
 _COMMUNICATOR = re.compile(r"^#\d+-\d+ \((?P<hash>[0-9a-f]{1,32})\)")
 _LAUNCHED = re.compile(
-    r"^\s+(?P<count>\d+) ranks? (?:have|has) launched up to operation (?P<n>\d+)"
+    r"^\s+(?P<count>\d{1,7}) ranks? (?:have|has) launched up to operation (?P<n>\d{1,18})\b"
 )
 _RANK = re.compile(
     r"^\s+Rank (?P<rank>\d{1,7}) -- GPU (?P<gpu>\S+) managed by process (?P<pid>\d{1,9}) on node "
     r"(?P<host>\S{1,255})"
 )
+_INDEX = re.compile(r"[0-9]{1,4}")
 _MISSING = re.compile(r"missing ranks?: (?P<ranks>[\d,\s-]+)")
 _MOST_RANKS = 1_000_000
 
@@ -136,7 +137,7 @@ def _of_text(text: str) -> list[Communicator]:
             groups[current.name].append((int(match["count"]), count, set()))
         elif match := _RANK.match(line):
             rank = int(match["rank"])
-            device = int(match["gpu"]) if match["gpu"].isdigit() else None
+            device = int(match["gpu"]) if _INDEX.fullmatch(match["gpu"]) else None
             current.places[rank] = Place(match["host"], int(match["pid"]), device)
             if count is not None:
                 groups[current.name][-1][2].add(rank)

@@ -5,6 +5,7 @@ what OTLP says to ignore. Keys are lowerCamelCase, 64-bit integers text or numbe
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from .streams import NO_RECORDED_VALUE
 _CUMULATIVE = (CUMULATIVE, "AGGREGATION_TEMPORALITY_CUMULATIVE")
 _UNKEPT = {**UNKEPT, "exponentialHistogram": UNKEPT["exponential_histogram"]}
 _KINDS = ("gauge", "sum", *_UNKEPT)
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 Visit = Callable[[dict[str, Any], Resource], None]
 
@@ -62,12 +65,26 @@ def _walk(body: bytes | str, levels: tuple[str, str, str], visit: Visit) -> None
 
 def _parsed(body: bytes | str) -> dict[str, Any]:
     try:
-        parsed = json.loads(body)
+        text = body if isinstance(body, str) else body.decode(json.detect_encoding(body))
+        parsed = json.loads(text)
+        if _SURROGATE.search(text):
+            parsed = _whole_texts(parsed)
     except (ValueError, RecursionError) as error:
         raise UndecodableError(f"not JSON: {error}") from None
     if not isinstance(parsed, dict):
         raise UndecodableError("not a JSON object")
     return parsed
+
+
+def _whole_texts(value: Any) -> Any:
+    """Return a value with U+FFFD for half of a surrogate pair: no answer of ours could hold it."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole_texts(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole_texts(key): _whole_texts(one) for key, one in value.items()}
+    return value
 
 
 def _listed(holder: dict[str, Any], key: str) -> Iterator[tuple[str, dict[str, Any]]]:

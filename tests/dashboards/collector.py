@@ -58,7 +58,7 @@ NODE: dict[str, Any] = {
     "readings": [
         {"metric": "system.cpu.steal", "attributes": {}, "value": 0.1, "at": _NOW}, *_PORTS],
     "devices": [
-        {"hw_id": "GPU-1", "job": "llm-7b", "rank": 2, "readings": [
+        {"hw_id": "GPU-1", "index": 6, "model": "H100", "job": "llm-7b", "rank": 2, "readings": [
             {"metric": "hw.temperature", "attributes": {"hw.sensor": "gpu"}, "value": 91.0,
              "at": _NOW},
             {"metric": "hw.gpu.throttle", "attributes": {"reason": "thermal_hw"}, "value": 1.0,

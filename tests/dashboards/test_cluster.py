@@ -181,7 +181,7 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     collector.offenders = [{"type": "host", "id": "gpu-12", "record": [named]}]
     browser.open(f"{collector.address}/#/nodes/gpu-12")
     device = cells(browser, ".devices")
-    assert ["GPU-1", "2"] == device[:2]
+    assert ["GPU 6 · GPU-1", "2"] == device[:2]
     assert "91 °C" in device
     assert "thermal_hw" in device
     assert "1 NVLinks down, PCIe \N{MULTIPLICATION SIGN}8 of \N{MULTIPLICATION SIGN}16" in device

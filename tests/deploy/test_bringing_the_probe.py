@@ -87,7 +87,7 @@ def test_a_job_attaches_when_it_makes_its_first_optimizer(
     (image / "torch.py").write_text(TORCH)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent:
         agent.bind(("127.0.0.1", 0))
-        agent.settimeout(30)
+        agent.settimeout(60)
         environ = {
             "RANKSCOPE_PROBE": "1",
             "RANKSCOPE_JOB_ID": "brought",

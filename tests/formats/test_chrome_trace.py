@@ -77,3 +77,13 @@ def test_times_that_are_none_are_left_out():
     bad = [ran("cpu_op", "b", "0", 1), ran("cpu_op", "c", 0, True), ran("cpu_op", "d", 1e30, 1)]
     found = summary(written(ran("cpu_op", "a", 0, 10), *bad))
     assert found.kinds["compute"].count == 1
+
+
+@pytest.mark.parametrize("tid", [[1], {"a": 1}, None, 1.5])
+def test_a_thread_of_any_shape_and_a_number_of_any_size_are_read(tid):
+    """A trace is a tenant's file: none may raise anything but TraceError."""
+    odd = {**ran("cpu_op", "aten::sum", 0, 100), "tid": tid}
+    endless = ran("cpu_op", "aten::mm", 10**400, 10**400)
+    assert {"compute": 1, "gaps": 1} == {
+        kind: amount.count for kind, amount in summary(written(odd, endless)).kinds.items()
+    }

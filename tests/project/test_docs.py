@@ -1,5 +1,6 @@
-"""The documentation: links resolve; verbs, targets and code that pages show exist and compile."""
+"""The documentation: links resolve; verbs, options, keys and code of pages exist and compile."""
 
+import argparse
 import re
 import subprocess
 import sys
@@ -9,8 +10,12 @@ from urllib.parse import unquote
 
 import pytest
 
+from rankscope.agent.settings import AgentSettings
 from rankscope.alerts.causes.catalogue import catalogue
 from rankscope.cli import verbs
+from rankscope.collector.settings import CollectorSettings
+from rankscope.settings import keys
+from rankscope.vocabulary import events, faults, metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -19,6 +24,8 @@ PAGES = sorted(
     if path.is_file()
 )
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_NO_KEYS = {"probe.attach", "faults.clear", "log.file.path"}
+"""A call, a file and an attribute that look like keys of the settings."""
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -78,6 +85,46 @@ def test_every_verb_that_the_pages_show_exists():
         if not page.is_relative_to(ROOT / "docs" / "reference"):
             shown |= set(re.findall(r"(?<!/)\brankscope ([a-z][a-z-]+)\b", _code(page)))
     assert set() == shown - set(verbs.VERBS) - {"import"}
+
+
+def test_every_option_that_the_pages_show_is_one_of_its_verb():
+    wrong = []
+    for page in PAGES:
+        for name, words in _commands(page):
+            parser = argparse.ArgumentParser()
+            verbs.load(name).add_arguments(parser)
+            options = set(_options(parser))
+            used = re.findall(r"(?<=\s)--[a-z][a-z-]*", words)
+            wrong += [(page.name, name, one) for one in used if one not in options]
+    assert [] == wrong, wrong
+
+
+def _commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Yield each verb that a page shows, with the rest of its command."""
+    code = _code(page).replace("\\\n", " ")
+    for name, words in re.findall(r"(?<![/\w])rankscope ([a-z-]+)([^|;&#>\n]*)", code):
+        if name in verbs.VERBS:
+            yield name, words
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a verb, those of its subcommands too."""
+    yield from parser._option_string_actions
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _options(below)
+
+
+def test_every_key_that_the_pages_name_is_one_of_the_settings():
+    models = (AgentSettings, CollectorSettings)
+    known = {".".join(key.path[:end]) for one in models for key in keys(one) for end in (1, 2, 3)}
+    known |= set(metrics.catalogue()) | set(faults.catalogue()) | set(events.catalogue())
+    sections = "|".join({name for model in models for name in model.model_fields})
+    form = re.compile(rf"`((?:{sections})\.[a-z_.]*[a-z_])`")
+    for page in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/deploy/*.md")]:
+        named = set(form.findall(page.read_text(encoding="utf-8")))
+        assert set() == named - known - _NO_KEYS, page.name
 
 
 def _code(page: Path) -> str:

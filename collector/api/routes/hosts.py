@@ -17,18 +17,27 @@ from .figures import RANGE_SECONDS, MetricQuery
 
 
 def router(services: Services, guard: Guard) -> APIRouter:
-    """Return the routes. A token that is limited to jobs sees the hosts on which these run."""
+    """Return the routes.
+
+    A token that is limited to jobs sees the hosts on which these run: what those report of
+    themselves, and of the jobs there only its own.
+    """
     routes = APIRouter(tags=["hosts"])
     reader = Annotated[Principal, Depends(guard.require("read"))]
 
     def permitted(principal: Principal, row: nodes.NodeSummary) -> list[str]:
         return [job for job in row.ranks if principal.permits([job])]
 
+    def of(principal: Principal) -> nodes.Permits:
+        return lambda job: principal.permits([job])
+
     def visible(principal: Principal, row: nodes.NodeSummary) -> bool:
         return not principal.jobs or bool(permitted(principal, row))
 
     def found(principal: Principal, host: str) -> nodes.Node:
-        every = services.stages.read(lambda line: _listed(nodes.node(line.windows, host)))
+        every = services.stages.read(
+            lambda line: _listed(nodes.node(line.windows, host, of(principal)))
+        )
         one = joined_nodes.node(every)
         if one is None or not visible(principal, one.summary):
             raise ProblemError(404, f"no host {host!r} has reported")
@@ -55,23 +64,25 @@ def router(services: Services, guard: Guard) -> APIRouter:
 
     @routes.get("/hosts/{host:encoded}", summary="Get a host and its devices")
     def host(host: str, principal: reader) -> shapes.NodeDetail:
-        one = found(principal, host)
-        jobs = permitted(principal, one.summary)
+        node = found(principal, host)
+        jobs = permitted(principal, node.summary)
         users = _users(services, host, jobs)
         return shapes.NodeDetail(
             host=host,
-            last_received=rfc3339(one.summary.last_received),
-            switch=one.summary.switch,
-            ranks={job: list(one.summary.ranks[job]) for job in jobs},
-            readings=[_reading(row) for row in one.readings],
+            last_received=rfc3339(node.summary.last_received),
+            switch=node.summary.switch,
+            ranks={job: list(node.summary.ranks[job]) for job in jobs},
+            readings=[_reading(row) for row in node.readings],
             devices=[
                 shapes.NodeDevice(
                     hw_id=hw_id,
+                    index=one.index,
+                    model=one.model,
                     job=users.get(hw_id, (None, None))[0],
                     rank=users.get(hw_id, (None, None))[1],
-                    readings=[_reading(row) for row in rows],
+                    readings=[_reading(row) for row in one.readings],
                 )
-                for hw_id, rows in one.devices.items()
+                for hw_id, one in node.devices.items()
             ],
         )
 
@@ -89,7 +100,10 @@ def router(services: Services, guard: Guard) -> APIRouter:
         if start > end:
             raise ProblemError(400, "from: it is later than to", parameter="from")
         rows = services.stages.read(
-            lambda line: nodes.series(line.windows, host, query.metric, start, end) or []
+            lambda line: (
+                nodes.series(line.windows, host, query.metric, start, end, permits=of(principal))
+                or []
+            )
         )
         return shapes.NodeSeries(
             metric=query.metric,

@@ -1,10 +1,10 @@
 """/profiles: ask for one, see what came of it, get its traces; /agents: what agents ask for."""
 
+import pathlib
 import tempfile
-from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
@@ -28,6 +28,7 @@ MOST_RANKS = 8
 """Of one profile: traces of a few ranks are looked at, not of a cluster."""
 
 Rank = Annotated[int, Field(ge=0, lt=10_000_000)]
+Host = Annotated[str, Path(max_length=400)]
 
 
 class Asking(BaseModel):
@@ -134,7 +135,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         return _shown(found(profile, principal))
 
     @routes.get(
-        "/profiles/{profile:encoded}/ranks/{rank:int}/trace",
+        "/profiles/{profile:encoded}/ranks/{rank:rank}/trace",
         summary="Get a rank's trace, for Perfetto or chrome://tracing",
         response_class=Response,
         responses={
@@ -152,7 +153,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         )
 
     @routes.get("/agents/{host:encoded}/requests", summary="Get what is asked of an agent")
-    def requests(host: str, principal: agent) -> shapes.Requests:
+    def requests(host: Host, principal: agent) -> shapes.Requests:
         return shapes.Requests(
             items=[
                 shapes.Request(**request.document())
@@ -162,7 +163,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         )
 
     @routes.put(
-        "/profiles/{profile:encoded}/ranks/{rank:int}/trace",
+        "/profiles/{profile:encoded}/ranks/{rank:rank}/trace",
         summary="Send the trace of a rank",
         status_code=204,
         openapi_extra={
@@ -182,7 +183,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         one = await run_in_threadpool(found, profile, principal)
         size = 0
         with tempfile.TemporaryDirectory(prefix="rankscope-") as folder:
-            path = Path(folder) / "trace"
+            path = pathlib.Path(folder) / "trace"
             with path.open("wb") as file:
                 async for piece in request.stream():
                     size += len(piece)
@@ -204,7 +205,7 @@ def router(services: Services, guard: Guard, shelf: Shelf) -> APIRouter:
         return Response(status_code=204)
 
     @routes.post(
-        "/profiles/{profile:encoded}/ranks/{rank:int}/failure",
+        "/profiles/{profile:encoded}/ranks/{rank:rank}/failure",
         summary="Say why there is no trace of a rank",
         status_code=204,
     )

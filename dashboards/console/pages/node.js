@@ -38,7 +38,7 @@ export function nodePage(host) {
     drawn = text;
     const answer = await get(`${path}/series`, { metric: chosen }, abort.signal);
     const choices = tabs(t("plots.signal"), CURVES.map((name) => [name, metricName(name), metricHelp(name)]), chosen, (name) => { chosen = name; draw(node).catch(() => {}); });
-    const users = new Map(node.devices.map((device) => [device.hw_id, device.rank]));
+    const users = new Map(node.devices.map((device) => [device.hw_id, device]));
     show(parts.curves, h("h2", {}, t("node.recent")), choices, deviceLines(answer, users) ?? h("p", { class: "muted" }, t("chart.nobody")));
   }
 
@@ -57,7 +57,7 @@ function header(node) {
 function deviceTable(devices, now) {
   const number = { number: true };
   const columns = [[t("column.device")], [t("column.rank"), number], ...DEVICE.map((name) => [metricName(name), number]), [t("device.throttle")], [t("device.links")], [t("device.errors"), number]];
-  return table(columns, [...devices].sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9)).map((device) => {
+  return table(columns, [...devices].sort(byPlace).map((device) => {
     const newest = Math.max(...device.readings.map((row) => epoch(row.at)));
     const silent = now - newest > SILENT_SECONDS;
     const of = (name) => device.readings.find((row) => row.metric === name && now - epoch(row.at) <= SILENT_SECONDS && !/^(memory)$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""));
@@ -66,7 +66,7 @@ function deviceTable(devices, now) {
     const state = device.readings.find((row) => row.metric === "hw.status" && row.value > 0 && row.attributes["hw.state"] !== "ok")?.attributes["hw.state"];
     const broken = links(device.readings);
     return { class: active.length || errors || state || silent || broken ? "behind" : null, cells: [
-      [h("span", { class: "id", title: device.hw_id }, shortened(device.hw_id)), (state || silent) && h("div", { class: "fine bad" }, [state && word("state", state), silent && t("node.silent", { ago: ago(new Date(newest * 1000).toISOString()) })].filter(Boolean).join(" · "))],
+      [h("span", { class: "id", title: [device.model, device.hw_id].filter(Boolean).join(" · ") }, named(device)), (state || silent) && h("div", { class: "fine bad" }, [state && word("state", state), silent && t("node.silent", { ago: ago(new Date(newest * 1000).toISOString()) })].filter(Boolean).join(" · "))],
       device.rank ?? "–",
       ...DEVICE.map((name) => (name.endsWith("utilization") ? share(of(name)?.value) : quantity(of(name)?.value, metric(name).unit))),
       active.join(", ") || "–",
@@ -74,6 +74,17 @@ function deviceTable(devices, now) {
       digits(errors),
     ] };
   }), { class: "devices cards" });
+}
+
+/** Return how a node's own tools call a device, by its number there, and its id, which is known elsewhere too. */
+function named(device) {
+  const id = shortened(device.hw_id);
+  return typeof device.index === "number" ? `${t("place.gpu", { id: device.index })} · ${id}` : id;
+}
+
+/** Order devices by their number on the node, else by the rank that uses them. */
+function byPlace(a, b) {
+  return (a.index ?? a.rank ?? 1e9) - (b.index ?? b.rank ?? 1e9);
 }
 
 /** Return what is wrong with a device's links, in words; empty where nothing is. */
@@ -88,16 +99,15 @@ function share(value) {
   return typeof value === "number" ? `${Math.round(value * 100)} %` : "–";
 }
 
-/** Return a figure with a line for each device, named by rank where one uses it. */
+/** Return a figure with a line for each device, named by rank where one uses it, else by its number. */
 function deviceLines(answer, users) {
   const rows = list(answer.series).filter((row) => row.points.length && !/^memory$/.test(row.attributes["hw.sensor"] ?? row.attributes.domain ?? ""))
-    .sort((a, b) => (users.get(a.attributes["hw.id"]) ?? 1e9) - (users.get(b.attributes["hw.id"]) ?? 1e9)).slice(0, TONES);
+    .sort((a, b) => byPlace(users.get(a.attributes["hw.id"]) ?? {}, users.get(b.attributes["hw.id"]) ?? {})).slice(0, TONES);
   if (!rows.length) return null;
   const times = [...new Set(rows.flatMap((row) => row.points.map(([at]) => Math.round(epoch(at)))))].sort((a, b) => a - b);
   const series = rows.map((row, index) => {
     const held = new Map(row.points.map(([at, value]) => [Math.round(epoch(at)), typeof value === "number" ? value : null]));
-    const rank = users.get(row.attributes["hw.id"]);
-    return { values: times.map((at) => held.get(at) ?? null), colour: `line-${index + 1}`, width: 1.4, label: rank === undefined || rank === null ? shortened(row.attributes["hw.id"] ?? "").slice(0, 12) : t("place.rank", { id: rank }) };
+    return { values: times.map((at) => held.get(at) ?? null), colour: `line-${index + 1}`, width: 1.4, label: label(users.get(row.attributes["hw.id"]), row.attributes["hw.id"]) };
   });
   const newest = series.map((one) => one.values.findLast((value) => value !== null)).filter((value) => value !== undefined);
   const unit = unitOf(answer.metric) ?? answer.unit;
@@ -105,6 +115,11 @@ function deviceLines(answer, users) {
   return h("figure", { class: "plot" }, h("figcaption", {}, sentence),
     h("div", { class: "legend fine" }, series.map((one, index) => h("span", { class: "key", "data-line": index + 1 }, one.label))),
     lines({ times, series, unit, sentence, reading: series.map((_, index) => index) }));
+}
+
+function label(device, id) {
+  if (typeof device?.rank === "number") return t("place.rank", { id: device.rank });
+  return typeof device?.index === "number" ? t("place.gpu", { id: device.index }) : shortened(id ?? "").slice(0, 12);
 }
 
 function incidentList(row) {

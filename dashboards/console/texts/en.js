@@ -20,7 +20,7 @@ export default {
   "cause.provisional": "provisional", "cause.stable": "stable", "cause.confirmed": "confirmed",
   "settled.provisional": "provisional: it may still change as evidence comes in", "settled.stable": "stable: it has stayed in first place", "settled.confirmed": "confirmed: a person confirmed it",
   "entity.job": "job", "entity.rank": "rank", "entity.gpu": "gpu", "entity.host": "host", "entity.nic": "nic", "entity.switch": "switch", "entity.group": "group", "entity.process": "process", "entity.storage": "storage", "entity.code": "code",
-  "place.on": "{entity} on {host}", "place.rank": "rank {id}", "place.ranks": "ranks {id}", "place.rankon": "rank {id} on {host}",
+  "place.on": "{entity} on {host}", "place.gpu": "GPU {id}", "place.rank": "rank {id}", "place.ranks": "ranks {id}", "place.rankon": "rank {id} on {host}",
   "family.gpu": "GPU", "family.memory": "Memory", "family.balance": "Balance", "family.network": "Network", "family.host": "Host", "family.software": "Software", "family.numerics": "Numerics", "family.efficiency": "Efficiency",
   "phase.compute": "compute", "phase.comm": "waiting in collectives", "phase.data": "waiting for data", "phase.optimizer": "optimizer", "phase.checkpoint": "checkpoint", "phase.gc": "garbage collection", "phase.other": "other",
 

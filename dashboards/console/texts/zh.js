@@ -23,7 +23,7 @@ export default {
   "cause.provisional": "暂定", "cause.stable": "稳定", "cause.confirmed": "已确认",
   "settled.provisional": "暂定：随着证据增加仍可能变化", "settled.stable": "稳定：一直排在第一位", "settled.confirmed": "已确认：有人确认过",
   "entity.job": "作业", "entity.rank": "rank", "entity.gpu": "GPU", "entity.host": "主机", "entity.nic": "网口", "entity.switch": "交换机", "entity.group": "通信组", "entity.process": "进程", "entity.storage": "存储", "entity.code": "代码",
-  "place.on": "{host} 上的 {entity}", "place.rank": "rank {id}", "place.ranks": "rank {id}", "place.rankon": "{host} 上的 rank {id}",
+  "place.on": "{host} 上的 {entity}", "place.gpu": "GPU {id}", "place.rank": "rank {id}", "place.ranks": "rank {id}", "place.rankon": "{host} 上的 rank {id}",
   "family.gpu": "GPU", "family.memory": "内存", "family.balance": "均衡", "family.network": "网络", "family.host": "主机", "family.software": "软件", "family.numerics": "数值", "family.efficiency": "效率",
   "phase.compute": "计算", "phase.comm": "在集合通信中等待", "phase.data": "等待数据", "phase.optimizer": "优化器", "phase.checkpoint": "检查点", "phase.gc": "垃圾回收", "phase.other": "其他",
 

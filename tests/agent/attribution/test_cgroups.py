@@ -37,16 +37,16 @@ def test_a_static_pods_hash_is_its_uid():
 
 
 @pytest.mark.parametrize(
-    ("text", "job", "step"),
+    "text",
     [
-        ("0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_3", "4711", "0"),
-        ("0::/system.slice/node1_slurmstepd.scope/job_4711/step_batch/user", "4711", "batch"),
-        ("4:memory:/slurm/uid_1000/job_4711/step_0/task_0\n3:cpu:/slurm/uid_1000", "4711", "0"),
-        ("4:devices:/slurm_node1/uid_1000/job_4711", "4711", ""),
+        "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_3",
+        "0::/system.slice/node1_slurmstepd.scope/job_4711/step_batch/user",
+        "4:memory:/slurm/uid_1000/job_4711/step_0/task_0\n3:cpu:/slurm/uid_1000",
+        "4:devices:/slurm_node1/uid_1000/job_4711",
     ],
 )
-def test_a_slurm_job_is_read_from_both_versions(text, job, step):
-    assert Membership(slurm_job=job, slurm_step=step) == parse(text)
+def test_a_slurm_job_is_read_from_both_versions(text):
+    assert Membership(slurm_job="4711") == parse(text)
 
 
 @pytest.mark.parametrize(

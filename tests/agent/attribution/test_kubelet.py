@@ -152,7 +152,7 @@ def impostor(folder):
         def run() -> None:
             line, _ = listener.accept()
             with line:
-                line.settimeout(5)
+                line.settimeout(60)
                 line.recv(1024)
                 speak(line, stop)
 

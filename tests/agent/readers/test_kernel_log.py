@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests import waiting
 
 from rankscope.agent import kernel_source
 from rankscope.agent.devices import Device, Devices
@@ -48,11 +49,10 @@ class Node:
         assert reader.supported() == (True, "")
         reader.read(time.time())
         self.running.append(reader)
-        end = time.monotonic() + 20.0
         thread = reader._thread
         assert thread is not None
-        while reader._history and thread.is_alive() and time.monotonic() < end:
-            time.sleep(0.002)  # what was there before it came is read by itself
+        # What was there before it came is read by itself.
+        waiting.until(lambda: not (reader._history and thread.is_alive()), "the log's past")
         return reader
 
     def record(self, text: str, *, ago: float = 0.0) -> bytes:

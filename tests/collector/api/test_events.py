@@ -19,7 +19,7 @@ def _news(number, job="run-1"):
 
 
 async def _take(stream, count):
-    return [await asyncio.wait_for(anext(stream), 10) for _ in range(count)]
+    return [await asyncio.wait_for(anext(stream), 60) for _ in range(count)]
 
 
 def _ids(texts):

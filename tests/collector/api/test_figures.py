@@ -35,6 +35,9 @@ def client_with_job(client, clock):
                 Sample("training.comm.duration", 0.9 - own, at, pairs),
                 Sample("training.loss", math.nan if rank == 3 and step > 30 else 2.0, at, pairs),
             ]
+            if step == 0 and rank != 2:
+                described = {"hw.id": f"GPU-{rank}", "gpu": rank % 2, "hw.model": "H100"}
+                samples.append(Sample("hw.gpu.info", 1, at, attributes(described)))
             if step % 5 == 0:
                 samples.append(Sample("hw.temperature", 60 + rank, at, device))
         resource = Resource(host=f"gpu-{rank // 2}", job="run-1", cluster="c1", service="rankscope")
@@ -162,8 +165,9 @@ def test_a_host_has_its_devices_with_their_ranks_and_newest_readings(client_with
     assert [("GPU-2", 2, "run-1"), ("GPU-3", 3, "run-1")] == [
         (one["hw_id"], one["rank"], one["job"]) for one in found["devices"]
     ]
-    (reading,) = found["devices"][1]["readings"]
-    assert ("hw.temperature", 63.0) == (reading["metric"], reading["value"])
+    assert [(None, None), (1, "H100")] == [(one["index"], one["model"]) for one in found["devices"]]
+    readings = {row["metric"]: row["value"] for row in found["devices"][1]["readings"]}
+    assert 63.0 == readings["hw.temperature"]
 
 
 def test_a_metric_of_a_host_has_a_series_for_each_device(client_with_job):

@@ -14,6 +14,34 @@ from rankscope.vocabulary.samples import Event, Resource
 ODD = ["team/a b", "50%", "a%2Fb", "\u00fc\U0001f525", "a?b#c", "..", "+", "'\"\\"]
 
 
+def test_a_name_cut_in_the_middle_of_a_character_does_not_cost_others_their_answers(
+    client, send_steps
+):
+    """JSON can say half of a surrogate pair; UTF-8, in which all is answered, cannot."""
+    send_steps(client)
+    job = {"key": "rankscope.job.id", "value": {"stringValue": "cut"}}
+    point = {"timeUnixNano": f"{1_700_000_000 * 10**9}", "asDouble": 1, "attributes": [
+        {"key": "rank", "value": {"intValue": "0"}}]}  # fmt: skip
+    metric = {"name": "training.step", "gauge": {"dataPoints": [point]}}
+    body = {"resourceMetrics": [
+        {"resource": {"attributes": [job]}, "scopeMetrics": [{"metrics": [metric]}]}]}  # fmt: skip
+    answer = client.post(
+        "/v1/metrics",
+        content=json.dumps(body).replace('"cut"', '"cut\\ud83d"'),
+        headers={"content-type": "application/json"},
+    )
+    assert 200 == answer.status_code, answer.text
+    named = ["cut\N{REPLACEMENT CHARACTER}", "run-1"]
+
+    def jobs():
+        found = client.get("/api/v1/jobs")
+        assert 200 == found.status_code
+        return [row["job"] for row in found.json()["items"]]
+
+    until(jobs, "both jobs", lambda found: found == named)
+    assert 200 == client.get("/metrics").status_code
+
+
 def test_a_job_that_reports_is_listed_with_what_is_known(client, send_steps):
     send_steps(client)
     (job,) = client.get("/api/v1/jobs").json()["items"]

@@ -1,8 +1,11 @@
 """A token that is limited to some jobs is told of no other: every endpoint of the description."""
 
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.store.usage import Usage
+from rankscope.formats.otlp import encode
+from rankscope.vocabulary.samples import Resource, Sample, attributes
 
 AT = 1_700_000_000.0
 
@@ -56,3 +59,43 @@ def test_who_may_see_the_job_does_see_it(client, bearer, paths):
     shown = [path for path in paths if "secret-job" in _asked(client, path, bearer("admin")).text]
     lists = {"jobs", "incidents", "stats", "report", "report.csv", "topology"}
     assert {f"/api/v1/{name}" for name in lists} <= set(shown)
+
+
+def test_of_a_host_that_jobs_share_a_token_gets_no_reading_of_anothers_job(client, bearer, clock):
+    """What a host reports of itself is shared; a rank's memory, and its device, are its job's."""
+    groups = [
+        (
+            Resource(host="gpu-1", job=job, service="rankscope"),
+            [
+                Sample(
+                    "training.rank.info", 1, clock.at - 2,
+                    attributes({"rank": 0, "local_rank": 0, "world_size": 1, "hw.id": device}),
+                ),
+                Sample("process.memory.usage", 7e9, clock.at - 1, attributes({"rank": 0})),
+                Sample("hw.temperature", 60.0, clock.at - 1, attributes({"hw.id": device})),
+            ],
+        )
+        for job, device in (("run-1", "GPU-mine"), ("secret-job", "GPU-theirs"))
+    ]  # fmt: skip
+    answer = client.post(
+        "/v1/metrics",
+        content=encode.metrics_request(groups),
+        headers={"content-type": "application/x-protobuf", **bearer("admin")},
+    )
+    assert 200 == answer.status_code, answer.text
+
+    def devices(role):
+        answers = [
+            client.get("/api/v1/hosts/gpu-1", headers=bearer(role)),
+            *(
+                client.get(f"/api/v1/hosts/gpu-1/series?metric={metric}", headers=bearer(role))
+                for metric in ("process.memory.usage", "hw.temperature")
+            ),
+        ]
+        return [
+            [name for name in ("GPU-mine", "GPU-theirs") if name in one.text] for one in answers
+        ]
+
+    both = ["GPU-mine", "GPU-theirs"]
+    until(lambda: devices("admin"), "both jobs", lambda found: found == [both] * 3)
+    assert [["GPU-mine"]] * 3 == devices("run-1")

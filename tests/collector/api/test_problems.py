@@ -119,6 +119,15 @@ def test_a_body_over_the_limit_is_413_declared_or_not(client):
         _problem(answer, 413)
 
 
+def test_what_the_intake_takes_is_bounded_by_the_intakes_own_limit(client):
+    operations = client.get("/openapi.json").json()["paths"].items()
+    paths = [path for path, row in operations if "ingest" in row.get("post", {}).get("tags", ())]
+    assert len(paths) > 3
+    for path in paths:
+        answer = client.post(path, content=b" " * (LARGEST + 1))
+        assert answer.status_code != 413, path
+
+
 def test_a_defect_is_500_and_tells_nothing(client, store, monkeypatch):
     def fail():
         raise RuntimeError("hunter2")

@@ -126,3 +126,12 @@ def test_the_oldest_go_when_there_is_too_much_and_the_old_when_their_time_is_ove
     assert not (tmp_path / "profiles" / made[0].id).exists()
     shelf.trim(NOW + 90_000)
     assert [] == shelf.every(now=NOW + 90_000)
+
+
+def test_hosts_that_ask_no_more_are_not_remembered(shelf):
+    for number in range(100):
+        shelf.wanted(f"made-up-{number}", NOW)
+    shelf.wanted("host-a", NOW + 80)
+    shelf.trim(NOW + 100)
+    assert ["host-a"] == list(shelf._asked)
+    assert shelf.asks("host-a", NOW + 100)

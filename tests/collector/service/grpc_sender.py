@@ -1,10 +1,12 @@
 """Sends over gRPC, in a process of its own as senders are: grpc_sender.py ADDRESS WHAT [TOKEN].
 
-WHAT is `metrics` or `logs`, sent by the OpenTelemetry SDK's exporters, or `codes`: the status codes
-of calls that must be refused, written one a line.
+WHAT is `metrics` or `logs`, sent by the OpenTelemetry SDK's exporters; `codes`: the status codes of
+calls that must be refused, written one a line; or `stalled`: how a call with the token ends while
+others, which have none, never send their message.
 """
 
 import sys
+import threading
 
 import grpc
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter
@@ -28,7 +30,7 @@ def bearer(token):
 
 def metrics(address, token):
     exporter = OTLPMetricExporter(
-        f"http://{address}", insecure=True, headers=bearer(token) or None, timeout=10,
+        f"http://{address}", insecure=True, headers=bearer(token) or None, timeout=60,
         compression=grpc.Compression.Gzip,
     )  # fmt: skip
     reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
@@ -60,6 +62,26 @@ def codes(address, token):
                 sys.stdout.write(f"{error.code().name}\n")
 
 
+def stalled(address, token):
+    never = threading.Event()
+
+    def nothing():
+        never.wait()
+        yield b""
+
+    with grpc.insecure_channel(address) as channel:
+        for number in range(16):
+            headers = bearer("wrong" if number % 2 else "")
+            channel.stream_unary(METRICS).future(nothing(), metadata=tuple(headers.items()))
+        method = channel.unary_unary(METRICS)
+        method(b"", metadata=tuple(bearer(token).items()), timeout=100, wait_for_ready=True)
+        sys.stdout.write("OK\n")
+        sys.stdout.flush()
+        never.set()
+
+
 if __name__ == "__main__":
     address, what, *token = sys.argv[1:]
-    {"metrics": metrics, "logs": logs, "codes": codes}[what](address, "".join(token))
+    {"metrics": metrics, "logs": logs, "codes": codes, "stalled": stalled}[what](
+        address, "".join(token)
+    )

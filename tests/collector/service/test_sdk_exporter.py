@@ -124,3 +124,12 @@ def test_without_a_token_grpc_is_refused_where_tokens_are_asked_for(collector_at
         ]  # fmt: skip
         over_grpc(intake, "metrics", "a-token-of-16-chars")
     assert len(list(decoded(tmp_path / "data", Kind.METRICS_PROTOBUF))) == 1
+
+
+def test_who_has_no_token_keeps_nobody_waiting_over_grpc(collector_at, tmp_path):
+    tokens = [{"token": "a-token-of-16-chars", "role": "ingest"}]
+    with collector_at(
+        tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}, api={"tokens": tokens}
+    ) as service:
+        (intake,) = service._connected
+        assert ["OK"] == over_grpc(intake, "stalled", "a-token-of-16-chars")

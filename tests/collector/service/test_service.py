@@ -1,5 +1,7 @@
 """A running collector: addresses, tokens, restart, and a replay of its own journal."""
 
+import re
+
 import httpx
 import pytest
 from tests.waiting import until
@@ -68,6 +70,25 @@ def test_without_a_token_it_listens_on_loopback_whatever_was_asked(collector_at,
     with collector_at(tmp_path, http={"listen": "0.0.0.0:0"}) as service:
         assert service.address.startswith("http://127.0.0.1:")
     assert "no token is configured" in "".join(capsys.readouterr())
+
+
+def test_what_cannot_be_had_at_the_start_is_named_with_its_key_and_the_fix(collector, tmp_path):
+    taken = collector.address.removeprefix("http://")
+    (tmp_path / "file").write_text("no folder")
+    for changed, words in (
+        ({"http": {"listen": taken}}, ("http.listen", taken, "in use", "RANKSCOPE_HTTP__LISTEN")),
+        ({"http": {"listen": "a.invalid:0"}}, ("http.listen", "a.invalid")),
+        ({"data_dir": tmp_path / "file" / "data"}, ("data_dir", "RANKSCOPE_DATA_DIR")),
+    ):
+        given = {"data_dir": tmp_path / "other", "http": {"listen": "127.0.0.1:0"}, **changed}
+        with pytest.raises(OSError, match=re.escape(words[0])) as raised:
+            Service(CollectorSettings.model_validate(given), clock=SystemClock())
+        assert [] == [word for word in words if word not in str(raised.value)]
+
+
+def test_only_its_own_user_reads_the_data_folder(collector, tmp_path):
+    """Secrets of webhooks lie in the store."""
+    assert 0o700 == (tmp_path / "data").stat().st_mode & 0o777
 
 
 def test_a_port_in_use_is_an_error_and_leaves_the_folder_free(collector, tmp_path):

@@ -107,3 +107,13 @@ def test_what_a_tenant_names_is_short_and_does_nothing_to_a_terminal():
     assert entry.op == "other"
     assert len(entry.shape) <= 400
     assert all(frame.isprintable() and len(frame) <= 300 for frame in entry.frames)
+
+
+@pytest.mark.parametrize("number", ["\N{SUPERSCRIPT TWO}", "9" * 5000, "-0", ""])
+def test_what_only_looks_like_a_number_is_none(number):
+    """A dump is a tenant's file: whatever it says, it is read or refused with a DumpError."""
+    plain = fields(5, 5, groups=(("0", "default_pg", (0, 1)),))
+    plain["pg_config"][number] = {"desc": "odd", "ranks": [0, number]}
+    assert {(0, 1), (0,)} == {group.ranks for group in read(pickle.dumps(plain)).groups}
+    plain["pg_config"][number]["ranks"] = f"[0, {number}]"
+    assert {(0, 1), (0,)} >= {group.ranks for group in read(pickle.dumps(plain)).groups}

@@ -103,3 +103,11 @@ def test_kinds_and_names_of_a_tenant_are_few_and_printable():
     assert {"AllReduce": 2, "other": 7} == found.kinds[0]
     assert found.launched == {0: 9}
     assert (found.name + found.places[0].host).isprintable()
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "\N{SUPERSCRIPT TWO}"])
+def test_a_number_that_none_can_be_costs_its_line_only(number):
+    unequal, _ = ras.read(TEXT.replace("GPU 2", f"GPU {number}"))
+    assert None is unequal.places[2].device
+    unequal, _ = ras.read(TEXT.replace("operation 6650", f"operation {number}"))
+    assert {2: 6649, 5: 6649} == {rank: unequal.launched[rank] for rank in (2, 5)}

@@ -265,6 +265,26 @@ def test_a_point_of_another_shape_is_refused_with_the_place(broken, complaint):
     assert complaint in str(caught.value)
 
 
+@pytest.mark.parametrize("half", ["\\ud83d", "\\uDE00", "\\ude00\\ud83d"])
+def test_half_of_a_surrogate_pair_becomes_a_character_that_can_be_written(half):
+    """A text cut off in the middle of an emoji; no answer, no page and no store could hold it."""
+    table = SeriesTable()
+    pair = {"key": "a", "value": {"stringValue": "x"}}
+    body = json.dumps(request(gauge(point(attributes=[pair]))))
+    MetricsDecoder(table).json(body.replace('"x"', f'"x{half}"').encode())
+    ((_, text),) = table[0].attributes
+    assert text.startswith("x\N{REPLACEMENT CHARACTER}")
+    assert text.encode().decode() == text
+
+
+def test_a_whole_surrogate_pair_is_its_character():
+    events = logs_json(
+        '{"resourceLogs": [{"scopeLogs": [{"logRecords": [{"timeUnixNano": "1", "eventName": "e", '
+        '"attributes": [{"key": "a", "value": {"stringValue": "\\ud83d\\ude00"}}]}]}]}]}'
+    ).events
+    assert {"a": "\N{GRINNING FACE}"} == events[0].attributes
+
+
 def test_json_nested_beyond_reason_is_refused():
     depth = 5000
     nested = '{"arrayValue":{"values":[' * depth + "{}" + "]}}" * depth

@@ -41,7 +41,7 @@ def kubelet():
         kubelet.stop()
 
 
-def call(kubelet, method="List", request=b"", timeout=10.0):
+def call(kubelet, method="List", request=b"", timeout=60.0):
     """Ask as any client does: bytes in, bytes out.
 
     Channels of one process share connections, and so the wait after a refused one: not this one.

@@ -1,0 +1,69 @@
+"""What other threads hand over to the main one, and the pipe that wakes it for them."""
+
+import contextlib
+import os
+import queue
+from collections.abc import Iterator
+from typing import TypeVar
+
+from ..vocabulary.samples import Event, Sample
+from .readers import Reader
+from .training_logs import Batch, Launched
+
+T = TypeVar("T")
+
+Emitted = Event | Batch | Launched
+Read = tuple[Reader, list[Sample], float]
+"""A reader, what it read, and when (seconds since the epoch)."""
+
+
+class Handover:
+    """`emit`, `deliver` and `wake` may be called from any thread, `wake` from a signal handler too.
+
+    The rest is the main thread's, which waits for `descriptor` to become readable.
+    """
+
+    def __init__(self) -> None:
+        self.descriptor, self._other_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._emitted: queue.SimpleQueue[Emitted] = queue.SimpleQueue()
+        self._read: queue.SimpleQueue[Read] = queue.SimpleQueue()
+
+    def emit(self, event: Emitted) -> None:
+        """Hand over an event, or what logs reported."""
+        self._emitted.put(event)
+        self.wake()
+
+    def deliver(self, reader: Reader, samples: list[Sample], now: float) -> None:
+        """Hand over a reading."""
+        self._read.put((reader, samples, now))
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake the main thread."""
+        with contextlib.suppress(OSError):  # full: it wakes anyway; closed: nobody is there
+            os.write(self._other_end, b"!")
+
+    def woken(self) -> None:
+        """Take what woke the main thread out of the pipe."""
+        os.read(self.descriptor, 4096)
+
+    def emitted(self) -> Iterator[Emitted]:
+        """Yield what was emitted."""
+        return _taken(self._emitted)
+
+    def readings(self) -> Iterator[Read]:
+        """Yield what was read."""
+        return _taken(self._read)
+
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self.descriptor)
+        os.close(self._other_end)
+
+
+def _taken(waiting: "queue.SimpleQueue[T]") -> Iterator[T]:
+    while True:
+        try:
+            yield waiting.get_nowait()
+        except queue.Empty:
+            return
