@@ -17,7 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from ..formats import segments
 from ..vocabulary.clock import Clock, SlewedClock
-from . import flows, identity, listening, logs
+from . import ending, flows, identity, listening, logs
 from .api.app import create_app
 from .flows import Files, Log
 from .health import Health
@@ -70,6 +70,7 @@ def run(settings: CollectorSettings) -> int:
         _print(f"cannot start: {error}")
         return 1
     service.serve()
+    ending.within()
     return 0
 
 

@@ -7,7 +7,6 @@ replay of the stream evaluates the same seconds with the same entries.
 
 import asyncio
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -15,6 +14,7 @@ from concurrent.futures import Future
 import structlog
 
 from ...formats.otlp.errors import UndecodableError
+from ...vocabulary.clock import Clock
 from ..evaluation.schedule import QUIET_SECONDS
 from ..intake.decoding import Decoders
 from ..intake.numbered import Numbered
@@ -45,6 +45,7 @@ class Following(Numbered):
         connection: Connection,
         partition: int,
         *,
+        clock: Clock,
         decode: Callable[[Payload], Decoded],
         aside: Aside,
         max_bytes: int,
@@ -52,6 +53,7 @@ class Following(Numbered):
         super().__init__()
         self._connection = connection
         self._partition = partition
+        self._clock = clock
         self._decode = decode
         self._aside = aside
         self._max_bytes = max_bytes
@@ -60,10 +62,16 @@ class Following(Numbered):
         self._first: Item | None = None
         self._at_ns = 0
         self._payload_ns = 0
-        self._ahead_seconds = 0.0
+        self.ahead_seconds: float | None = None
+        """How far the clock of JetStream is ahead of this one, None before it is known."""
         self.pending = 0
         """Messages of the stream that were not fetched yet, when last fetched."""
         self._tasks: list[Future[None]] = []
+
+    @property
+    def quiet(self) -> bool:
+        """Tell whether nothing was received for so long that time stands."""
+        return self._at_ns - self._payload_ns > QUIET_SECONDS * _SECOND_NS or not self._payload_ns
 
     def begin(self, after: Offset | None) -> None:
         """Fetch what comes after an offset, and publish the time."""
@@ -142,17 +150,17 @@ class Following(Numbered):
             self.pending = found[-1].pending
             self._changed.notify_all()
         if not self.pending:
-            # How far the clock of JetStream is ahead of this one: whole seconds are its own.
-            self._ahead_seconds = self._at_ns / _SECOND_NS - time.time()
+            self.ahead_seconds = self._at_ns / _SECOND_NS - self._clock.now()
 
     async def _tick(self) -> None:
         """Publish the time each whole second, as long as anything was received lately."""
         subject = names.subject(self._partition)
         body, headers = messages.packed(Kind.TIME, b"", identity=False)
         while True:
-            now = time.time() + self._ahead_seconds
+            # Whole seconds are those of JetStream.
+            now = self._clock.now() + (self.ahead_seconds or 0.0)
             await asyncio.sleep(math.floor(now) + 1 + _LATE_SECONDS - now)
-            if self._at_ns - self._payload_ns > QUIET_SECONDS * _SECOND_NS or not self._payload_ns:
+            if self.quiet:
                 continue
             try:
                 await self._connection.js.publish(subject, body, timeout=1.0, headers=dict(headers))

@@ -6,10 +6,10 @@ entries with the same times, and comes to the same incidents under the same ids.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from nats.js.errors import APIError
@@ -17,7 +17,6 @@ from nats.js.errors import APIError
 from ...alerts.closed import PastIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
-from ..actions import Entered
 from ..evaluation import rereading
 from ..evaluation.consumer import Consumer
 from ..evaluation.rereading import Rereading
@@ -31,11 +30,12 @@ from ..store.errors import StoreError
 from ..store.fencing import Fence, FencedError
 from ..store.store import Store
 from ..storing import Storing
-from . import messages, names
+from . import names
+from .aside import Asides
 from .connection import ERRORS, Connection
+from .fenced_sink import FencedSink
 from .following import Following, decoding
 from .health import ClusterHealth
-from .messages import Message
 from .partition_log import Decisions, PartitionLog
 from .settings import LogSettings
 from .snapshots import StoredSnapshots
@@ -70,31 +70,6 @@ class Parts:
     kept: Callable[[str], None]
 
 
-class FencedSink:
-    """The store, for what one owner of a partition decided."""
-
-    def __init__(self, store: Store, fence: Fence, lost: Callable[[], None]) -> None:
-        self._store = store
-        self._fence = fence
-        self._lost = lost
-
-    def commit(self, changes: Sequence[Any], now: float) -> None:
-        """Keep the changes of one second, all or none."""
-        try:
-            self._store.commit(changes, now, fence=self._fence)
-        except FencedError:
-            self._lost()
-            raise
-
-    def enter(self, entered: Entered, changes: Sequence[Any], now: float) -> None:
-        """Keep what a person did and the changes it made, all or none."""
-        try:
-            self._store.enter(entered, changes, now, fence=self._fence)
-        except FencedError:
-            self._lost()
-            raise
-
-
 class Owned:
     """A partition from its lease to its end. `read` may be called from any thread."""
 
@@ -107,9 +82,10 @@ class Owned:
         """Whether its state is kept for the next owner."""
         self._parts = parts
         self._snapshot = parts.folder / f"partition-{number}-{epoch}.snapshot"
-        self._began = time.monotonic()
+        self._began = self._restoring = time.monotonic()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
+        self._log: PartitionLog | None = None
         self._consumer: Consumer[Pipeline] | None = None
         self._following: Following | None = None
         self._storing: Storing | None = None
@@ -138,6 +114,8 @@ class Owned:
         self._stopping.set()
         self.ready = False
         self._thread.join()
+        if self._log is not None:
+            self._log.close()
         with self._lock:
             if self._following is not None:
                 self._following.stop()
@@ -151,9 +129,13 @@ class Owned:
 
     @property
     def lag(self) -> float:
-        """Return how many seconds evaluation is behind the clock."""
-        consumer = self._consumer
-        return 0.0 if consumer is None else consumer.lag()
+        """Return how many seconds evaluation is behind JetStream's clock; 0 while time stands."""
+        consumer, following = self._consumer, self._following
+        if consumer is None or following is None or following.quiet:
+            return 0.0
+        if following.ahead_seconds is None:
+            return 0.0
+        return consumer.lag(following.ahead_seconds)
 
     @property
     def pending(self) -> int:
@@ -202,8 +184,9 @@ class Owned:
         following = Following(
             parts.connection,
             number,
+            clock=parts.clock,
             decode=decode.decode,
-            aside=self._aside,
+            aside=Asides(parts.connection, number, parts.cluster).move,
             max_bytes=_TAIL_BYTES,
         )
         storing = Storing(
@@ -234,7 +217,9 @@ class Owned:
         )
         with self._lock:
             self._following, self._storing, self._consumer = following, storing, consumer
+            self._log = log
         storing.start()
+        self._restoring = time.monotonic()
         consumer.start()
 
     def _recovered(self, offset: Offset | None) -> None:
@@ -243,34 +228,14 @@ class Owned:
             return
         following.begin(offset)
         self.ready = True
-        took = time.monotonic() - self._began
-        self._parts.cluster.takeover_seconds.observe(took)
-        _LOG.info("a partition is taken over", partition=self.number, seconds=round(took, 2))
-
-    def _aside(self, message: Message, error: Exception) -> None:
-        """Keep what cannot be read where somebody can look at it, once."""
-        self._parts.cluster.aside.inc()
-        _LOG.error(
-            "an entry of the log cannot be read and is moved aside",
+        now = time.monotonic()
+        self._parts.cluster.takeover_seconds.observe(now - self._began)
+        _LOG.info(
+            "a partition is taken over",
             partition=self.number,
-            sequence=message.sequence,
-            error=str(error),
+            seconds=round(now - self._began, 2),
+            restored_within=round(now - self._restoring, 2),
         )
-        headers = {
-            **message.headers,
-            messages.ID: f"{self.number}-{message.sequence}",
-            "Rankscope-Error": " ".join(str(error).split())[:500],
-            "Rankscope-Sequence": str(message.sequence),
-        }
-        self._parts.connection.spawn(self._put_aside(message.body, headers))
-
-    async def _put_aside(self, body: bytes, headers: dict[str, str]) -> None:
-        try:
-            await self._parts.connection.js.publish(
-                names.aside(self.number), body, headers=dict(headers)
-            )
-        except (APIError, *ERRORS) as error:
-            _LOG.warning("not moved aside", error=str(error))
 
 
 class _Decode:

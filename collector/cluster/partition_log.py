@@ -53,6 +53,7 @@ class PartitionLog:
     def __init__(self, connection: Connection, partition: int) -> None:
         self._connection = connection
         self._stream = names.stream(partition)
+        self._closed = False
 
     def write(self, entries: Sequence[Entry]) -> Written:
         """Refuse: payloads are published by `publishing`."""
@@ -101,7 +102,8 @@ class PartitionLog:
         return self._state()["bytes"]
 
     def close(self) -> None:
-        """Do nothing."""
+        """Read no more: whoever reads in another thread is told so."""
+        self._closed = True
 
     def _state(self) -> dict[str, int]:
         try:
@@ -115,6 +117,8 @@ class PartitionLog:
         answered = time.monotonic()
         try:
             while sequence < last:
+                if self._closed:
+                    raise LogUnavailableError("the log is closed")
                 try:
                     batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
                 except ERRORS as error:
@@ -171,8 +175,11 @@ class Decisions(InStream):
         last = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
         reader = Reader(self._connection, names.DECISIONS, after=sequence, subject=self._subject)
+        end = time.monotonic() + _AWAY_SECONDS
         try:
             while sequence < last:
+                if time.monotonic() > end:
+                    raise LogUnavailableError(f"{names.DECISIONS} does not give its messages")
                 batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
                 for entry, end in entries(batch, at_ns):
                     at_ns, sequence = entry.at_ns, end[1]

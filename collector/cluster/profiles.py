@@ -31,6 +31,7 @@ from . import names
 from .connection import ERRORS, Connection
 from .messages import Message
 from .reading import Reader
+from .streams import STREAM_EXISTS
 
 _LOG = structlog.get_logger(__name__)
 _CALL_SECONDS = 10.0
@@ -159,7 +160,7 @@ class SharedShelf(Shelf):
             try:
                 await make
             except APIError as error:
-                if error.err_code != 10058:  # it is there, made with other settings
+                if error.err_code != STREAM_EXISTS:
                     raise
 
     async def _follow(self) -> None:
@@ -183,7 +184,8 @@ class SharedShelf(Shelf):
         try:
             row = json.loads(bytes(cramjam.zstd.decompress(message.body)))
             if row.get(_GONE):
-                self._profiles.pop(str(row[_GONE]), None)
+                with self._lock:
+                    self._profiles.pop(str(row[_GONE]), None)
                 return
             profile = Profile.parse(row)
         except (cramjam.DecompressionError, ValueError, KeyError, TypeError) as error:

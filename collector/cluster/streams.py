@@ -23,6 +23,8 @@ _DUPLICATE_SECONDS = 120.0
 _MADE_SECONDS = 120.0
 _LEADER_SECONDS, _AGAIN_SECONDS = 15.0, 0.5
 """For so long it is tried: servers that have just started have no leader yet."""
+STREAM_EXISTS = 10058
+"""JetStream's error code for a stream (a bucket is one too) that is there with other settings."""
 _DECISION_BYTES, _ASIDE_BYTES = 64 << 20, 256 << 20
 
 
@@ -125,7 +127,7 @@ async def _stream(connection: Connection, config: StreamConfig, held: set[str]) 
         try:
             await connection.js.add_stream(config)
         except BadRequestError as error:
-            if error.err_code != 10058:  # another collector has just made it
+            if error.err_code != STREAM_EXISTS:  # another collector has just made it
                 raise
         return
     if not (config.metadata or {}).get("partitions"):

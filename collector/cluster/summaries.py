@@ -101,6 +101,8 @@ class Summaries(Watched):
     def _run(self) -> None:
         while not self._stopping.wait(_EVERY_SECONDS):
             for one in self._owned():
+                if self._stopping.is_set():
+                    return
                 try:
                     self._send(one)
                 except ERRORS as error:

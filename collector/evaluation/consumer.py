@@ -130,12 +130,15 @@ class Consumer(Generic[P]):
         with self._lock:
             return question(self._pipeline)
 
-    def lag(self) -> float:
-        """Return how many seconds evaluation is behind the clock; 0 before the first entry."""
+    def lag(self, ahead_seconds: float = 0.0) -> float:
+        """Return how many seconds evaluation is behind a clock so far ahead of this one's.
+
+        It is 0 before the first entry.
+        """
         evaluated = self._schedule.evaluated
         if evaluated is None:
             return 0.0
-        return max(0.0, self._clock.now() - evaluated - 1.0)
+        return max(0.0, self._clock.now() + ahead_seconds - evaluated - 1.0)
 
     @property
     def evaluated(self) -> int | None:
@@ -161,7 +164,10 @@ class Consumer(Generic[P]):
             else:
                 self._catch_up(entries)
         except Exception as error:  # noqa: BLE001  better without all of its past than not at all
-            self._defects.met("restart", error)
+            if self._stopping:
+                self.whole = False
+            else:
+                self._defects.met("restart", error)
         finally:
             self._overload.recovering = False
 

@@ -13,10 +13,12 @@ import gc
 import hashlib
 import io
 import json
+import math
 import os
 import pickle
 import signal
 import sys
+import time
 import warnings
 import zlib
 from collections.abc import Sequence
@@ -41,6 +43,8 @@ _FORMAT = "rankscope-snapshot-1"
 _PACKAGES = ("vocabulary", "formats", "detectors", "alerts", "collector")
 """Whose classes are in a snapshot, or decide what its numbers mean."""
 _NICE = 10
+_CHILD_SECONDS = 20.0
+"""A child that writes for longer when everything ends: the state is written anew without it."""
 
 
 class SnapshotError(Exception):
@@ -70,6 +74,9 @@ class Snapshots:
     @property
     def writing(self) -> bool:
         """Tell whether a child is still writing one."""
+        return self._running()
+
+    def _running(self) -> bool:
         if self._child is None:
             return False
         child, status = os.waitpid(self._child, os.WNOHANG)
@@ -116,12 +123,18 @@ class Snapshots:
             _write_and_exit(self._path, snapshot)
         self._child = child
 
-    def wait(self) -> None:
-        """Wait for a child that is still writing."""
-        if self._child is not None:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self._child, 0)
-            self._child = None
+    def wait(self, seconds: float = _CHILD_SECONDS) -> None:
+        """Wait for a child that is still writing; one that does not end in time is killed."""
+        child, end = self._child, time.monotonic() + seconds
+        if child is None:
+            return
+        with contextlib.suppress(ChildProcessError):
+            while self._running():
+                if time.monotonic() > end:
+                    _LOG.error("the writer of a snapshot hangs and is killed")
+                    os.kill(child, signal.SIGKILL)
+                    end = math.inf
+                time.sleep(0.01)
 
 
 def _write_and_exit(path: Path, snapshot: Snapshot) -> None:

@@ -6,11 +6,10 @@ test goes on with the next round.
 
 import hashlib
 import random
-import re
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +19,48 @@ from ...collector.pipeline import Pipeline
 from ...collector.replay import Replay
 from ...collector.store.store import Store
 from ..soak import checks
-from ..soak.load import NAN_STEPS, Acknowledged, Job
+from ..soak.load import Acknowledged, Job
 from ..soak.rounds import State
 from .box import Box
+from .outages import AWAY_SECONDS, Outage, late_jobs, taken_away
+from .takeovers import Takeover, killed
 
 JOBS = 6
-KILLS_A_ROUND = 10
+KILLS_A_ROUND = 50
+KILLS_A_JOB = 2
 CLOCK_AHEAD_SECONDS = 300.0
-_BETWEEN_SECONDS = (2.0, 8.0)
-_TAKEOVER_SECONDS = 240.0
-"""The end of any patience; how long it took is measured."""
-_AWAY_SECONDS = 5.0
-_MORE = 10
-"""Payloads that must be taken while something is away."""
+_STEADY = 2
+"""Jobs that train all the time. The others begin one after the other, and end on their own, so that
+some incident is new, and some ends, whenever a collector is killed."""
+_BETWEEN_SECONDS = (0.2, 3.0)
 _SETTLED_SECONDS = 480.0
 _JOB_SECONDS = 480.0
-_GAUGE = re.compile(r"^rankscope_collector_partitions(_recovering)? ([0-9.]+)$", re.MULTILINE)
 
 Say = Callable[[str], None]
 
 
-def round_of(
-    folder: Path, state: State, *, kills: int, say: Say, jobs: int = JOBS, resolved: bool = True
-) -> list[float]:
-    """Run a round, add what was found to the state; return the time of each takeover in seconds.
+@dataclass
+class Measured:
+    """What was measured in a round."""
 
-    Without `resolved` it does not wait until incidents are over. One collector's clock is ahead by
-    CLOCK_AHEAD_SECONDS.
+    takeovers: list[Takeover] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
+
+
+def round_of(
+    folder: Path,
+    state: State,
+    *,
+    kills: int,
+    say: Say,
+    jobs: int = JOBS,
+    resolved: bool = True,
+    away_seconds: float = AWAY_SECONDS,
+) -> Measured:
+    """Run a round, add what was found to the state; return what was measured.
+
+    At its end parts are away, each for so long. Without `resolved` it does not wait until incidents
+    are over. One collector's clock is ahead by CLOCK_AHEAD_SECONDS.
     """
     state.rounds += 1
     chance = random.Random(f"{state.seed} {state.rounds}")
@@ -56,21 +70,34 @@ def round_of(
         servers=3,
         ahead_seconds={2: CLOCK_AHEAD_SECONDS},
     )
-    taken = Acknowledged()
-    took: list[float] = []
-    over, early = threading.Event(), jobs - 1
-    names = [f"kill-{state.rounds:03}-{number:02}" for number in range(jobs)]
-    load = [Job(name, number, box.address, taken, enough=over) for number, name in enumerate(names)]
+    taken, measured, over = Acknowledged(), Measured(), threading.Event()
+    late = late_jobs(away_seconds)
+    early = max(jobs - late, kills // KILLS_A_JOB, _STEADY)
+    names = [f"kill-{state.rounds:03}-{number:02}" for number in range(early + late)]
+    load = [
+        Job(name, number, box.address, taken, enough=over if number < _STEADY else None)
+        for number, name in enumerate(names)
+    ]
+    steady, passing = load[:_STEADY], load[_STEADY:early]
+    many = len(passing)
     try:
         box.start()
+        for job in steady:
+            job.start()
         for number in range(kills):
-            # Jobs begin one after the other, so that some incident is new whenever one is killed.
-            for job in load[early * number // kills : early * (number + 1) // kills]:
+            for job in passing[many * number // kills : many * (number + 1) // kills]:
                 job.start()
             time.sleep(chance.uniform(*_BETWEEN_SECONDS))
-            took.append(_killed(box, chance.randrange(box.collectors.count)))
-            say(f"kill {state.kills + number + 1}: taken over within {took[-1]:.1f} s")
-        state.wrong += _outages(box, taken, load[early:], say)
+            took = killed(box, chance)
+            measured.takeovers.append(took)
+            say(f"kill {state.kills + number + 1}: {took}")
+        for job in passing:
+            if job.ident is None:
+                job.start()
+        for number in range(box.collectors.count):
+            box.collectors.wait_until_ready(number)
+        away = taken_away(box, taken, load, late=late, say=say, seconds=away_seconds)
+        measured.outages += away.found
         over.set()
         for job in load:
             if not resolved:
@@ -78,91 +105,17 @@ def round_of(
             job.join(_JOB_SECONDS)
         documents = _settled(box, names, resolved=resolved)
         box.collectors.end()
-        state.wrong += _wrong(box, names, load, taken, documents, resolved=resolved)
+        wrong = _wrong(box, names, load, taken, documents, resolved=resolved)
     finally:
         for job in load:
             job.stop()
         box.stop()
+    state.wrong += [*away.wrong, *wrong]
     state.kills += kills
     state.jobs += names
     state.payloads += len(taken.payloads)
     state.repeated += checks.repeats(box.receiver.messages)
-    return took
-
-
-def _outages(box: Box, taken: Acknowledged, late: list[Job], say: Say) -> list[str]:
-    """Take parts away for a while; return what stopped that must not.
-
-    Late jobs begin, and get their incident, while PostgreSQL is away.
-    """
-    wrong: list[str] = []
-    box.nats.kill(1)
-    if not _goes_on(taken):
-        wrong.append("telemetry was not taken while one NATS server was away")
-    box.nats.start(1)
-    box.database.stop()
-    for job in late:
-        job.start()
-    if not _goes_on(taken) or not all(_beyond_nan(job) for job in late):
-        wrong.append("telemetry was not taken while PostgreSQL was away")
-    box.database.start()
-    box.nats.kill()
-    time.sleep(_AWAY_SECONDS)
-    box.nats.start()
-    if not _goes_on(taken):
-        wrong.append("telemetry was not taken after all of NATS had been away")
-    say("one NATS server, PostgreSQL and all of NATS were away, one after the other")
-    return wrong
-
-
-def _goes_on(taken: Acknowledged) -> bool:
-    """Tell whether more payloads are acknowledged."""
-    end = time.monotonic() + _TAKEOVER_SECONDS
-    before = len(taken.payloads)
-    while len(taken.payloads) < before + _MORE:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
-
-
-def _beyond_nan(job: Job) -> bool:
-    """Wait until a job's NaN and some steps after it are acknowledged; False where they are not."""
-    end = time.monotonic() + _TAKEOVER_SECONDS
-    while job.sent < NAN_STEPS.stop + 1 and time.monotonic() < end:
-        time.sleep(0.1)
-    return job.sent > NAN_STEPS.stop
-
-
-def _killed(box: Box, number: int) -> float:
-    """Kill a collector and start it again; return after how long the others had its partitions."""
-    others = [one for one in range(box.collectors.count) if one != number]
-    box.collectors.kill(number)
-    began = time.monotonic()
-    while True:
-        found = [partitions(box.collectors.ports[one]) for one in others]
-        took = time.monotonic() - began
-        if sum(owned for owned, _ in found) >= box.partitions and not any(
-            recovering for _, recovering in found
-        ):
-            break
-        if took > _TAKEOVER_SECONDS:
-            raise RuntimeError(f"the partitions of collector {number} were not taken over: {found}")
-        time.sleep(0.1)
-    box.collectors.start(number)
-    box.collectors.wait_until_ready(number)
-    return took
-
-
-def partitions(port: int) -> tuple[int, int]:
-    """Return how many partitions a collector owns, and how many of them it is restoring."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-            text = answer.read().decode()
-    except OSError:
-        return 0, 0
-    found = {match[1] or "": float(match[2]) for match in _GAUGE.finditer(text)}
-    return int(found.get("", 0)), int(found.get("_recovering", 0))
+    return measured
 
 
 def _wrong(

@@ -8,6 +8,7 @@ import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ NAN_STEPS = range(4, 7)
 STEPS = 72
 """So many that the incident is over before the job is: it closes a minute after the last NaN."""
 
+LATE_SECONDS = 2.0
+
 _HEADERS = {"content-type": "application/x-protobuf"}
 _TIMEOUT_SECONDS = 10.0
 _AGAIN_SECONDS = 0.2
@@ -30,9 +33,16 @@ _ACKNOWLEDGE_EVERY = 3
 
 @dataclass
 class Acknowledged:
-    """What the collector has taken: digests of payloads, and jobs that a person acknowledged."""
+    """What the collector has taken: digests of payloads, and jobs that a person acknowledged.
+
+    `heard` counts by status the answers to payloads, None: no answer. `again` counts payloads that
+    were taken only when they were sent again, `late` those taken LATE_SECONDS after their step.
+    """
 
     payloads: set[str] = field(default_factory=set)
+    heard: Counter[int | None] = field(default_factory=Counter)
+    again: int = 0
+    late: int = 0
     people: set[str] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -84,17 +94,23 @@ class Job(threading.Thread):
         self._taken = taken
         self._people = number % _ACKNOWLEDGE_EVERY == 0
         self._stopped = threading.Event()
+        self._began = 0.0
+
+    @property
+    def behind(self) -> int:
+        """Return how many steps have ended whose payload is not acknowledged."""
+        return int((time.time() - self._began) / STEP_SECONDS) - self.sent
 
     def run(self) -> None:
         """Train to the end."""
-        began = time.time()
+        self._began = time.time()
         for step in itertools.count(1):
             if step > STEPS and (self._enough is None or self._enough.is_set()):
                 return
-            at = began + step * STEP_SECONDS
+            at = self._began + step * STEP_SECONDS
             if self._stopped.wait(max(0.0, at - time.time())):
                 return
-            self._send(payload(self.name, step, at))
+            self._send(payload(self.name, step, at), at)
             self.sent = step
             if self._people and step > NAN_STEPS[-1] and self.name not in self._taken.people:
                 self._acknowledge()
@@ -103,12 +119,18 @@ class Job(threading.Thread):
         """End before the end: whoever runs the soak was interrupted."""
         self._stopped.set()
 
-    def _send(self, body: bytes) -> None:
-        while not self._stopped.is_set():
+    def _send(self, body: bytes, at: float) -> None:
+        for tried in itertools.count():
+            if self._stopped.is_set():
+                return
             status = self._post("/v1/metrics", body, _HEADERS)
+            with self._taken.lock:
+                self._taken.heard[status] += 1
             if status == http.client.OK:
                 with self._taken.lock:
                     self._taken.payloads.add(hashlib.sha256(body).hexdigest())
+                    self._taken.again += bool(tried)
+                    self._taken.late += time.time() - at > LATE_SECONDS
                 return
             if status is not None and status < http.client.INTERNAL_SERVER_ERROR:
                 with self._taken.lock:

@@ -19,8 +19,9 @@ def test_a_cluster_loses_nothing_and_pages_nobody_twice(program, tmp_path):
     for name in ("postgres", "haproxy"):
         program(name)
     state = State()
-    took = kills.round_of(tmp_path, state, kills=1, say=print, jobs=JOBS, resolved=False)
+    measured = kills.round_of(tmp_path, state, kills=1, say=print, jobs=JOBS, resolved=False)
     assert [] == state.wrong
-    assert 1 == len(took) == state.kills
+    assert 1 == len(measured.takeovers) == state.kills
+    assert ["PostgreSQL", "NATS"] == [row.part for row in measured.outages]
     assert JOBS == len(state.jobs)
     assert state.payloads

@@ -21,8 +21,8 @@ import pytest
 from tests.waiting import PATIENCE_SECONDS, until
 
 from rankscope.lab.cluster.box import SECRET
-from rankscope.lab.cluster.kills import partitions
 from rankscope.lab.cluster.nats_servers import program as nats_server
+from rankscope.lab.cluster.takeovers import partitions
 from rankscope.lab.demo.client import Client
 from rankscope.lab.demo.processes import Processes
 from rankscope.lab.demo.stage import clean_environment, free_port

@@ -1,5 +1,6 @@
 """What jobs of several partitions blame is one incident, as it is on one collector."""
 
+import copy
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -12,6 +13,7 @@ from rankscope.alerts.shared.messages import Message, pack, unpack
 from rankscope.alerts.shared.scope import shared_root
 from rankscope.alerts.shared.sharing import CORRELATOR, REPEAT_SECONDS, WAIT_SECONDS, Sharing
 from rankscope.alerts.tracker import IncidentTracker
+from rankscope.vocabulary.entities import Entity
 from rankscope.vocabulary.findings import Finding
 from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.topology import Topology
@@ -124,6 +126,55 @@ def test_it_ends_when_both_jobs_are_well(log, two, contended):
     assert ended == 159
     (end,) = [row for one in log.partitions for row in one.shown if row.kind == "incident.resolved"]
     assert set(end.incident.jobs) == {"run-1", "run-2"}
+
+
+def _storage(layout, found):
+    mount = Entity("storage", "/data", None, layout.job_entity.ranks)
+    return (
+        found("job.slow", layout.job_entity, job=layout.job),
+        found("job.data_wait", layout.job_entity, job=layout.job),
+        found("storage.slow", mount, job=layout.job),
+    )
+
+
+def _switch(layout, found):
+    layout.switches.update(dict.fromkeys(layout.hosts, "leaf-1"))
+    return (
+        found("job.stalled", layout.job_entity, job=layout.job),
+        found("switch.trouble", layout.switch_entity("leaf-1"), job=layout.job),
+    )
+
+
+@pytest.mark.parametrize(
+    ("trouble", "name"), [(_storage, "/data"), (_switch, "leaf-1")], ids=["storage", "switch"]
+)
+def test_storage_or_a_switch_under_jobs_of_two_partitions_is_one_incident_whoever_owns_it(
+    log, lay_out, found, trouble, name
+):
+    one, other = (lay_out(f"run-{n}", (f"host-{n}a", f"host-{n}b")) for n in (1, 2))
+
+    def evaluate(seconds):
+        for now in seconds:
+            log.evaluate(1, now, *trouble(one, found), layout=one)
+            log.evaluate(2, now, *trouble(other, found), layout=other)
+
+    evaluate(range(60, 63))
+    snapshot = copy.deepcopy(log.partitions[1])
+    evaluate(range(63, 75))
+    (document,) = log.open()
+    assert document["jobs"] == ["run-1", "run-2"]
+    assert document["root_cause"]["hypotheses"][0]["entity"]["id"] == name
+    pages = log.partitions[1].pages()
+    assert [("incident.opened", document["id"])] == pages[:1]
+
+    # Its owner is killed: the next one begins with the snapshot and reads the same entries again.
+    log.partitions[1] = snapshot
+    evaluate(range(63, 90))
+    assert [document["id"]] == [row["id"] for row in log.open()]
+    assert ["run-1", "run-2"] == log.open()[0]["jobs"]
+    opened = [identity for kind, identity in log.partitions[1].pages() if kind == "incident.opened"]
+    assert [document["id"]] == opened
+    assert [] == log.partitions[2].shown
 
 
 def test_another_root_is_another_incident(log, two, contended):

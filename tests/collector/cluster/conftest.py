@@ -1,5 +1,6 @@
 """A real NATS of one server for each test, and collectors over it in this process."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,10 +50,18 @@ def connection(log: LogSettings) -> Iterator[Connection]:
 
 @pytest.fixture
 def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., ClusterStages]]:
-    """Return a function that makes a collector of this name, which shares log and store."""
+    """Return a function that makes a collector of this name, which shares log and store.
+
+    `system` is its machine's clock.
+    """
     made: list[tuple[ClusterStages, Store]] = []
 
-    def new(name: str, pipeline: Callable[[], Pipeline] = Pipeline) -> ClusterStages:
+    def new(
+        name: str,
+        pipeline: Callable[[], Pipeline] = Pipeline,
+        *,
+        system: Callable[[], float] = time.time,
+    ) -> ClusterStages:
         folder = tmp_path / name
         folder.mkdir()
         store = Store(
@@ -63,7 +72,7 @@ def new_collector(log: LogSettings, tmp_path: Path) -> Iterator[Callable[..., Cl
         stages = ClusterStages(
             CollectorSettings(data_dir=folder, log=log),
             store=store,
-            clock=SlewedClock(),
+            clock=SlewedClock(system=system),
             health=Health(),
             name=name,
             address=lambda: f"http://{name}",

@@ -17,6 +17,7 @@ from rankscope.collector.pipeline import Pipeline
 from rankscope.collector.replay import Replay
 from rankscope.lab.soak.load import payload
 from rankscope.vocabulary.ids import IncidentId
+from rankscope.vocabulary.times import parse
 
 from .conftest import PARTITIONS
 
@@ -182,3 +183,16 @@ def test_an_entry_that_cannot_be_read_is_moved_aside_and_the_rest_is_evaluated(
     assert aside.data == b"nobody can read this"
     value = one._health.registry.get_sample_value("rankscope_collector_aside_entries_total")
     assert value == 1
+
+
+@pytest.mark.parametrize("ahead_seconds", [-600.0, 600.0])
+def test_a_collector_whose_clock_is_minutes_off_is_not_behind_the_log(new_collector, ahead_seconds):
+    one = new_collector("one", system=lambda: time.time() + ahead_seconds)
+    one.start()
+    until(lambda: _all_ready(one), "ready")
+    _train(one, range(1, 8))
+    until(lambda: set(_incidents(one)) == set(JOBS), "an incident of each job")
+    assert max(each.lag for each in one._ones()) < 300.0  # of 600
+    for row in one._store.incidents().items:
+        assert abs(parse(row["opened_at"]) - time.time()) < 300.0
+        assert abs(parse(row["detected_at"]) - time.time()) < 300.0

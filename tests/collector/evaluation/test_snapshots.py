@@ -1,7 +1,11 @@
 """Snapshot files: what was written is read back, and nothing else is made of them."""
 
+import os
+import threading
+
 import numpy as np
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.evaluation import snapshots as module
 from rankscope.collector.evaluation.schedule import Moment
@@ -38,6 +42,21 @@ def test_what_changes_after_the_fork_is_not_in_the_snapshot(snapshots, snapshot)
     snapshot.pipeline["values"][:] = -1
     snapshots.wait()
     assert snapshots.load().pipeline["values"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_writer_that_hangs_holds_up_no_end_and_its_half_file_is_gone(
+    snapshots, snapshot, tmp_path, monkeypatch
+):
+    def half(path, _parts):
+        path.with_name(f"{path.name}.{os.getpid()}-0").write_bytes(b"half of it")
+        threading.Event().wait()
+
+    monkeypatch.setattr("rankscope.formats.segments.rewrite", half)
+    snapshots.fork(snapshot)
+    until(lambda: list(tmp_path.iterdir()), "a half file")
+    snapshots.wait(0.0)
+    assert not snapshots.writing
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_without_a_file_there_is_none(snapshots):
