@@ -19,7 +19,7 @@ from ..alerts.lifecycle import Change, is_symptom
 from ..alerts.outside import EVENT, Note, OutsideAlerts
 from ..alerts.shared.messages import Message
 from ..alerts.shared.scope import shared_root
-from ..alerts.shared.sharing import Root, Sharing
+from ..alerts.shared.sharing import CORRELATOR, Root, Sharing
 from ..alerts.tracker import IncidentTracker
 from ..detectors import catalogue
 from ..detectors.contract import Detector
@@ -85,10 +85,10 @@ class Pipeline:
         """Gets every window that is evaluated, and what was found in it."""
         self.priors: Callable[[], Catalogue] | None = None
         """Gives the catalogue of causes with learnt priors; None: as it ships. Live only."""
-        self.sharing: Sharing | None = None
-        """Where this is one partition of several: what it has to do with the others' incidents."""
+        self.sharing = Sharing(CORRELATOR, alone=True)
+        """Makes one incident of what several jobs blame; over partitions where there are others."""
         self.send: Callable[[int, Message], None] | None = None
-        """Sends another partition a message; None: in a replay, which finds it in the log."""
+        """Sends a partition a message; None: in a replay, which finds it in the log, and alone."""
         self.only_job: str | None = None
         """Where set, no other job is evaluated: a question about the past of one."""
         if detectors is None:
@@ -153,9 +153,7 @@ class Pipeline:
 
     def shared(self, message: Message, now: float) -> list[Change]:
         """Take what another partition has sent; return what changed."""
-        changes = [] if self.sharing is None else self.sharing.take(message, self.tracker, now)
-        self._send()
-        return changes
+        return [*self.sharing.take(message, self.tracker, now), *self._exchanged(now)]
 
     def remember(self, incidents: Iterable[PastIncident]) -> None:
         """Take in incidents of an earlier process, so that none is announced again."""
@@ -255,22 +253,22 @@ class Pipeline:
         self, changes: list[Change], now: float, job: Job | None = None, root_of: Root | None = None
     ) -> list[Change]:
         """Return what may be shown of changes (of an evaluated `job`), and send the others."""
-        if self.sharing is None:
-            return changes
         if job is None or root_of is None:
             changes = list(self.sharing.passed(self.tracker, changes, now))
         else:
             changes = self.sharing.evaluated(self.tracker, job, changes, root_of, now)
-        self._send()
-        return changes
+        return [*changes, *self._exchanged(now)]
 
-    def _send(self) -> None:
-        if self.sharing is None:
-            return
-        for partition, message in self.sharing.outgoing:
-            if self.send is not None:
+    def _exchanged(self, now: float) -> list[Change]:
+        """Send what is to be sent; return what changed by messages to itself, which it takes."""
+        changes: list[Change] = []
+        while self.sharing.outgoing:
+            partition, message = self.sharing.outgoing.pop(0)
+            if self.sharing.alone:
+                changes += self.sharing.take(message, self.tracker, now)
+            elif self.send is not None:
                 self.send(partition, message)
-        self.sharing.outgoing.clear()
+        return changes
 
     def _explanations(
         self, window: JobWindow, explained: Explained, findings: Sequence[Finding]

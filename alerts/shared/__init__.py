@@ -3,5 +3,6 @@
 Each partition tells one of them, the correlator, which roots its incidents blame (`Sharing`). The
 first to blame a root keeps its incident; others that blame it are folded into that one: their jobs
 become parts of it (`elsewhere`), and they page nobody. What is exchanged are `messages`, entries of
-the partitions' logs, so that whoever reads the same entries comes to the same incidents.
+the partitions' logs, so that whoever reads the same entries comes to the same incidents. A single
+collector is one partition, and its own correlator.
 """

@@ -53,9 +53,13 @@ class _Claimed:
 
 @dataclass(slots=True)
 class Sharing:
-    """Claims of one partition. `outgoing` is what it has to send: (partition, message)."""
+    """Claims of one partition. `outgoing` is what it has to send: (partition, message).
+
+    `alone`: there is no other; what it sends is its own to take at once.
+    """
 
     partition: int
+    alone: bool = False
     roots: SharedRoots = field(default_factory=SharedRoots)
     outgoing: list[tuple[int, Message]] = field(default_factory=list)
     _claimed: dict[IncidentId, _Claimed] = field(default_factory=dict)

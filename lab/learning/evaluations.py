@@ -15,6 +15,8 @@ from ...alerts.causes.catalogue import Catalogue
 from ...alerts.causes.engine import Explanation, explanations
 from ...alerts.lifecycle import Change
 from ...alerts.tracker import Explain, IncidentTracker, Notes, Stacks, no_notes, no_stacks
+from ...collector.observations import observed
+from ...detectors.window import JobWindow
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import Job
 from ...vocabulary.topology import Topology
@@ -72,16 +74,16 @@ class RecordingTracker(IncidentTracker):
         stacks: Stacks = no_stacks,
     ) -> list[Change]:
         """Keep what is given, and take it."""
-        given: dict[str, Any] = cast("partial[Any]", explain).keywords
+        window: JobWindow = cast("partial[Any]", explain).args[0]
         self.evaluations.append(
             Evaluation(
                 now,
                 job,
                 attempt,
                 tuple(self._once(finding) for finding in findings),
-                given["topology"],
-                given["observed"],
-                given["clock_skew"],
+                window.topology,
+                observed(window),
+                window.clock_skew,
                 health,
             )
         )

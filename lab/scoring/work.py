@@ -2,18 +2,21 @@
 
 Results are appended to a file of JSON lines, under a key that changes with the case and with the
 code behind it: what is there already is not run again. Ctrl-C loses at most the cases that are
-being run. A worker process that dies is a result with an error like any other.
+being run. A worker process that dies is a result with an error like any other; workers whose
+parent has ended, however it did, end too.
 """
 
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 
 from ..suites.cases import Case
@@ -107,7 +110,7 @@ def _pool(jobs: int) -> Generator[ProcessPoolExecutor, None, None]:
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     pool = ProcessPoolExecutor(
-        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_to_parent
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_follow_parent
     )
     try:
         yield pool
@@ -125,9 +128,20 @@ def _pool(jobs: int) -> Generator[ProcessPoolExecutor, None, None]:
     pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_to_parent() -> None:
-    """Let Ctrl-C go to the parent alone, which ends its workers."""
+def _follow_parent() -> None:
+    """Leave Ctrl-C to the parent, which ends its workers, and end where it has ended without that.
+
+    A worker would wait for its next case for ever: it holds both ends of the queue of cases.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # noqa: S101  this is a worker
+
+    def end() -> None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end, name="parent", daemon=True).start()
 
 
 __all__ = ["Report", "Work", "parallel"]

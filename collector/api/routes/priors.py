@@ -1,10 +1,12 @@
 """/priors: the catalogue's share of each fault beside what people's feedback made of it."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 
 from ....alerts.causes import shares
+from ....vocabulary.ids import Fault
 from ... import priors
 from ...services import Services
 from .. import entering
@@ -19,8 +21,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
     reader = Annotated[Principal, Depends(guard.require("read"))]
     admin = Annotated[Principal, Depends(guard.require("admin"))]
 
-    def answer() -> shapes.Priors:
-        confirmed = services.store.confirmed()
+    def answer(confirmed: Mapping[Fault, int]) -> shapes.Priors:
         return shapes.Priors(
             items=[
                 shapes.Prior(
@@ -38,18 +39,22 @@ def router(services: Services, guard: Guard) -> APIRouter:
     @routes.get("/priors", summary="List the catalogue's and the learnt share of each fault")
     def compared(principal: reader) -> shapes.Priors:
         principal.check_unlimited()
-        return answer()
+        return answer(services.store.confirmed())
 
     @routes.post("/priors/reset", summary="Forget what was learnt from feedback")
-    def reset(principal: admin, body: Doing | None = None) -> shapes.Priors:
+    def reset(principal: admin, response: Response, body: Doing | None = None) -> shapes.Priors:
         principal.check_unlimited()
         given = body or Doing()
-        entering.enter(
+        _, done = entering.enter(
             services,
             "forget",
             by=given.by or principal.name or "somebody",
             detail={"note": given.note},
         )
-        return answer()
+        if done:
+            return answer(services.store.confirmed())
+        # It is in the journal and will be applied: what was confirmed before it is forgotten then.
+        response.status_code = 202
+        return answer({})
 
     return routes

@@ -1,6 +1,9 @@
 """Priors over HTTP: feedback moves them, withdrawing and a reset move them back."""
 
 import pytest
+from tests.waiting import until
+
+from rankscope.collector.api import entering
 
 
 @pytest.fixture
@@ -44,6 +47,24 @@ def test_a_reset_gives_the_catalogue_back(client, opened, shares):
     answer = client.post("/api/v1/priors/reset", json={"by": "ada", "note": "new racks"})
     assert (200, 0) == (answer.status_code, answer.json()["incidents"])
     assert 0 == shares("host.cpu_contention")[2]
+
+
+def test_a_reset_that_evaluation_has_not_reached_yet_answers_with_what_it_will_leave(
+    client_of, new_services, opened, monkeypatch
+):
+    monkeypatch.setattr(entering, "WAIT_SECONDS", 0.0)
+    services = new_services()
+    client = client_of(services)
+    identity = opened()
+    body = {"verdict": "correct"}
+    client.post(f"/api/v1/incidents/{identity}/feedback", json=body)
+    until(lambda: client.get("/api/v1/priors").json()["incidents"], "the feedback")
+
+    services.stages.consumer.stop()  # evaluation is so far behind that it does not get there
+    answer = client.post("/api/v1/priors/reset")
+    assert (202, 0) == (answer.status_code, answer.json()["incidents"])
+    assert all(row["learnt"] == row["catalogue"] for row in answer.json()["items"])
+    assert 1 == client.get("/api/v1/priors").json()["incidents"]
 
 
 def test_reading_needs_a_reader_and_resetting_an_admin_for_every_job(new_client, protected, bearer):

@@ -9,9 +9,11 @@ import pytest
 from rankscope.alerts.affected_job import JobHealth
 from rankscope.alerts.causes.calibration import Calibration
 from rankscope.alerts.causes.catalogue import catalogue
-from rankscope.lab.learning import applying, evaluations, examples, fitting, validation
+from rankscope.lab import suites
+from rankscope.lab.learning import applying, collecting, examples, fitting, validation
 from rankscope.lab.learning.evaluations import Evaluation, Replayed, TrackedCase
 from rankscope.lab.learning.parameters import engine, of_prediction, values
+from rankscope.lab.scoring import running
 from rankscope.lab.scoring.seen import Truth
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.findings import Finding
@@ -156,7 +158,11 @@ def test_a_catalogue_that_is_written_reads_back_as_it_was_meant(tmp_path):
     assert written in text
 
 
-def test_a_recording_tracker_keeps_what_it_is_given_and_decides_the_same():
-    tracker = evaluations.RecordingTracker()
-    assert [] == tracker.evaluations
-    assert {} == dict(tracker.incidents)
+def test_a_case_is_kept_as_its_tracker_was_given_it_and_ranked_again_the_same():
+    case = next(row for row in suites.draw(suites.suite("tuning")) if row.kind == "crash")
+    tracked = collecting.collect(case)
+    assert "" == tracked.error
+    again = Replayed()
+    again.play(tracked.evaluations, None)
+    assert ["software.crash"] == [row.fault for row in tracked.found]
+    assert tracked.found == running.in_order(again.seen.values())

@@ -3,8 +3,12 @@
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from rankscope.lab import suites
 from rankscope.lab.scoring import results, running, work
@@ -112,6 +116,42 @@ def test_a_worker_that_dies_costs_its_case_only(cases):
     bad = [case.name for case in cases if case.name.endswith("-1")]
     assert bad == [name for name, error in rows.items() if error]
     assert all("worker process ended" in rows[name] for name in bad)
+
+
+PARENT = """
+import os, sys, time
+from pathlib import Path
+from rankscope.lab.scoring import work
+
+def never_ends(case, *, key):
+    Path(sys.argv[1], str(os.getpid())).touch()
+    time.sleep(3600)
+
+if __name__ == "__main__":
+    list(work.parallel(never_ends, [("one", None), ("two", None)], jobs=2))
+"""
+
+
+def running_process(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_a_parent_that_is_ended(tmp_path, number):
+    script, seen = tmp_path / "parent.py", tmp_path / "workers"
+    script.write_text(PARENT, encoding="utf-8")
+    seen.mkdir()
+    parent = subprocess.Popen([sys.executable, script, seen])
+    workers = until(lambda: list(seen.iterdir()), "two workers", lambda found: len(found) == 2)
+    parent.send_signal(number)
+    assert -number == parent.wait()
+    pids = [int(row.name) for row in workers]
+    until(lambda: [pid for pid in pids if running_process(pid)], "no worker", lambda left: not left)
 
 
 @pytest.mark.slow
