@@ -17,6 +17,7 @@ from nats.js.errors import APIError
 from ...alerts.closed import PastIncident
 from ...alerts.shared import messages as of_partitions
 from ...vocabulary.clock import Clock
+from ..defects import Defects
 from ..evaluation import rereading
 from ..evaluation.consumer import Consumer
 from ..evaluation.rereading import Rereading
@@ -85,6 +86,7 @@ class Owned:
         self._began = self._restoring = time.monotonic()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
+        self._defects = Defects(health=parts.health)
         self._log: PartitionLog | None = None
         self._consumer: Consumer[Pipeline] | None = None
         self._following: Following | None = None
@@ -160,7 +162,9 @@ class Owned:
                     partition=self.number,
                     error=str(error) or type(error).__name__,
                 )
-                self._stopping.wait(_AGAIN_SECONDS)
+            except Exception as error:  # noqa: BLE001  its jobs must not be without anybody
+                self._defects.met("takeover", error)
+            self._stopping.wait(_AGAIN_SECONDS)
 
     def _begin(self) -> None:
         parts, number = self._parts, self.number

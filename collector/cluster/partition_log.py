@@ -175,10 +175,10 @@ class Decisions(InStream):
         last = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
         reader = Reader(self._connection, names.DECISIONS, after=sequence, subject=self._subject)
-        end = time.monotonic() + _AWAY_SECONDS
+        until = time.monotonic() + _AWAY_SECONDS
         try:
             while sequence < last:
-                if time.monotonic() > end:
+                if time.monotonic() > until:
                     raise LogUnavailableError(f"{names.DECISIONS} does not give its messages")
                 batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
                 for entry, end in entries(batch, at_ns):

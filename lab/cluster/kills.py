@@ -32,6 +32,8 @@ CLOCK_AHEAD_SECONDS = 300.0
 _STEADY = 2
 """Jobs that train all the time. The others begin one after the other, and end on their own, so that
 some incident is new, and some ends, whenever a collector is killed."""
+_STEPS = 96
+"""Of a job at least: its NaN may come late by a takeover, and time stands while NATS is away."""
 _BETWEEN_SECONDS = (0.2, 3.0)
 _SETTLED_SECONDS = 480.0
 _JOB_SECONDS = 480.0
@@ -75,7 +77,14 @@ def round_of(
     early = max(jobs - late, kills // KILLS_A_JOB, _STEADY)
     names = [f"kill-{state.rounds:03}-{number:02}" for number in range(early + late)]
     load = [
-        Job(name, number, box.address, taken, enough=over if number < _STEADY else None)
+        Job(
+            name,
+            number,
+            box.address,
+            taken,
+            steps=_STEPS,
+            enough=over if number < _STEADY else None,
+        )
         for number, name in enumerate(names)
     ]
     steady, passing = load[:_STEADY], load[_STEADY:early]

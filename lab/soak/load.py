@@ -83,10 +83,12 @@ class Job(threading.Thread):
         address: tuple[str, int],
         taken: Acknowledged,
         *,
+        steps: int = STEPS,
         enough: threading.Event | None = None,
     ) -> None:
-        """Train for STEPS, and on until `enough` is set, where that is given."""
+        """Train for so many steps, and on until `enough` is set, where that is given."""
         super().__init__(name=name, daemon=True)
+        self._steps = steps
         self._enough = enough
         self.sent = 0
         """Steps whose payload is acknowledged."""
@@ -105,7 +107,7 @@ class Job(threading.Thread):
         """Train to the end."""
         self._began = time.time()
         for step in itertools.count(1):
-            if step > STEPS and (self._enough is None or self._enough.is_set()):
+            if step > self._steps and (self._enough is None or self._enough.is_set()):
                 return
             at = self._began + step * STEP_SECONDS
             if self._stopped.wait(max(0.0, at - time.time())):
