@@ -10,6 +10,7 @@ from ..vocabulary import addresses
 
 _LONGEST = 107
 """Bytes a Unix socket's path may have on Linux: sun_path is 108 with its closing zero."""
+_ELSEWHERE = "set probe.socket (RANKSCOPE_PROBE__SOCKET) to a path that this user may make"
 
 
 class ClaimError(Exception):
@@ -37,7 +38,7 @@ class SocketClaim:
             self._inode = path.stat().st_ino
         except OSError as error:
             os.close(self._lock)
-            raise ClaimError(f"{path}: {error.strerror or error}") from error
+            raise ClaimError(f"{path}: {error.strerror or error}; {_ELSEWHERE}") from error
 
     def release(self) -> None:
         """Close the socket and remove its file; the lock file stays, unlocked."""
@@ -58,7 +59,7 @@ def claim(override: Path | None, environ: Mapping[str, str]) -> SocketClaim:
     if override is not None:
         problem = _prepared(override.parent)
         if problem:
-            raise ClaimError(f"{override}: {problem}; set probe.socket to another place")
+            raise ClaimError(f"{override}: {problem}; {_ELSEWHERE}")
         return SocketClaim(override)
     refusals = []
     for path in addresses.socket_paths(environ):
@@ -66,7 +67,7 @@ def claim(override: Path | None, environ: Mapping[str, str]) -> SocketClaim:
         if not problem:
             return SocketClaim(path)
         refusals.append(f"{path}: {problem}")
-    raise ClaimError("no place for the socket of the probes: " + "; ".join(refusals))
+    raise ClaimError(f"no place for the socket of the probes: {'; '.join(refusals)}; {_ELSEWHERE}")
 
 
 def _prepared(folder: Path) -> str:
@@ -91,7 +92,7 @@ def _locked(path: Path) -> int:
     try:
         lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
-        raise ClaimError(f"{name}: {error.strerror or error}") from error
+        raise ClaimError(f"{name}: {error.strerror or error}; {_ELSEWHERE}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -171,7 +171,11 @@ class Collector:
             raise AskingError(_problem(error), status=error.code) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise AskingError(f"no collector answers at {self._url}: {reason}") from None
+            reason = getattr(reason, "strerror", None) or reason
+            raise AskingError(
+                f"no collector answers at {self._url}: {reason}; start one (rankscope collector), "
+                "or name its address (--url or RANKSCOPE_URL)"
+            ) from None
 
     def first(self, number: int, *path: str, **parameters: Parameter) -> list[dict[str, Any]]:
         """Return at most so many items of a list. Raises AskingError."""

@@ -64,7 +64,10 @@ def run(settings: CollectorSettings) -> int:
         )
         return 2
     except StoreError as error:
-        _print(f"the incident store cannot be used: {error}")
+        _print(
+            f"the incident store cannot be used: {error}; "
+            "make it answer, or set store.url (RANKSCOPE_STORE__URL) to another"
+        )
         return 1
     except OSError as error:
         _print(f"cannot start: {error}")
@@ -275,7 +278,7 @@ def _listen(settings: CollectorSettings) -> listening.Listening:
 def _log(settings: CollectorSettings, address: Callable[[], str]) -> Log:
     """Open the log: files, or what several collectors share. Raises OSError."""
     try:
-        # Secrets of webhooks lie in it.
+        # What jobs report is not for every user of the machine.
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         files = None if settings.log.shared else Files(settings)
     except OSError as error:

@@ -175,15 +175,23 @@ def _shared(
         line.watch = None if frames is None else frames.evaluated
         return dataclasses.replace(replay, pipeline=line, _last={})
 
-    start = 0.0 if arguments.start is None else times.parse(arguments.start)
-    end = time.time() if arguments.end is None else times.parse(arguments.end)
+    start = 0.0 if arguments.start is None else _time("--from", arguments.start)
+    end = time.time() if arguments.end is None else _time("--to", arguments.end)
     return replaying.replayed(settings.log, one, start_ns=int(start * 1e9), end_ns=int(end * 1e9))
 
 
 def _range(arguments: argparse.Namespace) -> tuple[float, float]:
     """Return from when to when a store is asked for. Raises ValueError."""
-    end = time.time() if arguments.end is None else times.parse(arguments.end)
-    return times.parse(arguments.start), end
+    start = _time("--from", arguments.start)
+    return start, time.time() if arguments.end is None else _time("--to", arguments.end)
+
+
+def _time(option: str, text: str) -> float:
+    """Return the seconds since the epoch that an option gives. Raises ValueError, naming it."""
+    try:
+        return times.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
 
 
 def _wrong_use(arguments: argparse.Namespace) -> str | None:

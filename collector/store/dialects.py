@@ -44,15 +44,18 @@ def engine_of(url: str) -> tuple[Engine, str]:
     try:
         if place.get_backend_name() == POSTGRESQL:
             return _postgresql(place)
-        if place.get_backend_name() == "sqlite":
-            _prepare_file(place.database)
+        if place.get_backend_name() != "sqlite":
+            raise UnusableError(
+                f"store.url: there is no store in {place.get_backend_name()}; "
+                "write postgresql://USER@HOST/NAME or sqlite:////PATH"
+            )
+        _prepare_file(place.database)
         engine = create_engine(place, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise UnusableError(f"store.url cannot be used: {error}") from None
     except OSError as error:
         raise UnusableError(f"the store's file cannot be made: {error}") from error
-    if engine.dialect.name == "sqlite":
-        _make_durable(engine)
+    _make_durable(engine)
     return engine, shown(place)
 
 

@@ -87,7 +87,7 @@ def test_what_cannot_be_had_at_the_start_is_named_with_its_key_and_the_fix(colle
 
 
 def test_only_its_own_user_reads_the_data_folder(collector, tmp_path):
-    """Secrets of webhooks lie in the store."""
+    """What jobs report, and secrets of webhooks, are not for every user of the machine."""
     assert 0o700 == (tmp_path / "data").stat().st_mode & 0o777
 
 
