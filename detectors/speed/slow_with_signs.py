@@ -51,7 +51,7 @@ class SlowWithSigns(Detector):
     Examples
     --------
     From second 90 on the ranks of host-0 wait for a CPU, and need 5 % more for steps that vary by
-    2 %: three steps are enough.
+    2 %: two steps are enough.
 
     >>> from rankscope.detectors.sketch import START, readings, sketch
     >>> own = np.random.default_rng(7).normal(3.0, 0.06, (8, 33))
@@ -62,7 +62,10 @@ class SlowWithSigns(Detector):
     >>> window = sketch(own, hosts=4, rank_readings={
     ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
     >>> for finding in SlowWithSigns().evaluate(window):
-    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}", finding.score)
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.06
+    rank.slow_compute rank 0 on host-0 1.05
+    rank.slow_compute rank 1 on host-0 1.05
 
     Fails where the sign comes with a report that is later than the steps, and where a machine is
     slow without a sign.
@@ -74,9 +77,7 @@ class SlowWithSigns(Detector):
     kinds = ("job.slow", "rank.slow_compute")
     cadence_seconds = 5.0
 
-    def __init__(
-        self, *, least: float = LONG.least, sigmas: float = 2.5, fewest: int = 3
-    ) -> None:
+    def __init__(self, *, least: float = LONG.least, sigmas: float = 2.5, fewest: int = 2) -> None:
         self.least = least
         self.sigmas = sigmas
         self.fewest = fewest
@@ -95,7 +96,7 @@ class SlowWithSigns(Detector):
             columns = np.flatnonzero(began)[-NEWEST:]
             if len(columns) < self.fewest:
                 continue
-            found = self._slower(window, ratio, usual, sign.rows, len(columns))
+            found = self._slower(window, ratio, usual, sign.rows, ratio.shape[1] - int(columns[0]))
             if found is None:
                 continue
             first = int(columns[0])
@@ -104,11 +105,21 @@ class SlowWithSigns(Detector):
                 window, steps, own, ratio, found, first, least=self.least, warm_up=0,
                 detector=self.name,
             )  # fmt: skip
-            findings += [
-                slow_rank(window, steps, own, int(row), found, first,
-                          healthy[int(window.role_of[row])], detector=self.name)
-                for row in found.rows
-            ]  # fmt: skip
+            for row in found.rows.tolist():
+                reported = np.flatnonzero(np.isfinite(ratio[row, first:]))
+                peers = healthy[int(window.role_of[row])]
+                findings.append(
+                    slow_rank(
+                        window,
+                        steps,
+                        own,
+                        row,
+                        found,
+                        first + int(reported[0]),
+                        peers,
+                        detector=self.name,
+                    )
+                )
         return findings
 
     def _slower(
@@ -119,7 +130,7 @@ class SlowWithSigns(Detector):
         others = np.setdiff1d(np.flatnonzero(usual.known), rows)
         theirs = own_time.median(beyond[others], axis=1)
         theirs = theirs[np.isfinite(theirs)]
-        rows = rows[usual.known[rows]]
+        rows = rows[usual.known[rows] & np.isfinite(beyond[rows]).any(axis=1)]
         inside = beyond[rows]
         valid = inside[np.isfinite(inside)]
         if not len(theirs) or len(valid) < self.fewest or len(rows) >= len(others):
@@ -128,7 +139,9 @@ class SlowWithSigns(Detector):
         error = 1.2533 * float(np.median(noise(ratio, window.role_of)[rows]))
         error /= np.sqrt(len(valid))
         spread = 1.2533 * float(np.std(theirs)) / np.sqrt(len(rows))
-        distance = (effect - max(float(np.median(theirs)), 0.0)) / max(np.hypot(error, spread), 1e-9)
+        distance = (effect - max(float(np.median(theirs)), 0.0)) / max(
+            np.hypot(error, spread), 1e-9
+        )
         if effect < self.least or distance < self.sigmas:
             return None
         size = len(ratio)
@@ -136,7 +149,14 @@ class SlowWithSigns(Detector):
         effects[rows] = effect
         everywhere = np.ones(size, np.bool_)
         return Standing(
-            rows, effects, usual.ratio, effects / self.least, everywhere, everywhere, count, first=True
+            rows,
+            effects,
+            usual.ratio,
+            effects / self.least,
+            everywhere,
+            everywhere,
+            count,
+            first=True,
         )
 
 
@@ -145,7 +165,9 @@ def _signs(window: JobWindow) -> Iterator[_Sign]:
     for detector in _SIGNS:
         rows_of: dict[str, _Sign] = {}
         for found in detector.evaluate(window):
-            rows = np.array([row for r in found.ranks if (row := window.row_of(r)) is not None])
+            rows = np.array(
+                [row for r in found.entity.ranks if (row := window.row_of(r)) is not None]
+            )
             if len(rows):
                 rows_of.setdefault(str(found.entity), _Sign(rows.astype(np.int64), found.onset[0]))
         yield from rows_of.values()
