@@ -105,6 +105,7 @@ def excess(
     fewest: int = FEWEST,
     most: float = 1 / 3,
     alone: bool = False,
+    together: bool = False,
 ) -> Excess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
@@ -112,7 +113,8 @@ def excess(
     habit is known and where it is not. seconds, fewest: how much of the newest past is looked at.
     Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
     spend more than they used to. alone: a rank whose role has no other one is compared with its
-    own habit.
+    own habit. together: what grew for all of a role has a cause that they share, and a rank stands
+    out only by more than that.
     """
     count = newest(window, steps, seconds=seconds, fewest=fewest)
     recent = steps.last(count)
@@ -146,6 +148,13 @@ def excess(
             >= SIGMAS * _noise(part, spent, peers, count)
         )
     effect = np.where(effect >= least * step, effect, spent - peers)
+    if together:
+        shared = peers
+        if early.shape[1]:
+            grew = _peers(spent - habit_of(early, count), window.role_of)
+            shared = np.where(known & grown, grew, peers)
+        with np.errstate(invalid="ignore"):
+            odd &= ~(effect < shared)
     rows = np.flatnonzero(odd & np.isfinite(effect))
     share = most if bool((known & grown)[rows].all()) else 1 / 3
     if not len(rows) or len(rows) > max(1, len(spent) * share):

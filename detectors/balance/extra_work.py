@@ -47,7 +47,9 @@ class ExtraWork(Detector):
     device and not a missing CPU, which leave the CPU seconds of a step as they are. A whole host
     that stands out so has slower CPUs, and is no finding. Where the excess is in the time for data
     and the process works in it, and does not sleep until its loader's workers are done, the rank
-    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does.
+    prepares data itself; where nobody reports its CPU, rank 0 alone counts as one that does. Time
+    for data that has grown on all ranks has a cause that they share: one prepares its own only
+    where its excess is more than that.
 
     Parameters
     ----------
@@ -162,7 +164,9 @@ class ExtraWork(Detector):
         if not (steps.has(DATA) and steps.has(own_time.COMM)):
             return None
         data = _sane(steps.plane(DATA))
-        found = parts.excess(window, steps, data, least=least, least_from_start=from_start)
+        found = parts.excess(
+            window, steps, data, least=least, least_from_start=from_start, together=True
+        )
         if found is None:
             return None
         if used is None or used.newest_at() == -np.inf:

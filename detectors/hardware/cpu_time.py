@@ -29,6 +29,8 @@ class _Sign:
 _SIGNS = (
     _Sign("host.cpu_wait", "process.cpu.wait", True, True, 0.08, 2.5,
           "its ranks wait {seen:.0%} of the time for a CPU although they could run"),
+    _Sign("host.cpu_wait", "system.pressure|some|cpu", False, False, 0.10, 2.5,
+          "some of its tasks wait {seen:.0%} of the time for a CPU"),
     _Sign("host.cpu_throttled", "container.cpu.throttled", True, True, 0.05, 2.5,
           "a CPU quota stops its containers {seen:.0%} of the time"),
     _Sign("host.cpu_steal", "system.cpu.steal", True, False, 0.10, 2.5,
@@ -41,10 +43,13 @@ _SIGNS = (
 class CpuTime(Detector):
     """Compare each host's run-queue wait, quota, steal and load with its peers and its own past.
 
+    How long the own processes wait is the better sign; where nobody reports it, or they hardly
+    wait, the host's CPU pressure counts: the share of the time in which some task waits.
+
     A sign counts when the newest `seconds` are above its absolute least value and a factor above
     what is usual: the median of the other hosts of the job, or the host's own earlier readings,
     whichever is known; where both are, exceeding either is enough for wait, quota and steal, while
-    load must exceed both (a job that loads every host alike is normal life).
+    load and pressure must exceed both (a job that loads every host alike is normal life).
 
     Parameters
     ----------
@@ -82,10 +87,15 @@ class CpuTime(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a host and sign."""
-        findings: list[Finding] = []
+        key = (CpuTime, *vars(self).values())
+        return window.features.once(key, lambda: self._evaluated(window))
+
+    def _evaluated(self, window: JobWindow) -> list[Finding]:
+        found: dict[tuple[str, str], Finding] = {}
         for sign in _SIGNS:
-            findings += self._sign(window, sign)
-        return findings
+            for finding in self._sign(window, sign):
+                found.setdefault((finding.kind, finding.entity.id), finding)
+        return list(found.values())
 
     def _sign(self, window: JobWindow, sign: _Sign) -> list[Finding]:
         readings, owner = _readings(window, sign)
@@ -110,10 +120,10 @@ class CpuTime(Detector):
         for host in candidates.tolist():
             value, peers = float(seen[host]), float(others[host])
             usual = [bar for bar in (peers, float(past[host])) if np.isfinite(bar)]
-            above = [value >= max(sign.factor * bar, bar + sign.least / 2) for bar in usual]
-            if sign.kind == "host.cpu_busy":
-                above = [value >= sign.factor * bar for bar in usual]
-            counts = any(above) if sign.kind != "host.cpu_busy" else bool(above) and all(above)
+            if sign.counter:
+                counts = any(value >= max(sign.factor * bar, bar + sign.least / 2) for bar in usual)
+            else:
+                counts = bool(usual) and all(value >= sign.factor * bar for bar in usual)
             # Where waiting is usual, a clear rise over both peers and past counts as well.
             counts |= sign.counter and all(
                 value >= max(_RISE * bar, bar + 3 * sign.least) for bar in usual
@@ -131,9 +141,7 @@ class CpuTime(Detector):
                     entity=entity,
                     onset=onset,
                     magnitude=float(value),
-                    score=float(min(value / sign.least, 10.0))
-                    if sign.kind != "host.cpu_busy"
-                    else 1.5,
+                    score=float(min(value / sign.least, 10.0)) if sign.counter else 1.5,
                     detector=self.name,
                     signal=sign.metric,
                     window=(before, newest),

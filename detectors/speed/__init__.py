@@ -7,11 +7,13 @@ from .recompiles import Recompiles
 from .regressions import Regressions
 from .rotating_pauses import RotatingPauses
 from .slow_steps import SlowSteps
+from .slow_with_signs import SlowWithSigns
 from .stragglers import Stragglers
 
 DETECTORS: tuple[Detector, ...] = (
     SlowSteps(),
     Stragglers(),
+    SlowWithSigns(),
     DataWait(),
     RotatingPauses(),
     Recompiles(),

@@ -1,6 +1,7 @@
 """Ranks that wait for their next batch while their peers have theirs."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -36,11 +37,12 @@ class DataWait(Detector):
 
     The wait for the next batch of the newest steps, over that of peers with the same parallel
     role (of a rank that has none, over its own) and the rank's own early habit, as a share of the
-    step. The peers must wait in collectives meanwhile, where those are reported. Where more than
-    two thirds of the ranks wait longer than they used to, nobody stands out: the job starves (a
-    file system, too few workers), which is info below `starved`, and so does one that has waited
-    for a good part of its steps since it began. Waits that come at every k-th step are those for
-    k workers.
+    step. The peers must wait in collectives meanwhile, where those are reported. Where the waits of
+    all have grown, they share the cause, and a rank stands out only by more than that growth. Where
+    more than two thirds of the ranks wait longer than they used to, nobody stands out: the job
+    starves (a file system, too few workers), which is info below `starved`, and so does one that
+    has waited for a good part of its steps since it began. Waits that come at every k-th step are
+    those for k workers.
 
     Parameters
     ----------
@@ -110,18 +112,16 @@ class DataWait(Detector):
 
     def _excess(self, window: JobWindow, steps: Steps, wait: Floats) -> parts.Excess | None:
         """Return the ranks that wait: for much in the newest steps, or for little in a minute."""
-        from_start = self.least_from_start
-        found = parts.excess(
-            window, steps, wait,
-            least=self.least, least_from_start=from_start, most=MOST_RANKS, alone=True,
+        look = partial(
+            parts.excess, window, steps, wait,
+            least_from_start=self.least_from_start, most=MOST_RANKS, alone=True, together=True,
         )  # fmt: skip
+        found = look(least=self.least)
         if found is not None or self.least_small >= self.least:
             return found
-        return parts.excess(
-            window, steps, wait,
-            least=self.least_small, least_from_start=from_start, most=MOST_RANKS, alone=True,
-            persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS,
-        )  # fmt: skip
+        return look(
+            least=self.least_small, persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS
+        )
 
     def _rank(self, window: JobWindow, found: parts.Excess, row: int) -> Finding:
         seen, peers = float(found.seconds[row]), float(found.peers[row])

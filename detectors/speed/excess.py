@@ -133,7 +133,7 @@ def _by_scale(
     pooled = error[np.isfinite(error)]
     error = np.maximum(np.nan_to_num(error), float(np.median(pooled)) if len(pooled) else 0.0)
     # Of five steps the deviation says little, and of two ranks one is always ahead of the other.
-    error = np.maximum(error, 1.2533 * _noise(ratio, role_of) / math.sqrt(count))
+    error = np.maximum(error, 1.2533 * noise(ratio, role_of) / math.sqrt(count))
     sigmas = max(SIGMAS, 1.5 + math.sqrt(2 * math.log(max(len(ratio), 1))))
     grown, plain = middle / base - 1, middle - 1
     # What is usual is as uncertain as the steps that it was learnt from are few.
@@ -182,7 +182,7 @@ def by_chance(ratio: Floats, usual: Usual, found: Standing) -> float:
     return float(len(ratio) * single * max(single, follows) ** (found.count - 1))
 
 
-def _noise(ratio: Floats, role_of: Ints) -> Floats:
+def noise(ratio: Floats, role_of: Ints) -> Floats:
     """Return [ranks], how far a rank's ratio strays from step to step, as a standard deviation.
 
     By the differences of pairs of ranks of one role over the steps before: few pairs

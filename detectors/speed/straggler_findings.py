@@ -23,6 +23,8 @@ def slow_rank(
     found: Standing,
     first: int,
     healthy: float,
+    *,
+    detector: str = DETECTOR,
 ) -> Finding:
     """Return that a rank's own work takes longer than its peers'.
 
@@ -45,7 +47,7 @@ def slow_rank(
     )
     return report(
         window,
-        DETECTOR,
+        detector,
         "rank.slow_compute",
         window.rank_entity(row),
         onset=(min(before, onset), onset),
@@ -113,6 +115,7 @@ def slow_job(
     *,
     least: float,
     warm_up: int,
+    detector: str = DETECTOR,
 ) -> list[Finding]:
     """Return the symptom: how much shorter steps would be without the slow ranks' excess.
 
@@ -138,7 +141,7 @@ def slow_job(
     return [
         report(
             window,
-            DETECTOR,
+            detector,
             "job.slow",
             window.entity,
             onset=(min(float(at[max(first - 1, 0)]), onset), onset),

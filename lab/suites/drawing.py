@@ -269,7 +269,7 @@ def _observable(fault: str | None, scenario: Scenario) -> bool:
         left = scenario.seconds - float(settings["onset"])
         if not rises(fault, float(settings["rate"]), left / scenario.jobs[0].step_seconds):
             return False
-    return observable(fault, scenario.reporting, gpus=scenario.cluster.gpus)
+    return observable(fault, scenario.reporting, scenario.cluster)
 
 
 def _quiet(first: int, hours: float) -> list[Case]:

@@ -1,29 +1,46 @@
 """Shapes and reporting habits drawn from a number: for a check after the last tuning.
 
 Nobody has seen them before the number was chosen; the ranges are wider than those of the tables.
-Each lasts sixty steps at least: in fewer no noise can be told from a weak fault.
+Half of the shapes with accelerators have another vendor's than NVIDIA's, whose exporter reports
+fewer things, more coarsely and more seldom. Each lasts sixty steps at least: in fewer no noise can
+be told from a weak fault.
 """
+
+from typing import Any
 
 import numpy as np
 
+from ..simulator.devices import MODELS
 from .tables import Habit, Shape
 
 SHAPES, HABITS = 8, 5
+
+OTHERS = tuple(sorted(set(MODELS) - {"nvidia"}))
+"""Accelerators with an exporter of their own."""
 
 
 def drawn_shapes(seed: int) -> tuple[Shape, ...]:
     """Return the shapes of this seed; one in eight has no accelerators."""
     random = np.random.default_rng([seed, 81])
-    return tuple(_shape(random, number) for number in range(SHAPES))
+    others = np.random.default_rng([seed, 83]).permutation(OTHERS).tolist()
+    return tuple(
+        _shape(random, number, np.random.default_rng([seed, 84, number]), others)
+        for number in range(SHAPES)
+    )
 
 
 def drawn_habits(seed: int) -> tuple[Habit, ...]:
     """Return the reporting habits of this seed."""
     random = np.random.default_rng([seed, 82])
-    return tuple(_habit(random, number) for number in range(HABITS))
+    return tuple(
+        _habit(random, number, np.random.default_rng([seed, 85, number]))
+        for number in range(HABITS)
+    )
 
 
-def _shape(random: np.random.Generator, number: int) -> Shape:
+def _shape(
+    random: np.random.Generator, number: int, life: np.random.Generator, others: list[str]
+) -> Shape:
     gpus = number % 8 != 7
     hosts = int(random.integers(2, 9))
     slots = int(random.choice([1, 2, 4, 8])) if hosts < 6 else int(random.choice([2, 4]))
@@ -45,6 +62,7 @@ def _shape(random: np.random.Generator, number: int) -> Shape:
             "gpus": gpus,
             "models": models,
             "hosts_per_switch": int(random.choice([2, 4, 8])),
+            **_machines(life, slots, others[number // 2] if gpus and number % 2 else "nvidia"),
         },
         job={
             "step_seconds": step,
@@ -61,15 +79,42 @@ def _shape(random: np.random.Generator, number: int) -> Shape:
     )
 
 
-def _habit(random: np.random.Generator, number: int) -> Habit:
+def _machines(random: np.random.Generator, slots: int, accelerator: str) -> dict[str, Any]:
+    """Return who made the devices, and how machines of a healthy cluster differ."""
+    nics = int(random.choice([one for one in (1, 2, 4, 8) if one <= slots]))
+    return {
+        "accelerator": accelerator,
+        "nics": nics,
+        "rails": nics > 1 and bool(random.random() < 0.4),
+        "power_cap": float(random.uniform(0.7, 0.95)) if random.random() < 0.2 else 1.0,
+        "warnings": float(random.choice([0.0, 0.0, 2.0])),
+        "links_rest": bool(random.random() < 0.8),
+    }
+
+
+def _habit(random: np.random.Generator, number: int, life: np.random.Generator) -> Habit:
     push = float(random.uniform(1.0, 30.0)) if number else 1.0
+    reporting = {
+        "push": push,
+        "rank": float(max(5.0, push)),
+        "node": float(max(5.0, push, random.choice([5.0, 15.0, 30.0]))),
+        "clock": float(random.choice([0.005, 0.1, 0.5])),
+        "attributed": bool(random.random() < 0.7),
+    }
+    if life.random() < 0.4:
+        # An exporter knows its devices and no ranks, and is scraped at a period of its own.
+        reporting |= {
+            "devices": "dcgm",
+            "device_period": float(life.choice([10.0, 15.0, 30.0])),
+            "attributed": False,
+        }
     return Habit(
         name=f"drawn-push-{push:.0f}s-{number}",
         reporting={
-            "push": push,
-            "rank": float(max(5.0, push)),
-            "node": float(max(5.0, push, random.choice([5.0, 15.0, 30.0]))),
-            "clock": float(random.choice([0.005, 0.1, 0.5])),
-            "attributed": bool(random.random() < 0.7),
+            **reporting,
+            "kernel_log": bool(life.random() < 0.75),
+            "collective_statistics": bool(life.random() < 0.3),
+            "launch_counts": bool(life.random() < 0.3),
+            "stacks": bool(life.random() < 0.3),
         },
     )

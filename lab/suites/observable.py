@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from ..simulator.shape import Reporting
+from ..simulator.series import exporters
+from ..simulator.shape import Cluster, Reporting
 
 DEVICE_METRICS = ("hw.gpu.", "hw.temperature", "hw.power", "hw.energy", "hw.frequency")
 """Beginnings of the names that only a cluster with accelerators reports."""
@@ -53,10 +54,10 @@ def signs_of(fault: str) -> Signs:
     return signs().get(fault, Signs(alternatives=((),), after=180.0))
 
 
-def observable(fault: str, reporting: Reporting, *, gpus: bool) -> bool:
+def observable(fault: str, reporting: Reporting, cluster: Cluster) -> bool:
     """Return whether at least one alternative of the fault's signs is reported in full."""
     return any(
-        all(_reported(name, reporting, gpus=gpus) for name in names)
+        all(_reported(name, reporting, cluster) for name in names)
         for names in signs_of(fault).alternatives
     )
 
@@ -66,8 +67,10 @@ def rises(fault: str, rate: float, steps: float) -> bool:
     return rate * steps >= signs_of(fault).rise
 
 
-def _reported(name: str, reporting: Reporting, *, gpus: bool) -> bool:
-    if not gpus and name.startswith(DEVICE_METRICS):
+def _reported(name: str, reporting: Reporting, cluster: Cluster) -> bool:
+    if not cluster.gpus and name.startswith(DEVICE_METRICS):
+        return False
+    if not exporters.has(name, exporters.reader(cluster, reporting)):
         return False
     if not name.endswith("*"):
         return reporting.shows(name)

@@ -49,6 +49,6 @@ def without(cases: Sequence[Case], source: str) -> list[Case]:
         reporting = case.scenario.reporting
         less = dataclasses.replace(reporting, hidden=(*reporting.hidden, *row.hidden))
         scenario = dataclasses.replace(case.scenario, reporting=less)
-        if case.fault and observable(case.fault, less, gpus=scenario.cluster.gpus):
+        if case.fault and observable(case.fault, less, scenario.cluster):
             found.append(dataclasses.replace(case, missing=source, scenario=scenario))
     return found

@@ -121,6 +121,7 @@ def troubled(*, stalled: float = 0.0) -> JobWindow:
     rng = np.random.default_rng(11)
     own = rng.normal(0.8, 0.005, (8, 80))
     own[3, 50:] *= 1.4
+    own[2, 50:] *= 1.25  # its device is held down by heat
     own[:, [14, 23, 27, 41]] = 4.0  # compiled anew
     compute, data = own.copy(), np.full(own.shape, 0.01)
     data[1, 50:] = 0.32

@@ -183,6 +183,19 @@ def reader(cluster: Cluster, reporting: Reporting) -> str:
     return "agent" if reporting.devices == "agent" else "dcgm"
 
 
+def has(name: str, reader: str) -> bool:
+    """Return whether who reads the devices has a metric or event; True for what is not theirs.
+
+    Fault codes are NVIDIA's; npu-exporter has codes for what loses a device or its memory.
+    """
+    if name == "gpu.fault":
+        return reader in ("agent", "dcgm", "ascend")
+    if name == "hw.status":
+        return reader == "agent" or HABITS[reader].status
+    everywhere = HABITS["agent"].metrics
+    return name not in everywhere or name in HABITS[reader].metrics
+
+
 def period(cluster: Cluster, reporting: Reporting) -> float:
     """Return the seconds between two readings of a device."""
     wanted = reporting.device_period or reporting.node

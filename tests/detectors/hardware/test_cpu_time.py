@@ -10,6 +10,7 @@ from rankscope.detectors.window import Readings
 WAIT = "process.cpu.wait"
 QUOTA = "container.cpu.throttled"
 STEAL = "system.cpu.steal"
+PRESSURE = "system.pressure|some|cpu"
 BUSY = "system.cpu.utilization"
 
 
@@ -102,6 +103,29 @@ def test_a_host_busier_than_its_peers_and_than_before_is_named(evaluated, level)
 )
 def test_load_must_exceed_both_the_peers_and_the_past(evaluated, level, before, since):
     assert [] == evaluated(by_host={BUSY: level(before, since)})
+
+
+def test_tasks_that_wait_on_one_host_accuse_it_where_no_process_tells(evaluated, level):
+    """The pressure of a host rises before any of the job's own processes has waited for long."""
+    (finding,) = evaluated(by_host={PRESSURE: level([0.01, 0.01], [0.4, 0.01])})
+    assert ("host.cpu_wait", "host-0", 1.5) == (finding.kind, finding.entity.id, finding.score)
+
+
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [
+        pytest.param([0.01, 0.01], [0.4, 0.4], id="a job that wants more CPUs everywhere"),
+        pytest.param([0.4, 0.01], [0.4, 0.01], id="a host that always had more tasks than CPUs"),
+    ],
+)
+def test_pressure_must_exceed_both_the_peers_and_the_past(evaluated, level, before, since):
+    assert [] == evaluated(by_host={PRESSURE: level(before, since)})
+
+
+def test_a_host_is_told_once_by_the_better_sign(evaluated, growing, level):
+    waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
+    found = evaluated({WAIT: waits}, {PRESSURE: level([0.01, 0.01], [0.8, 0.01])})
+    assert [WAIT] == [finding.signal for finding in found]
 
 
 def test_wait_on_every_host_counts_against_the_past(evaluated, growing):

@@ -172,3 +172,20 @@ def test_waits_that_come_and_go_are_no_lasting_ones(evaluated):
     wait = waits(steps=160)
     wait[:, 5::4] += 0.2
     assert [] == evaluated(wait)
+
+
+@pytest.mark.parametrize(("more", "named"), [(0.25, []), (0.9, ["2"])])
+def test_where_all_wait_longer_a_rank_is_named_only_by_more_than_they_share(evaluated, more, named):
+    """A slow file system makes every rank wait; whose shard is the largest is no culprit."""
+    wait = waits(ranks=8)
+    wait[:, 40:] += 0.5
+    wait[2, 40:] += more
+    found = evaluated(wait)
+    assert named == [f.entity.id for f in found if f.kind == "rank.data_wait"]
+    assert bool(named) != ("job.data_wait" in kinds(found))
+
+
+def test_where_all_have_always_waited_the_one_that_waits_longest_is_no_culprit(evaluated):
+    wait = waits(ranks=8, steps=120) + 2.0
+    wait[2] += 1.6
+    assert ["job.slow", "job.data_wait", "job.data_lost"] == kinds(evaluated(wait))

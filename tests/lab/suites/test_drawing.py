@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from rankscope.lab import suites
+from rankscope.lab.simulator.devices import MODELS
 from rankscope.lab.simulator.faults import FAULTS
 from rankscope.lab.simulator.shape import ScenarioError
 from rankscope.lab.suites import drawing, observable
@@ -26,6 +27,15 @@ def test_fresh_draws_other_shapes_and_cases_from_another_number():
     one, other = drawn("fresh", seed=3), drawn("fresh", seed=4)
     assert {case.scenario.cluster for case in one} != {case.scenario.cluster for case in other}
     assert {case.seed for case in one} & {case.seed for case in other} == set()
+
+
+def test_fresh_draws_other_accelerators_and_who_reads_them():
+    cases = [case.scenario for seed in range(5) for case in drawn("fresh", seed=seed)]
+    with_devices = [one for one in cases if one.cluster.gpus]
+    assert set(MODELS) == {one.cluster.accelerator for one in with_devices}
+    assert {"agent", "dcgm"} == {one.reporting.devices for one in with_devices}
+    assert {True, False} == {one.reporting.kernel_log for one in with_devices}
+    assert {True, False} == {one.cluster.rails for one in with_devices}
 
 
 def test_a_fault_that_is_added_changes_no_other_case(monkeypatch):

@@ -1,0 +1,173 @@
+"""Ranks that are slower since their machine shows why, before steps alone could tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...vocabulary.findings import Finding
+from .. import own_time
+from ..contract import Detector
+from ..hardware.clocks import LowClock
+from ..hardware.cpu_time import CpuTime
+from ..hardware.throttling import Throttling
+from ..window import Floats, Ints, JobWindow
+from .excess import Standing, noise
+from .scales import LONG
+from .straggler_findings import healthy_seconds, slow_job, slow_rank
+from .usual import Usual, usual_of
+
+NEWEST = 64
+"""Steps that are looked at, at most: an episode of long ago says nothing about now."""
+
+_SIGNS: tuple[Detector, ...] = (Throttling(), LowClock(), CpuTime())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """What a machine shows: rows of the ranks on it, and since when (the last moment without)."""
+
+    rows: Ints
+    since: float
+
+
+class SlowWithSigns(Detector):
+    """Name the ranks whose steps grew longer since their device or host began to be held back.
+
+    Two witnesses need to be less sure than one. Stragglers are told from steps alone, which needs
+    many where the effect is small against the noise. A device that reports a throttle reason or a
+    lower clock than its peers, and a host whose processes wait for a CPU, say which ranks will be
+    slower and since when: one question in the place of one for every rank and every moment. The
+    median excess of these ranks over their peers and their own habit, of all steps that began since
+    the sign, all ranks of a host together, must be `least` and `sigmas` standard errors beyond what
+    other ranks show. What it finds is information; enough steps make it a warning (stragglers.py).
+
+    Parameters
+    ----------
+    least : smallest excess over peers and habit.
+    sigmas : standard errors by which it must stand out from the other ranks.
+    fewest : steps since the sign, at least.
+
+    Examples
+    --------
+    From second 90 on the ranks of host-0 wait for a CPU, and need 5 % more for steps that vary by
+    2 %: two steps are enough.
+
+    >>> from rankscope.detectors.sketch import START, readings, sketch
+    >>> own = np.random.default_rng(7).normal(3.0, 0.06, (8, 33))
+    >>> own[:2, 28:] *= 1.06
+    >>> at = START + np.arange(0.0, 106, 5)
+    >>> wait = np.full((8, len(at)), 0.05)
+    >>> wait[:2, at > START + 90] = 3.0
+    >>> window = sketch(own, hosts=4, rank_readings={
+    ...     "process.cpu.wait": readings(at, np.cumsum(wait, axis=1))})
+    >>> for finding in SlowWithSigns().evaluate(window):
+    ...     print(finding.kind, finding.entity, f"{finding.magnitude:.2f}")
+    job.slow job example 1.06
+    rank.slow_compute rank 0 on host-0 1.05
+    rank.slow_compute rank 1 on host-0 1.05
+
+    Fails where the sign comes with a report that is later than the steps, and where a machine is
+    slow without a sign.
+
+    Reference: Wald's sequential test: what must be known beforehand is paid for in observations.
+    """
+
+    name = "slow_with_signs"
+    kinds = ("job.slow", "rank.slow_compute")
+    cadence_seconds = 5.0
+
+    def __init__(self, *, least: float = LONG.least, sigmas: float = 2.5, fewest: int = 2) -> None:
+        self.least = least
+        self.sigmas = sigmas
+        self.fewest = fewest
+
+    def evaluate(self, window: JobWindow) -> Sequence[Finding]:
+        """Return findings on the ranks that are slower, and on the job that waits for them."""
+        steps, own, ratio = window.features.steps, window.features.own, window.features.ratio
+        if own is None or ratio is None or window.features.stale or len(window.ranks) < 2:
+            return []
+        if own_time.own_plane(steps) == own_time.STEP or len(steps.index) <= 2 * self.fewest:
+            return []
+        usual, ends = usual_of(window, len(ratio)), window.features.step_ends
+        findings: list[Finding] = []
+        for sign in _signs(window):
+            began = np.append(-np.inf, ends[:-1]) >= sign.since
+            columns = np.flatnonzero(began)[-NEWEST:]
+            if len(columns) < self.fewest:
+                continue
+            found = self._slower(window, ratio, usual, sign.rows, ratio.shape[1] - int(columns[0]))
+            if found is None:
+                continue
+            first = int(columns[0])
+            healthy = healthy_seconds(own[:, first:], window.role_of, found.rows)
+            findings += slow_job(
+                window, steps, own, ratio, found, first, least=self.least, warm_up=0,
+                detector=self.name,
+            )  # fmt: skip
+            for row in found.rows.tolist():
+                reported = np.flatnonzero(np.isfinite(ratio[row, first:]))
+                peers = healthy[int(window.role_of[row])]
+                findings.append(
+                    slow_rank(
+                        window,
+                        steps,
+                        own,
+                        row,
+                        found,
+                        first + int(reported[0]),
+                        peers,
+                        detector=self.name,
+                    )
+                )
+        return findings
+
+    def _slower(
+        self, window: JobWindow, ratio: Floats, usual: Usual, rows: Ints, count: int
+    ) -> Standing | None:
+        """Return the rows as those that stand out in so many newest steps, None where not."""
+        beyond = ratio[:, -count:] / usual.ratio[:, None] - 1
+        others = np.setdiff1d(np.flatnonzero(usual.known), rows)
+        theirs = own_time.median(beyond[others], axis=1)
+        theirs = theirs[np.isfinite(theirs)]
+        rows = rows[usual.known[rows] & np.isfinite(beyond[rows]).any(axis=1)]
+        inside = beyond[rows]
+        valid = inside[np.isfinite(inside)]
+        if not len(theirs) or len(valid) < self.fewest or len(rows) >= len(others):
+            return None
+        effect = float(np.median(valid))
+        error = 1.2533 * float(np.median(noise(ratio, window.role_of)[rows]))
+        error /= np.sqrt(len(valid))
+        spread = 1.2533 * float(np.std(theirs)) / np.sqrt(len(rows))
+        distance = (effect - max(float(np.median(theirs)), 0.0)) / max(
+            np.hypot(error, spread), 1e-9
+        )
+        if effect < self.least or distance < self.sigmas:
+            return None
+        size = len(ratio)
+        effects = np.zeros(size)
+        effects[rows] = effect
+        everywhere = np.ones(size, np.bool_)
+        return Standing(
+            rows,
+            effects,
+            usual.ratio,
+            effects / self.least,
+            everywhere,
+            everywhere,
+            count,
+            first=True,
+        )
+
+
+def _signs(window: JobWindow) -> Iterator[_Sign]:
+    """Yield what machines show, one for each of them that shows anything."""
+    for detector in _SIGNS:
+        rows_of: dict[str, _Sign] = {}
+        for found in detector.evaluate(window):
+            rows = np.array(
+                [row for r in found.entity.ranks if (row := window.row_of(r)) is not None]
+            )
+            if len(rows):
+                rows_of.setdefault(str(found.entity), _Sign(rows.astype(np.int64), found.onset[0]))
+        yield from rows_of.values()

@@ -1,0 +1,65 @@
+"""Ranks that are slower since their machine shows why, before steps alone could tell."""
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.speed.slow_with_signs import SlowWithSigns
+from rankscope.detectors.speed.stragglers import Stragglers
+
+ONSET = 90.0
+WAIT = "process.cpu.wait"
+HEAT = "hw.gpu.throttle|thermal_hw"
+
+
+def job(steps=31, *, factor=1.06, slow=(0, 1), since=28, signs=(WAIT, (0, 1)), noise=0.02):
+    """Return eight ranks on four hosts with steps of 3.2 s, and what machines show since ONSET."""
+    own = np.random.default_rng(7).normal(3.0, 3.0 * noise, (8, steps))
+    own[list(slow), since:] *= factor
+    at = START + np.arange(0.0, 3.3 * steps, 5)
+    metric, rows = signs
+    value = np.full((8, len(at)), 0.05 if metric == WAIT else 0.0)
+    value[np.ix_(rows, np.flatnonzero(at > START + ONSET))] = 3.0 if metric == WAIT else 1.0
+    value = np.cumsum(value, axis=1) if metric == WAIT else value
+    return sketch(own, hosts=4, rank_readings={metric: readings(at, value)})
+
+
+def named(window):
+    return sorted(
+        int(found.entity.id)
+        for found in SlowWithSigns().evaluate(window)
+        if found.kind == "rank.slow_compute"
+    )
+
+
+def test_two_steps_are_enough_for_a_host_that_shows_why():
+    window = job(steps=31)
+    assert [] == list(Stragglers().evaluate(window))
+    assert [0, 1] == named(window)
+
+
+def test_it_is_information_until_steps_alone_show_it():
+    scores = {f.kind: f.score for f in SlowWithSigns().evaluate(job())}
+    assert scores["job.slow"] < 1
+
+
+def test_a_throttled_device_is_named_alone():
+    assert [3] == named(job(steps=36, factor=1.08, slow=(3,), signs=(HEAT, (3,))))
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        pytest.param({"factor": 1.0}, id="a sign without an effect"),
+        pytest.param({"slow": (4, 5)}, id="an effect elsewhere"),
+        pytest.param({"factor": 1.06, "noise": 0.12}, id="an effect within the noise"),
+        pytest.param({"slow": range(8)}, id="all ranks are slower"),
+        pytest.param({"steps": 29}, id="one step"),
+    ],
+)
+def test_neither_sign_nor_effect_alone_names_anybody(drawn):
+    assert [] == named(job(**drawn))
+
+
+def test_ranks_that_were_slow_before_the_sign_are_no_slower_by_it():
+    assert [] == named(job(since=0))
