@@ -17,6 +17,19 @@ _PROBLEM = {
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 _ASSUMED = ("HTTPValidationError", "ValidationError")
+_TAGS = {
+    "incidents": "What broke, where, how sure, on what evidence; what people do about it",
+    "jobs": "What is watched: jobs, their ranks, series and collectives",
+    "hosts": "The nodes that report, their devices, and what runs there",
+    "stats": "Times and costs; agents for Prometheus to discover",
+    "history": "Repeat offenders, and what people did",
+    "profiles": "Profiles of single ranks: asked for, taken by agents, compared",
+    "silences": "Silences and maintenance: deliveries that are held back",
+    "webhooks": "Who is notified, and what was delivered",
+    "ingest": "Telemetry comes in: OTLP, Prometheus remote write, alerts of an Alertmanager",
+    "health": "The collector itself, and the token that asks",
+}
+"""What operations are about, in the order in which a reader meets them."""
 
 
 def described(app: FastAPI) -> Callable[[], dict[str, Any]]:
@@ -52,7 +65,12 @@ def _show(operation: dict[str, Any], example: Mapping[str, str]) -> None:
 
 
 def _describe(app: FastAPI) -> dict[str, Any]:
-    schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    schema = get_openapi(
+        title=app.title,
+        version=app.version,
+        routes=app.routes,
+        tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
+    )
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             _show(operation, examples().get(f"{method.upper()} {path}", {}))

@@ -85,6 +85,7 @@ STATS: dict[str, Any] = {
         {"fault": "host.cpu_contention", "gpu_hours": 12.5, "incidents": 3}],
 }  # fmt: skip
 OPENAPI: dict[str, Any] = {
+    "tags": [{"name": "jobs", "description": "What is watched"}],
     "paths": {"/api/v1/jobs": {"get": {
         "tags": ["jobs"], "summary": "List jobs",
         "parameters": [{"name": "cluster", "in": "query", "schema": {

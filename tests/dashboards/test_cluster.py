@@ -302,6 +302,8 @@ def test_the_api_is_listed_from_its_own_description(browser: Any, serve: Any):
     browser.open(f"{collector.address}/#/api")
     assert "GET" in text(browser, ".operations")
     assert "/api/v1/jobs" in text(browser, ".operations")
+    assert "What is watched" in text(browser, ".operations")
+    assert "API" == text(browser, "nav [aria-current]")
     browser.run("document.querySelector('.operations summary').click()")
     shown = text(browser, ".operation")
     for word in ("cluster", "string", "curl -H", "/api/v1/jobs", '"items": []'):

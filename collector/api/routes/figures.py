@@ -227,8 +227,14 @@ def _reread(
         held = past.held_from(job)
     except PastError as error:
         raise _unread(error) from error
-    if held is None or end < held:
-        raise ProblemError(404, "this time range is held no more")
+    if held is None:
+        raise ProblemError(404, f"no telemetry of job {job!r} is held")
+    if end < held:
+        raise ProblemError(
+            404,
+            f"this time range is held no more: the journal begins at {rfc3339(held)}",
+            held_from=rfc3339(held),
+        )
     if end - start > services.settings.past.hours * 3600:
         raise ProblemError(
             400,

@@ -1,7 +1,7 @@
 // The HTTP API, made of the collector's own description: what to ask, with which parameters, and an example.
 
 import { getRoot } from "../parts/api.js";
-import { command, h, show, table } from "../parts/dom.js";
+import { command, h, list, show, table } from "../parts/dom.js";
 import { filterBar, holds, search } from "../parts/filters.js";
 import { t } from "../texts/texts.js";
 
@@ -10,18 +10,20 @@ export function apiPage() {
   const abort = new AbortController();
   const body = h("div", {});
   let rows = null;
+  let tags = [];
   let find = "";
 
   function draw() {
     if (!rows) return;
     const found = rows.filter(({ path, method, one }) => holds(find, [`${method} ${path}`, one.summary, one.tags?.[0]]));
-    show(body, ...byTag(found).map(([tag, some]) => h("section", { class: "operations" }, h("h2", {}, tag), some.map(operation))),
+    show(body, ...byTag(found, tags).map(([tag, some]) => h("section", { class: "operations" }, h("h2", {}, tag.name), tag.description && h("p", { class: "muted" }, tag.description), some.map(operation))),
       !found.length && h("p", { class: "nothing muted" }, t("list.nomatch")));
   }
 
   async function refresh() {
     if (rows) return;
     const description = await getRoot("openapi.json", abort.signal);
+    tags = list(description.tags);
     rows = Object.entries(description.paths ?? {}).flatMap(([path, operations]) => Object.entries(operations).map(([method, one]) => ({ path, method: method.toUpperCase(), one })));
     draw();
   }
@@ -32,13 +34,15 @@ export function apiPage() {
   return { root, refresh, close: () => abort.abort() };
 }
 
-function byTag(rows) {
-  const found = new Map();
-  for (const row of rows) {
-    const tag = row.one.tags?.[0] ?? "";
-    found.set(tag, [...(found.get(tag) ?? []), row]);
+/** Return [tag, operations] in the order of the description's tags, and what has none of these after them. */
+function byTag(rows, tags) {
+  const found = new Map(tags.map((tag) => [tag.name, [tag, []]]));
+  for (const row of [...rows].sort((a, b) => a.path.localeCompare(b.path))) {
+    const name = row.one.tags?.[0] ?? "";
+    if (!found.has(name)) found.set(name, [{ name }, []]);
+    found.get(name)[1].push(row);
   }
-  return [...found].sort(([a], [b]) => a.localeCompare(b));
+  return [...found.values()].filter(([, some]) => some.length);
 }
 
 function operation({ path, method, one }) {

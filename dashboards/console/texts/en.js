@@ -5,7 +5,7 @@ export default {
   ago: "{time} ago", "unit.min": "{n} min", "unit.h": "{n} h", "unit.d": "{n} d", "lost.s": "{n} GPU-s", "lost.min": "{n} GPU-min", "lost.h": "{n} GPU-h", "chance.over": "over 99 %", "chance.under": "under 1 %",
   theme: "theme: {name}", "theme.title": "Switch between light, dark and the system's choice", "theme.system": "system", "theme.light": "light", "theme.dark": "dark",
   "live.connecting": "connecting", "live.live": "live", "live.polling": "polling", "live.offline": "offline",
-  "nav.pages": "Pages", "nav.overview": "Overview", "nav.incidents": "Incidents", "nav.jobs": "Jobs", "nav.nodes": "Nodes", "nav.report": "Report", "nav.deliveries": "Deliveries",
+  "nav.pages": "Pages", "nav.overview": "Overview", "nav.incidents": "Incidents", "nav.jobs": "Jobs", "nav.nodes": "Nodes", "nav.report": "Report", "nav.api": "API", "nav.deliveries": "Deliveries",
   "token.title": "This collector asks for a token", "token.help": "Any token with the role read will do. It stays in this tab and is forgotten with it.", "token.label": "Bearer token", "token.use": "Use it",
   "problem.noanswer": "The collector does not answer", "problem.trying": "the connection failed; trying again", "problem.status": "The collector answered {status}", "problem.nopage": "There is no such page",
 

@@ -8,7 +8,7 @@ export default {
   ago: "{time}前", "unit.min": "{n} 分钟", "unit.h": "{n} 小时", "unit.d": "{n} 天", "lost.s": "{n} GPU 秒", "lost.min": "{n} GPU 分钟", "lost.h": "{n} GPU 小时", "chance.over": "超过 99 %", "chance.under": "不到 1 %",
   theme: "主题：{name}", "theme.title": "在浅色、深色和跟随系统之间切换", "theme.system": "系统", "theme.light": "浅色", "theme.dark": "深色",
   "live.connecting": "连接中", "live.live": "实时", "live.polling": "轮询", "live.offline": "离线",
-  "nav.pages": "页面", "nav.overview": "总览", "nav.incidents": "事件", "nav.jobs": "作业", "nav.nodes": "节点", "nav.report": "报表", "nav.deliveries": "通知投递",
+  "nav.pages": "页面", "nav.overview": "总览", "nav.incidents": "事件", "nav.jobs": "作业", "nav.nodes": "节点", "nav.report": "报表", "nav.api": "API", "nav.deliveries": "通知投递",
   "token.title": "该收集器需要令牌", "token.help": "具有 read 角色的任何令牌均可。它只保留在此标签页中，关闭即清除。", "token.label": "Bearer 令牌", "token.use": "使用",
   "problem.noanswer": "收集器没有响应", "problem.trying": "连接失败，正在重试", "problem.status": "收集器返回 {status}", "problem.nopage": "没有这个页面",
 
