@@ -112,6 +112,7 @@ class Weights:
     certain: float = 1.3
     unproven: float = -2.5
     unseen: float = -1.5
+    ruled_out: float = -3.5
 
 
 @dataclass(frozen=True, slots=True)

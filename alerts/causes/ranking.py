@@ -18,7 +18,7 @@ from .index import FindingIndex
 from .unknown import unknown
 from .view import JobView
 
-ENGINE = "log-odds-6"
+ENGINE = "log-odds-7"
 
 PAGES = 1.0
 """A slowness that its detector scores below this costs too little to page anybody."""

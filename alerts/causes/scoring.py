@@ -122,7 +122,9 @@ def unproven(
 ) -> Evidence | None:
     """Return the term of essential evidence that a candidate lacks, None where it lacks none.
 
-    It weighs less where no source could have shown it.
+    It weighs less where no source could have shown it. Where one could, it weighs what the
+    catalogue says of its absence: a state that a device reports rules a cause out that lacks it,
+    what is told from statistics is often too small to be seen.
     """
     found = {row.finding for row in cause.predicts if index.related(row, entity)}
     shown = {row.any for row in cause.predicts if row.any and row.finding in found}
@@ -136,9 +138,16 @@ def unproven(
         return None
     # A line of a log that did not come is one more way to know, and not the source that lacks.
     unseen = [row for row in lacking if not row.says and not view.observable(row.finding)]
-    kind = kinds.catalogue()[(unseen or lacking)[0].finding]
+    looked_for = [row for row in lacking if row.absent and row not in unseen]
+    if looked_for:
+        decisive = min(looked_for, key=lambda row: row.absent)
+        weight = min(max(decisive.absent, weights.ruled_out), weights.unseen)
+    else:
+        decisive = (unseen or lacking)[0]
+        weight = weights.unseen if unseen else weights.unproven
+    kind = kinds.catalogue()[decisive.finding]
     text = f"expected, not found: {kind.help[0].lower()}{kind.help[1:]}"
-    if unseen:
+    if unseen and not looked_for:
         text = f"no source reports {kind.sources()}, without which it is not named"
     window = (index.symptoms[0].onset[0], index.symptoms[0].window[1])
     return Evidence(
@@ -149,7 +158,7 @@ def unproven(
         window=window,
         observed=None,
         expected=None,
-        weight=weights.unseen if unseen else weights.unproven,
+        weight=weight,
         text=text,
     )
 

@@ -145,3 +145,21 @@ def test_that_a_symptom_begins_with_itself_says_nothing(topology, found):
         term.weight for row in cause.hypotheses for term in row.evidence if term.family == "time"
     ]
     assert set(weights) <= {0.3}
+
+
+def test_what_a_device_would_have_reported_rules_out_more_than_what_is_easily_overlooked(
+    topology, found
+):
+    """Of a slow rank without a reason: a throttle reason is read, a setting is hardly reported."""
+    slow = [
+        found("job.slow", topology.job_entity),
+        found("rank.slow_compute", topology.rank_entity(3)),
+    ]
+    seen = [row.fault for row in explain(slow, topology).hypotheses]
+    assert "gpu.slow" == seen[0]
+    assert {"gpu.foreign_process", "gpu.power_limited"} == set(seen[1:3])
+    assert "gpu.thermal_throttle" not in seen
+
+    blind = frozenset(name for name in EVERYTHING if not name.startswith("hw."))
+    unseen = engine.explain(slow, topology, observed=blind).hypotheses
+    assert "gpu.thermal_throttle" in [row.fault for row in unseen[:3]]
