@@ -21,6 +21,12 @@ SECONDS, FEWEST, WARM_UP, HABIT = 10.0, 5, 5, 100
 """How much of the newest past is looked at, in time and steps; steps at the start of an attempt
 that say nothing about anybody; steps after them that a rank's habit is learnt from."""
 
+AS_WELL = 0.25
+"""Others are slower as well where they grew by so much of the excess."""
+
+LONGEST = 0.8
+"""Share of the steps in which who stands out among them must be the slowest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Excess:
@@ -114,7 +120,7 @@ def excess(
     Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
     spend more than they used to. alone: a rank whose role has no other one is compared with its
     own habit. together: what grew for all of a role has a cause that they share, and a rank stands
-    out only by more than that.
+    out only by more than that, and where it is longest step after step.
     """
     count = newest(window, steps, seconds=seconds, fewest=fewest)
     recent = steps.last(count)
@@ -155,6 +161,9 @@ def excess(
             shared = np.where(known & grown, grew, peers)
         with np.errstate(invalid="ignore"):
             odd &= ~(effect < shared)
+            many = odd & (shared >= AS_WELL * effect)
+        if many.any() and not _always_longest(newly, many):
+            odd &= ~many
     rows = np.flatnonzero(odd & np.isfinite(effect))
     share = most if bool((known & grown)[rows].all()) else 1 / 3
     if not len(rows) or len(rows) > max(1, len(spent) * share):
@@ -250,6 +259,17 @@ def _middle(values: Floats, window: JobWindow) -> Floats:
         if len(rows):
             middle[rows] = float(np.median(values[rows]))
     return middle
+
+
+def _always_longest(newly: Floats, rows: Flags) -> bool:
+    """Tell whether some of these ranks need longest in nearly every step.
+
+    Where all are slower by one cause, who is slowest changes from step to step.
+    """
+    known = np.where(np.isfinite(newly), newly, -np.inf)
+    mine = known[rows].max(axis=0)
+    others = known[~rows].max(axis=0, initial=-np.inf)
+    return bool((mine > others).mean() >= LONGEST)
 
 
 def _waited_for(recent: Steps, rows: Ints, step: float) -> bool:

@@ -19,6 +19,9 @@ from .stuck_drivers import CALLS
 
 ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
 
+SHARED = "shared"
+"""What storage of the network is called whose mount no host reports the usage of."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
@@ -39,9 +42,10 @@ class SlowStorage(Detector):
     disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
     kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
     more, as evidence about the mount that they share: the one on which all report the very same
-    usage. Processes that are blocked say nothing where the host's calls into a driver hang: those
-    are what they wait for. Whether steps or checkpoints wait for it is for other detectors to say.
-    What the kernel logs about a disk or a file system counts as well.
+    usage, or, where there is none but the hosts' own disks rest, storage of the network whose mount
+    nobody reports ("shared"). Processes that are blocked say nothing where the host's calls into a
+    driver hang: those are what they wait for. Whether steps or checkpoints wait for it is for other
+    detectors to say. What the kernel logs about a disk or a file system counts as well.
 
     Parameters
     ----------
@@ -137,7 +141,7 @@ class SlowStorage(Detector):
     def _findings(self, window: JobWindow, best: dict[int, _Wait]) -> list[Finding]:
         if not best:
             return []
-        shared = _shared_mount(window)
+        shared = _shared_mount(window) or self._elsewhere(window, best)
         if shared is not None and len(best) > 1 and 2 * len(best) >= len(window.hosts):
             host = max(best, key=lambda number: (best[number].score, -number))
             ranks = Ranks(r for number in best for r in window.host_entity(number).ranks)
@@ -147,6 +151,20 @@ class SlowStorage(Detector):
             self._finding(window, _storage(window, host), found, "")
             for host, found in sorted(best.items())
         ]
+
+    def _elsewhere(self, window: JobWindow, best: dict[int, _Wait]) -> str | None:
+        """Return SHARED where the own disks of all hosts that wait are known and rest."""
+        rests = np.zeros(len(window.hosts), np.bool_)
+        for _, name in counters.variants(window.host_readings, "system.disk.io_time"):
+            held = window.host_readings[name]
+            newest = held.newest_at()
+            if newest == -np.inf:
+                continue
+            used = held.rate(newest - max(self.seconds, 3.2 * held.period()), newest)
+            if not (np.nan_to_num(used)[list(best)] < self.waiting).all():
+                return None
+            rests |= np.isfinite(used)
+        return SHARED if rests[list(best)].all() else None
 
     def _finding(self, window: JobWindow, entity: Entity, wait: _Wait, where: str) -> Finding:
         counts = wait.signal == "system.processes.blocked"

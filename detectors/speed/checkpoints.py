@@ -27,6 +27,10 @@ LASTING_TIMES, SIGMAS, SPREAD = 1.4, 5.0, 0.1
 no spread of their logarithms goes below."""
 
 
+TENFOLD, FEWEST_TENFOLD = 10.0, 2
+"""One earlier checkpoint says enough where each of so many since takes so many times as long: what
+is written is the same each time."""
+
 TOGETHER = 1.0
 """Marks of one rank so close together (s) may belong to one pause, whatever their order."""
 
@@ -38,8 +42,8 @@ class Checkpoints(Detector):
     time between the events that a phase `checkpoint` began and that another one did. The newest is
     long at three times the median of the earlier ones, one that is not over yet too. Two and more
     in a row are long that are each 1.4 times as long, longer than any before, and by more than
-    lengths vary. Checkpoints that always took so long are a choice of the job, unless they take
-    half of all time.
+    lengths vary, or, where hardly any is known, ten times as long as all before. Checkpoints that
+    always took so long are a choice of the job, unless they take half of all time.
 
     Parameters
     ----------
@@ -113,6 +117,10 @@ class Checkpoints(Detector):
         since = _lasting(length)
         if lost >= self.least:
             why = f"usual: {durations.seconds(usual)}"
+        elif recent[-1] and _lost_since(found, tenfold := _tenfold(length)) >= self.least:
+            usual, lost = float(np.median(length[:tenfold])), _lost_since(found, tenfold)
+            long = np.arange(len(length)) >= tenfold
+            why = f"{int(long.sum())} in a row; usual: {durations.seconds(usual)}"
         elif recent[-1] and (lasts := _lost_since(found, since)) >= self.least_lasting:
             usual, lost = float(np.median(length[:since])), lasts
             long = np.arange(len(length)) >= since
@@ -190,6 +198,17 @@ def _lasting(length: Floats) -> int:
         spread = max(float(np.std(earlier)) * (1 + 2 / first), SPREAD)
         error = spread * math.sqrt(1 / first + 1 / len(since))
         if float(np.median(since)) - middle >= SIGMAS * error:
+            return first
+    return len(length)
+
+
+def _tenfold(length: Floats) -> int:
+    """Return since which checkpoint all take ten times as long as any before, their number: none.
+
+    length: [checkpoints], seconds, in order.
+    """
+    for first in range(1, len(length) - FEWEST_TENFOLD + 1):
+        if length[first:].min() >= TENFOLD * length[:first].max():
             return first
     return len(length)
 

@@ -60,6 +60,19 @@ def test_what_all_hosts_wait_for_is_the_mount_that_they_share(found, pressed, le
     assert ("/data", 8) == (finding.entity.id, len(finding.entity.ranks))
 
 
+@pytest.mark.parametrize(("used", "entities"), [(0.02, ["shared"]), (4.5, None)])
+def test_hosts_that_wait_together_while_their_disks_rest_wait_for_storage_elsewhere(
+    found, pressed, levels, used, entities
+):
+    """A network file system of which nobody reports the usage; busy disks are the hosts' own."""
+    held = {PRESSURE: pressed(0.02, 0.8, [0, 1, 2, 3]),
+            "system.filesystem.utilization|/local": levels(4, 0.4, 0.5, 1, seconds=600),
+            "system.disk.io_time|nvme0n1": levels(4, used, seconds=600, counter=True)}  # fmt: skip
+    assert (entities or [f"host-{n}:/local" for n in range(4)]) == sorted(
+        f.entity.id for f in found(held)
+    )
+
+
 def test_a_host_that_was_busy_all_along_is_normal_life(found, levels):
     assert [] == found({PRESSURE: levels(4, 0.8, seconds=600)})
 

@@ -142,3 +142,15 @@ def test_checkpoints_that_are_all_longer_than_before_are_found_without_one_very_
     findings = Checkpoints().evaluate(sketch(own + np.nan_to_num(written), planes=planes))
     shown = [f.kind for f in findings if f.kind != "job.checkpoint_lost"]
     assert ["job.slow", "job.checkpoint_long"][:found] == shown
+
+
+def test_one_short_checkpoint_before_two_that_take_ten_times_as_long_says_enough(checkpointed):
+    """A job that has just begun: nobody writes the same bytes so much more slowly by choice."""
+    assert [] == checkpointed({40: 0.5, 110: 8.0})
+    slow, long, lost = checkpointed({40: 0.5, 110: 8.0, 180: 9.0})
+    assert NAMED == [slow.kind, long.kind, lost.kind]
+    assert (9.0, 0.5) == (long.observed, long.expected)
+
+
+def test_checkpoints_that_grow_once_the_optimizer_has_state_are_normal_life(checkpointed):
+    assert [] == checkpointed({10: 2.0, 60: 6.0, 110: 6.0, 160: 6.5})

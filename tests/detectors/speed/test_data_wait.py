@@ -189,3 +189,14 @@ def test_where_all_have_always_waited_the_one_that_waits_longest_is_no_culprit(e
     wait = waits(ranks=8, steps=120) + 2.0
     wait[2] += 1.6
     assert ["job.slow", "job.data_wait", "job.data_lost"] == kinds(evaluated(wait))
+
+
+def test_where_another_rank_waits_longest_at_each_step_the_storage_is_slow_and_no_rank(evaluated):
+    """Reads of a busy server take now ten times as long on one rank, now on another."""
+    drawn = np.random.default_rng(4)
+    named = set()
+    for _ in range(20):
+        wait = waits(ranks=16, steps=60)
+        wait[:, 30:] += 0.15 + drawn.exponential(0.4, (16, 30)) * (drawn.random((16, 30)) < 0.4)
+        named |= {f.kind for f in evaluated(wait)} - {"job.slow"}
+    assert {"job.data_wait"} == named
