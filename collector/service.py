@@ -31,6 +31,7 @@ from .profiles.automatic import Automatic
 from .prometheus.polling import pollers
 from .services import Connected, Services
 from .settings import CollectorSettings
+from .store.clock import StoreClock
 from .store.deliver import Deliverer
 from .store.errors import StoreError
 from .store.store import Store
@@ -117,7 +118,7 @@ class Service:
         self._metering = Metering(flows.metered(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(
             outbox=self._store if traced is None else traced.outbox(self._store),
-            clock=clock,
+            clock=StoreClock(clock, self._store),
             registry=self._health.registry,
         )
         self._kubernetes = kubernetes.writer(

@@ -31,6 +31,8 @@ from .reading import Reader
 _LOG = structlog.get_logger(__name__)
 _FETCH_SECONDS = 1.0
 _PAUSE_SECONDS = 0.05
+_GATHER_SECONDS = 0.1
+"""How long to let more come before evaluation is woken again: that costs as much as an entry."""
 _SECOND_NS = 1_000_000_000
 _ENTRY_BYTES = 500
 _LATE_SECONDS = 0.005
@@ -131,6 +133,7 @@ class Following(Numbered):
                     found = await reader.fetch(_FETCH_SECONDS)
                     if found:
                         self._add(found)
+                        await asyncio.sleep(_GATHER_SECONDS)
                 except ERRORS as error:
                     _LOG.debug("a partition cannot be read", error=str(error))
                     await asyncio.sleep(_PAUSE_SECONDS)

@@ -7,14 +7,13 @@ from typing import Any
 
 import structlog
 from nats.aio.msg import Msg
-from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from .connection import ERRORS, Connection
 from .messages import Message
+from .pulling import Pull
 
 _LOG = structlog.get_logger(__name__)
-_BATCH = 128
 _QUIET_SECONDS = 3.0
 """After so long without a message the consumer is looked for: its server may have died."""
 _INACTIVE_SECONDS = 60.0
@@ -41,7 +40,7 @@ class Reader:
         self._since_ns = since_ns
         self._subject = subject
         self._newest_only = newest_only
-        self._pull: JetStreamContext.PullSubscription | None = None
+        self._pull: Pull | None = None
         self._name = ""
         self._delivered = 0
         self._heard_at = 0.0
@@ -55,13 +54,13 @@ class Reader:
             await self._begin()
         assert self._pull is not None  # noqa: S101  just made
         try:
-            found = await self._pull.fetch(_BATCH, timeout=seconds)
-        except TimeoutError:
-            await self._look()
-            return []
+            found = await self._pull.take(seconds)
         except ERRORS:
             await self.close()
             raise
+        if not found:
+            await self._look()
+            return []
         self._heard_at = time.monotonic()
         messages: list[Message] = []
         for one in found:
@@ -81,7 +80,7 @@ class Reader:
         if pull is None:
             return
         with contextlib.suppress(*ERRORS):
-            await pull.unsubscribe()
+            await pull.close()
         with contextlib.suppress(*ERRORS):
             await self._connection.js.delete_consumer(self._stream, self._name)
 
@@ -108,7 +107,7 @@ class Reader:
         self._name = str(made.name)
         self._delivered = 0
         self._heard_at = time.monotonic()
-        self._pull = await js.pull_subscribe_bind(self._name, stream=self._stream)
+        self._pull = Pull(self._connection.client, self._stream, self._name)
 
     async def _look(self) -> None:
         """Make the consumer anew where it is gone."""

@@ -85,6 +85,15 @@ class Database:
         with self.read() as db:
             db.execute(text("SELECT 1"))
 
+    def time(self) -> float | None:
+        """Return its clock in s since the epoch; None where it is this machine's."""
+        if not self.shared:
+            return None
+        with self.read() as db:
+            return float(
+                db.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
+            )
+
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()

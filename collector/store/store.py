@@ -81,6 +81,10 @@ class Store(Endpoints, Records):
         """Raise UnusableError unless the database answers."""
         self._database.check()
 
+    def time(self) -> float | None:
+        """Return the clock of a database for several, in s since the epoch; None of one's own."""
+        return self._database.time()
+
     def subscribe(self, listener: Listener, *, everywhere: bool = False) -> Callable[[], None]:
         """Call `listener` after every transaction that changed incidents; return how to stop it.
 

@@ -33,7 +33,7 @@ _ACKNOWLEDGE_EVERY = 3
 
 @dataclass
 class Acknowledged:
-    """What the collector has taken: digests of payloads, and jobs that a person acknowledged.
+    """What the collector has taken: digests of payloads, and jobs that a person acknowledged, when.
 
     `heard` counts by status the answers to payloads, None: no answer. `again` counts payloads that
     were taken only when they were sent again, `late` those taken LATE_SECONDS after their step.
@@ -43,7 +43,7 @@ class Acknowledged:
     heard: Counter[int | None] = field(default_factory=Counter)
     again: int = 0
     late: int = 0
-    people: set[str] = field(default_factory=set)
+    people: dict[str, float] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -152,7 +152,7 @@ class Job(threading.Thread):
         status = self._post(path, body, {"content-type": "application/json"})
         if status in (http.client.OK, http.client.ACCEPTED):
             with self._taken.lock:
-                self._taken.people.add(self.name)
+                self._taken.people[self.name] = time.time()
 
     def _post(self, path: str, body: bytes, headers: dict[str, str]) -> int | None:
         """Return the status, None where there was no answer."""

@@ -110,7 +110,7 @@ class Soak:
             *taken.refused,
             *(f"{job.name}: it could not send everything" for job in jobs if job.is_alive()),
             *checks.payloads(taken.payloads, self._journal()),
-            *checks.incidents(names, taken.people, documents),
+            *checks.incidents(names, taken.people.keys(), documents),
             *checks.messages(self._receiver.messages, documents),
         ]
         self.state.write(self._file)

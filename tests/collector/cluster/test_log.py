@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from tests.waiting import until
 
 from rankscope.collector.cluster import messages, names
-from rankscope.collector.cluster.connection import Connection, LogUnavailableError
+from rankscope.collector.cluster.connection import ERRORS, Connection, LogUnavailableError
 from rankscope.collector.cluster.hosts import HostPartitions
 from rankscope.collector.cluster.partition_log import Decisions, PartitionLog
 from rankscope.collector.cluster.publishing import PublishedLog, Publisher
+from rankscope.collector.cluster.reading import Reader
 from rankscope.collector.cluster.routing import Router
 from rankscope.collector.cluster.settings import LogSettings
 from rankscope.collector.journal.entries import Entry
@@ -106,6 +108,43 @@ def test_only_the_newest_owner_of_a_partition_records_decisions(connection):
     assert new.write([skipped]).entries == 1
     kinds = [entry.kind for entry, _ in new.read(None)]
     assert kinds.count(Kind.SKIPPED) == 2
+
+
+def test_more_decisions_than_one_batch_are_all_read(connection):
+    one = Decisions(connection, 0)
+    one.claim()
+    skipped = [Entry(Kind.SKIPPED, 0, b"%d" % number) for number in range(300)]
+    assert one.write(skipped).entries == len(skipped)
+    found = [entry.body for entry, _ in one.read(None) if entry.kind is Kind.SKIPPED]
+    assert found == [entry.body for entry in skipped]
+
+
+def test_a_reader_whose_consumer_is_gone_goes_on_where_it_was(connection):
+    """It is deleted, as a server that dies takes it along: nothing comes twice, nothing is lost."""
+    reader = Reader(connection, names.stream(0))
+
+    def fetched() -> list[bytes]:
+        try:
+            return [messages.unpacked(one)[1] for one in connection.call(reader.fetch(1.0), 10)]
+        except ERRORS:
+            return []
+
+    _publish(connection, "a", "b")
+    found = until(fetched, "what was published before")
+    (consumer,) = connection.call(connection.js.consumers_info(names.stream(0)), 10)
+    deleted = connection.js.delete_consumer(names.stream(0), consumer.name)
+    assert connection.call(deleted, 10)
+    _publish(connection, "c")
+    found += until(fetched, "what was published after")
+    assert [_entry(text).body for text in "abc"] == found
+
+
+def test_a_log_that_is_closed_tells_whoever_reads_it(connection):
+    _publish(connection, "a", "b")
+    log = PartitionLog(connection, 0)
+    log.close()
+    with pytest.raises(LogUnavailableError, match="closed"):
+        list(log.read(None))
 
 
 def test_a_long_body_travels_compressed_and_comes_back_as_it_was():

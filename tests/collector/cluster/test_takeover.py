@@ -185,6 +185,23 @@ def test_an_entry_that_cannot_be_read_is_moved_aside_and_the_rest_is_evaluated(
     assert value == 1
 
 
+def test_a_partition_whose_takeover_meets_a_defect_is_not_left_without_anybody(new_collector):
+    made = itertools.count()
+
+    def defective() -> Pipeline:
+        if next(made) < 3:
+            raise ZeroDivisionError("a defect")
+        return Pipeline()
+
+    one = new_collector("one", pipeline=defective)
+    one.start()
+    until(lambda: _all_ready(one), "ready all the same")
+    found = one._health.registry.get_sample_value(
+        "rankscope_collector_pipeline_failures_total", {"stage": "takeover"}
+    )
+    assert 3 == found
+
+
 @pytest.mark.parametrize("ahead_seconds", [-600.0, 600.0])
 def test_a_collector_whose_clock_is_minutes_off_is_not_behind_the_log(new_collector, ahead_seconds):
     one = new_collector("one", system=lambda: time.time() + ahead_seconds)
