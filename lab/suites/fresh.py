@@ -94,7 +94,7 @@ def _machines(random: np.random.Generator, slots: int, accelerator: str) -> dict
 
 def _habit(random: np.random.Generator, number: int, life: np.random.Generator) -> Habit:
     push = float(random.uniform(1.0, 30.0)) if number else 1.0
-    reporting = {
+    reporting: dict[str, Any] = {
         "push": push,
         "rank": float(max(5.0, push)),
         "node": float(max(5.0, push, random.choice([5.0, 15.0, 30.0]))),
