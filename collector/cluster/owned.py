@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 _LOG = structlog.get_logger(__name__)
 _AGAIN_SECONDS = 0.5
+_STAYS_SECONDS, _RESTORED_SECONDS = 3.0, 60.0
 _TAIL_BYTES = 64 << 20
 
 
@@ -86,6 +87,7 @@ class Owned:
         self._began = self._restoring = time.monotonic()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
+        self._ready_at: float | None = None
         self._defects = Defects(health=parts.health)
         self._log: PartitionLog | None = None
         self._consumer: Consumer[Pipeline] | None = None
@@ -128,6 +130,17 @@ class Owned:
             self._consumer = self._following = self._storing = None
         self._snapshot.unlink(missing_ok=True)
         self.given = True
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether it may be handed over: its jobs were not without an owner just now.
+
+        One that does not get ready here for long may, too.
+        """
+        now = time.monotonic()
+        if self._ready_at is None:
+            return now - self._began > _RESTORED_SECONDS
+        return now - self._ready_at > _STAYS_SECONDS
 
     @property
     def lag(self) -> float:
@@ -232,7 +245,7 @@ class Owned:
             return
         following.begin(offset)
         self.ready = True
-        now = time.monotonic()
+        now = self._ready_at = time.monotonic()
         self._parts.cluster.takeover_seconds.observe(now - self._began)
         _LOG.info(
             "a partition is taken over",

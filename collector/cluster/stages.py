@@ -300,7 +300,8 @@ class ClusterStages:
             self.health.takeovers.inc()
             one.start()
         for one in left:
-            one.leave()
+            if one.settled:
+                one.leave()
 
     def given(self) -> set[int]:
         """Return the partitions whose state is kept for the next owner."""

@@ -61,9 +61,9 @@ def _kills(wanted: argparse.Namespace) -> int:
         json.loads(measured.read_text()) if measured.exists() else {"takeovers": [], "outages": []}
     )
 
-    def run(count: int, away: float = AWAY_SECONDS) -> None:
+    def run(count: int, away_seconds: float = AWAY_SECONDS) -> None:
         one = kills.round_of(
-            folder, state, kills=count, say=_say, jobs=wanted.jobs, away_seconds=away
+            folder, state, kills=count, say=_say, jobs=wanted.jobs, away_seconds=away_seconds
         )
         for name, rows in asdict(one).items():
             found[name] += rows
@@ -74,7 +74,7 @@ def _kills(wanted: argparse.Namespace) -> int:
         while state.kills < wanted.kills:
             run(min(kills.KILLS_A_ROUND, wanted.kills - state.kills))
         if wanted.away and not any(row["seconds"] >= wanted.away for row in found["outages"]):
-            run(0, away=wanted.away)
+            run(0, wanted.away)
     except KeyboardInterrupt:
         _say(f"interrupted after {state.kills} kills; the same command goes on")
         return 130

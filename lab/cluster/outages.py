@@ -18,7 +18,8 @@ from ..soak.load import NAN_STEPS, Acknowledged, Job, payload
 from .box import Box
 
 AWAY_SECONDS = 5.0
-_PATIENCE_SECONDS = 240.0
+_PATIENCE_SECONDS = 600.0
+"""Longer than a message waits to be tried again that an endpoint has refused some times."""
 _MORE = 10
 """Payloads that must be taken while something is away."""
 _LATE_EVERY_SECONDS = 60.0

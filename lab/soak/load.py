@@ -48,7 +48,14 @@ class Acknowledged:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def payload(job: str, step: int, at: float, nan: Container[int] = NAN_STEPS) -> bytes:
+def payload(
+    job: str,
+    step: int,
+    at: float,
+    nan: Container[int] = NAN_STEPS,
+    *,
+    cluster: str | None = None,
+) -> bytes:
     """Return what all hosts of a job report of a step that ended at `at` (s since the epoch).
 
     The loss of the steps in `nan` is NaN.
@@ -57,7 +64,7 @@ def payload(job: str, step: int, at: float, nan: Container[int] = NAN_STEPS) -> 
     for host in range(HOSTS):
         ranks = range(host * RANKS_A_HOST, (host + 1) * RANKS_A_HOST)
         samples = [sample for rank in ranks for sample in _rank(rank, step, at, nan)]
-        groups.append((Resource(host=f"{job}-{host}", job=job), samples))
+        groups.append((Resource(host=f"{job}-{host}", job=job, cluster=cluster), samples))
     return encode.metrics_request(groups)
 
 

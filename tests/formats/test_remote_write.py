@@ -226,3 +226,26 @@ def test_every_request_comes_back_and_every_damaged_one_is_answered(parts, data)
                 decoder.plain(damaged)
             except UndecodableError:
                 continue
+
+
+def test_labels_in_any_order_are_one_series_also_for_a_decoder_that_knows_it():
+    labels = [("__name__", "training_loss"), ("host_name", "gpu-1"), ("job_id", "a"), ("rank", "3")]
+    table = SeriesTable()
+    decoder = RemoteWriteDecoder(table)
+    for order in (labels, labels[::-1], [*labels[2:], *labels[:2]]):
+        body = b"".join(label(*pair) for pair in order) + sample(2.5)
+        batch = decoder.plain(wire.block(1, body))
+        described = [table[number] for number in batch.columns.series.tolist()]
+        assert [(one.metric, one.resource, one.attributes) for one in described] == [
+            ("training.loss", Resource("gpu-1", "a", None), (("rank", 3),))
+        ]
+
+
+def test_samples_of_one_time_come_through_in_their_order_whatever_follows_judges_them():
+    batch, _ = read(
+        series(sample(1.0), sample(2.0), __name__="training_loss", rank="3"),
+        series(sample(2.0), __name__="training_loss", rank="3"),
+    )
+    assert batch.columns.value.tolist() == [1.0, 2.0, 2.0]
+    assert len(set(batch.columns.series.tolist())) == 1
+    assert (batch.rejected, batch.reason) == (0, "")

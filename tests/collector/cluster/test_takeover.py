@@ -185,6 +185,35 @@ def test_an_entry_that_cannot_be_read_is_moved_aside_and_the_rest_is_evaluated(
     assert value == 1
 
 
+def test_jobs_of_one_id_in_two_clusters_have_an_incident_each_also_with_the_next_owner(
+    new_collector,
+):
+    """The second one is `id@cluster`; requests that name it so are about the same partition."""
+    first, second = new_collector("first"), new_collector("second")
+    first.start()
+    until(lambda: _all_ready(first), "ready")
+    job = JOBS[0]
+
+    def train(stages, steps: range) -> None:
+        for step in steps:
+            for cluster in ("east", "west"):
+                body = payload(job, step, time.time(), cluster=cluster)
+                stages.submit(Payload(Kind.METRICS_PROTOBUF, body)).result(60)
+            time.sleep(0.3)
+
+    train(first, range(1, 7))
+    expected = {job, f"{job}@west"}
+    until(lambda: set(_incidents(first)) == expected, "an incident of each cluster's job")
+    before = _incidents(first)
+    second.start()
+    first.stop()
+    until(lambda: _all_ready(second), "taken over")
+    train(second, range(7, 9))
+    assert before == _incidents(second)
+    found = {row["job"]: row["cluster"] for row in second._store.incidents().items}
+    assert found == {job: "east", f"{job}@west": "west"}
+
+
 def test_a_partition_whose_takeover_meets_a_defect_is_not_left_without_anybody(new_collector):
     made = itertools.count()
 
