@@ -36,12 +36,8 @@ def client_with_job(client, clock):
                 Sample("training.loss", math.nan if rank == 3 and step > 30 else 2.0, at, pairs),
             ]
             if step == 0 and rank != 2:
-                described: dict[str, Scalar] = {
-                    "hw.id": f"GPU-{rank}",
-                    "gpu": rank % 2,
-                    "hw.model": "H100",
-                }
-                samples.append(Sample("hw.gpu.info", 1, at, attributes(described)))
+                described = device + attributes({"hw.model": "H100"})
+                samples.append(Sample("hw.gpu.info", 1, at, described))
             if step % 5 == 0:
                 samples.append(Sample("hw.temperature", 60 + rank, at, device))
         resource = Resource(host=f"gpu-{rank // 2}", job="run-1", cluster="c1", service="rankscope")

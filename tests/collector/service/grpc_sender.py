@@ -70,9 +70,10 @@ def stalled(address, token):
         yield b""
 
     with grpc.insecure_channel(address) as channel:
+        held = []  # a call that nobody holds is cancelled
         for number in range(16):
-            headers = bearer("wrong" if number % 2 else "")
-            channel.stream_unary(METRICS).future(nothing(), metadata=tuple(headers.items()))
+            headers = tuple(bearer("wrong" if number % 2 else "").items())
+            held.append(channel.stream_unary(METRICS).future(nothing(), metadata=headers))
         method = channel.unary_unary(METRICS)
         method(b"", metadata=tuple(bearer(token).items()), timeout=100, wait_for_ready=True)
         sys.stdout.write("OK\n")
