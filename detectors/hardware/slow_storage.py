@@ -9,6 +9,7 @@ import numpy as np
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.ranks import Ranks
+from ...vocabulary.samples import Event
 from ..contract import Detector
 from ..findings import report
 from ..tenants import own_events, own_logs
@@ -18,6 +19,9 @@ from .full_disks import SYSTEM, UTILIZATION
 from .stuck_drivers import CALLS
 
 ERROR = re.compile(r"nvme|filesystem|read_only|nfs|lustre|storage|\bio_?error", re.IGNORECASE)
+
+OF_THE_NETWORK = re.compile(r"(?:nfs|lustre)\.")
+"""Signatures of the kernel's clients of network file systems."""
 
 SHARED = "shared"
 """What storage of the network is called whose mount no host reports the usage of."""
@@ -184,27 +188,39 @@ class SlowStorage(Detector):
         )
 
     def _errors(self, window: JobWindow) -> list[Finding]:
+        """Return the first complaint of each host, and of all hosts about the network's storage."""
         found: dict[str, Finding] = {}
+        elsewhere: list[Event] = []
         for event in own_logs(window):
             signature, host = str(event.attributes.get("signature", "")), event.resource.host
-            if not ERROR.search(signature) or host in found:
+            if not ERROR.search(signature) or host not in window.hosts:
                 continue
-            if host not in window.hosts:
-                continue
-            entity = _storage(window, window.hosts.index(host))
-            text = str(event.attributes.get("text", "")).strip()
-            found[host] = report(
-                window,
-                self.name,
-                "storage.error",
-                entity,
-                onset=event.at,
-                score=3.0,
-                signal="log.fault",
-                observed=signature,
-                text=f"{entity}: {signature}: {text[:160]}".rstrip(": "),
-            )
+            if OF_THE_NETWORK.match(signature):
+                elsewhere.append(event)
+            elif host not in found:
+                entity = _storage(window, window.hosts.index(host))
+                found[host] = self._error(window, entity, event)
+        if elsewhere:
+            hosts = {window.hosts.index(event.resource.host) for event in elsewhere}
+            ranks = Ranks(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
+            entity = Entity("storage", _shared_mount(window) or SHARED, None, ranks)
+            found[SHARED] = self._error(window, entity, elsewhere[0])
         return list(found.values())
+
+    def _error(self, window: JobWindow, entity: Entity, event: Event) -> Finding:
+        signature = str(event.attributes.get("signature", ""))
+        text = str(event.attributes.get("text", "")).strip()
+        return report(
+            window,
+            self.name,
+            "storage.error",
+            entity,
+            onset=event.at,
+            score=3.0,
+            signal="log.fault",
+            observed=signature,
+            text=f"{entity}: {signature}: {text[:160]}".rstrip(": "),
+        )
 
 
 def _mounts(window: JobWindow) -> dict[str, str]:

@@ -83,6 +83,22 @@ def test_a_disk_or_file_system_that_the_kernel_complains_of_is_evidence(found, e
     assert ("storage.error", "host-1:/") == (finding.kind, finding.entity.id)
 
 
+def test_a_server_that_does_not_answer_is_storage_of_all_hosts_that_say_so(found, event):
+    lines = [
+        event("log.fault", 590 + number, host=f"host-{number}", job=None,
+              signature="nfs.not_responding", text="nfs: server nfs01 not responding, still trying")
+        for number in (2, 3)
+    ]  # fmt: skip
+    (finding,) = found({}, lines)
+    assert ("storage.error", "shared", None) == (
+        finding.kind,
+        finding.entity.id,
+        finding.entity.host,
+    )
+    assert 4 == len(finding.entity.ranks)
+    assert "nfs01" in finding.text
+
+
 def test_processes_that_wait_for_a_devices_driver_do_not_wait_for_storage(steady, levels, event):
     blocked = levels(2, 0.0, 4.0, 1, since=150, seconds=200)
     held = {"system.processes.blocked": blocked}

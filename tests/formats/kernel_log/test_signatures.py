@@ -35,6 +35,7 @@ def test_every_signature_has_an_example_above_and_a_role_of_the_contract():
         "mlx5_core 0000:5c:00.0: Port module event: module 0, Cable plugged",
         "mlx5_core 0000:1a:00.0 ib0: Link up",
         "EXT4-fs (sda1): mounted filesystem with ordered data mode",
+        "nfs: server nfs01.example OK",
         "nvme nvme0: 32/0/0 default/read/poll queues",
         "pcieport 0000:16:01.0: AER: enabled with IRQ 35",
         "usb 1-1: new high-speed USB device",
