@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import commands, detectors, endpoints, keys, pages, readers, words
+from . import commands, detectors, endpoints, keys, pages, readers, signatures, words
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -13,6 +13,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": words.metrics_page,
     "prometheus.md": pages.page,
     "events.md": words.events_page,
+    "log-signatures.md": signatures.page,
     "faults.md": words.faults_page,
     "findings.md": words.findings_page,
     "incident.schema.json": words.incident_schema_text,
