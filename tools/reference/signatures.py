@@ -15,8 +15,8 @@ def page() -> str:
         + "# Log signatures\n\n"
         + "Lines of logs that the agent tells as the event `log.fault`, by its attribute\n"
         + "`signature`. Role: root = may be the cause, cascade = follows from one, confirmation =\n"
-        + "goes with one. Whoever sends such events without the agent uses these names; how to add\n"
-        + "one: [kernel log](../examples/kernel_log_signature.toml).\n\n"
+        + "goes with one. Whoever sends such events without the agent uses these names; how to\n"
+        + "add one: [kernel log](../examples/kernel_log_signature.toml).\n\n"
         + "## Kernel\n\nBeside XIDs, SXIDs and processes killed for memory, which are events of\n"
         + "their own.\n\n"
         + _rows((one.name, one.role, one.meaning) for one in kernel.catalogue())
