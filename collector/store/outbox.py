@@ -171,7 +171,11 @@ def _notice(db: Connection, row: Row[Any], console: str) -> Notice:
 def delivered(
     db: Connection, endpoint: str, delivery: Delivery, outcome: Outcome, now: float
 ) -> None:
-    """Mark a message as taken, and make due at once what waits for an endpoint that is back."""
+    """Mark a message as taken, and make due at once what waits for an endpoint that is back.
+
+    It is as if it had not been tried: refusals of messages before it must not delay a page by
+    minutes when its own turn comes and is refused once.
+    """
     _finish(db, delivery, "delivered", outcome, now)
     db.execute(
         update(outbox)
@@ -179,11 +183,10 @@ def delivered(
             outbox.c.endpoint == endpoint,
             outbox.c.state == "pending",
             outbox.c.attempts > 0,
-            outbox.c.due_at > now,
             # What the receiver itself turned down (400, 500) is not better for others' success.
             or_(outbox.c.last_status.is_(None), outbox.c.last_status.in_(UNAVAILABLE)),
         )
-        .values(due_at=now)
+        .values(due_at=now, attempts=0)
     )
     found = endpoints.find_any(db, endpoint)
     endpoints.accepted(db, found, now)

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from rankscope.alerts.ports import Outcome
-from rankscope.collector.store import tables
+from rankscope.collector.store import schedule, tables
 from rankscope.collector.store.database import Database
 from rankscope.collector.store.endpoints import redacted
 from rankscope.collector.store.errors import RefusedError, UnknownIdError
@@ -95,6 +95,25 @@ def test_an_endpoint_that_is_back_gets_what_waits_at_once(store, three, changed)
     store.commit([changed("opened", identity="c")], T0 + 200)
     store.delivered("wh_1", _next(store, T0 + 200), Outcome(200), T0 + 200)
     assert _told(_next(store, T0 + 200)) == ("a", "incident.opened")
+
+
+def test_refusals_of_others_do_not_lengthen_the_wait_of_a_message_once_one_was_taken(
+    store, add_webhook, changed
+):
+    """Ten pages at once, each refused the first time: the last one comes after half a minute."""
+    add_webhook()
+    store.commit([changed("opened", identity=f"{number:02}") for number in range(10)], T0)
+    now, tried = T0, set[str]()
+    while (delivery := _next(store, now)) is not None:
+        if delivery.webhook_id in tried:
+            store.delivered("wh_1", delivery, Outcome(200), now)
+            continue
+        tried.add(delivery.webhook_id)
+        delay = schedule.DELAYS_SECONDS[delivery.attempts + 1]
+        store.failed("wh_1", delivery, REFUSED, due_at=now + delay, now=now)
+        now += delay
+    assert store.queue().messages["delivered"] == 10
+    assert now - T0 == 10 * schedule.DELAYS_SECONDS[1]
 
 
 def test_what_nobody_took_for_days_is_given_up(store, three, queued):
