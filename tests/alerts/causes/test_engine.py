@@ -275,7 +275,7 @@ def test_slow_ranks_without_a_reason_leave_the_cause_open(topology, found):
 
 
 def test_evidence_that_nobody_reports_is_missing_and_not_absent(contention, topology):
-    blind = EVERYTHING - {"process.cpu.wait"}
+    blind = EVERYTHING - {"process.cpu.wait", "system.pressure"}
     slow = [f for f in contention if f.kind != "host.cpu_wait"]
 
     seen = explain(slow, topology).hypotheses[0]
@@ -291,7 +291,7 @@ def test_evidence_that_nobody_reports_is_missing_and_not_absent(contention, topo
 
 
 def test_unknown_grows_with_what_nobody_reports(contention, topology):
-    hidden = {"process.cpu.wait", "container.cpu.throttled", "system.cpu.steal"}
+    hidden = {"process.cpu.wait", "system.pressure", "container.cpu.throttled", "system.cpu.steal"}
     slow = [f for f in contention if f.kind != "host.cpu_wait"]
     before = explain(slow, topology)
     after = explain(slow, topology, observed=EVERYTHING - hidden)
