@@ -88,7 +88,7 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
         valid_incident(incident)
         (found,) = (one for one in incident["profiles"] if one["suspect"] == 2)
         rows = {row["kind"]: row["difference_seconds"] for row in found["rows"] if not row["name"]}
-        assert rows["gaps"] > 0.03  # its loader sleeps for 60 ms a step; the others wait for it
+        assert rows["gaps"] > 0.03  # its loader sleeps for 150 ms a step; the others wait for it
         assert 2 == len(found["traces"])
         assert any(one["kind"] == "profile" for one in incident["timeline"])
 
