@@ -100,7 +100,8 @@ def places(program, exporters, tmp_path_factory):
             **written,
         }  # fmt: skip
         folder.joinpath("prometheus.yml").write_text(json.dumps(config), encoding="utf-8")
-        settings = file("collector.yaml").replace(STORE, store).replace("15", "1")
+        settings = file("collector.yaml").replace("interval_seconds: 15", "interval_seconds: 5")
+        settings = settings.replace(STORE, store)
         folder.joinpath("collector.yaml").write_text(settings, encoding="utf-8")
         for name, address, words in (
             ("sent", sent, ["collector"]),
