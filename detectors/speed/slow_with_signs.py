@@ -13,6 +13,7 @@ from ..hardware.cpu_time import CpuTime
 from ..hardware.throttling import Throttling
 from ..window import Floats, Ints, JobWindow
 from .excess import Standing, noise
+from .hidden import behind_data
 from .scales import LONG
 from .straggler_findings import healthy_seconds, slow_job, slow_rank
 from .usual import Usual, usual_of
@@ -97,7 +98,10 @@ class SlowWithSigns(Detector):
             if len(columns) < self.fewest:
                 continue
             found = self._slower(window, ratio, usual, sign.rows, ratio.shape[1] - int(columns[0]))
-            if found is None:
+            if (
+                found is None
+                or behind_data(steps, own, found.effect, found.rows, found.count).any()
+            ):
                 continue
             first = int(columns[0])
             healthy = healthy_seconds(own[:, first:], window.role_of, found.rows)

@@ -13,6 +13,7 @@ from ..contract import Detector
 from ..window import Floats, JobWindow, Steps
 from .asynchronous import aligned, apart
 from .excess import Standing, by_chance, standing_out
+from .hidden import behind_data
 from .newest import with_newest
 from .scales import FEW, FIRST, LONG, LONGER, SHORT, Scale, count_of
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
@@ -69,6 +70,9 @@ class Stragglers(Detector):
     With a noise of s per step an effect e among n ranks shows after (1.25 s z / e)^2 steps, z = 4
     or 1.5 + sqrt(2 ln n) where that is more: 5 % among 1,024 ranks within 45 s at 1 s a step and
     3 % noise.
+
+    Of ranks whose excess hides behind another's far longer wait for data nothing is said
+    (hidden.py).
 
     Fails where more than two thirds of a role's ranks are affected alike, where a role has one rank
     only, and takes the last stage of a pipeline for slow where nobody reports stages and few ranks
@@ -136,6 +140,10 @@ class Stragglers(Detector):
         found = self._episodes(steps, ratio, usual, found, max(count, self.fewest))
         if found is None:
             return []
+        hidden = behind_data(steps, own, found.effect, found.rows, found.count)
+        if hidden.all():
+            return []
+        found = replace(found, rows=found.rows[~hidden])
         rows = found.rows
         # Those that stand out most; the symptom carries all of them.
         named = np.sort(rows[np.argsort(-found.effect[rows], kind="stable")[: self.most]])
