@@ -33,4 +33,5 @@ def behind_data(steps: Steps, own: Floats, effect: Floats, rows: Ints, count: in
     spent = own_time.median(own[rows][:, -count:], axis=1)
     excess = spent * effect[rows] / (1.0 + effect[rows])
     with np.errstate(invalid="ignore"):
-        return (late[last] >= FAR * excess) & (wait[last] < wait[rows])
+        found: Flags = (late[last] >= FAR * excess) & (wait[last] < wait[rows])
+    return found
