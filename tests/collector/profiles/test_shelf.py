@@ -92,7 +92,12 @@ def test_nobody_is_waited_for_forever(shelf, asked):
         shelf.fail(asked.id, 3, "too late", late)
 
 
-@pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"no trace"), trace(0.0)[:40]])
+# Named, for gzip writes the time of day: of two workers each would know another test.
+@pytest.mark.parametrize(
+    "body",
+    [b"no gzip", gzip.compress(b"no trace"), trace(0.0)[:40]],
+    ids=["no gzip", "no trace", "cut off"],
+)
 def test_a_trace_that_cannot_be_read_is_kept_and_says_why(shelf, asked, tmp_path, body):
     sent(shelf, asked, 3, body, tmp_path)
     row = asked.of(3)
