@@ -9,8 +9,8 @@ from ...vocabulary.findings import Finding
 from .. import durations, own_time, parts
 from ..activity import CPU
 from ..contract import Detector
+from ..features import DATA
 from ..findings import report
-from ..speed.data_wait import DATA
 from ..window import Floats, Ints, JobWindow, Steps
 
 _PARTS = (

@@ -7,10 +7,11 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import durations, own_time, parts
 from ..contract import Detector
+from ..features import DATA
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow, Steps
 
-_OUTSIDE = ("training.data.duration", "training.checkpoint.duration", "training.gc.duration")
+_OUTSIDE = (DATA, "training.checkpoint.duration", "training.gc.duration")
 """Parts of a step that have detectors of their own."""
 
 

@@ -204,7 +204,7 @@ class SlowStorage(Detector):
             hosts = {window.hosts.index(event.resource.host) for event in elsewhere}
             ranks = Ranks(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
             entity = Entity("storage", _shared_mount(window) or SHARED, None, ranks)
-            found[SHARED] = self._error(window, entity, elsewhere[0])
+            return [*found.values(), self._error(window, entity, elsewhere[0])]
         return list(found.values())
 
     def _error(self, window: JobWindow, entity: Entity, event: Event) -> Finding:

@@ -8,10 +8,9 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import durations, own_time, parts
 from ..contract import Detector
+from ..features import DATA
 from ..findings import report
 from ..window import Floats, JobWindow, Steps
-
-DATA = "training.data.duration"
 
 MOSTLY = 0.7
 """Share of the time beyond usual that names what it is spent with."""

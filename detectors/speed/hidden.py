@@ -3,9 +3,8 @@
 import numpy as np
 
 from .. import own_time
+from ..features import DATA
 from ..window import Flags, Floats, Ints, Steps
-
-DATA = "training.data.duration"
 
 FAR = 3.0
 """Of an excess so many times smaller than the delay of another, less than a third is ever felt."""

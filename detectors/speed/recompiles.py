@@ -9,6 +9,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import durations, own_time
 from ..contract import Detector
+from ..features import DATA
 from ..findings import report
 from ..tenants import logged, own_events, own_logs
 from ..window import Flags, Floats, Ints, JobWindow, Steps
@@ -186,7 +187,7 @@ def _computes(steps: Steps, columns: Ints, extra: Floats, *, single: Flags) -> F
     )
     own = own_time.own_seconds(some, plane)
     if plane == own_time.COMM:  # the rest of the step is in it
-        for name in ("training.data.duration", CHECKPOINT, "training.gc.duration"):
+        for name in (DATA, CHECKPOINT, "training.gc.duration"):
             if name in some.planes:
                 own = own - np.nan_to_num(some.planes[name])
     usual = own_time.median(own_time.own_seconds(steps.last(64), plane), axis=1)

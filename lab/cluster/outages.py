@@ -6,16 +6,17 @@ PostgreSQL is away.
 
 import contextlib
 import http.client
-import re
 import time
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from ..demo.client import Client
 from ..soak.checks import OPENED
 from ..soak.load import NAN_STEPS, Acknowledged, Job, payload
 from .box import Box
+from .gauges import gauges
 
 AWAY_SECONDS = 5.0
 _PATIENCE_SECONDS = 600.0
@@ -25,7 +26,7 @@ _MORE = 10
 _LATE_EVERY_SECONDS = 60.0
 _MOST_LAG_SECONDS = 30.0
 """So far behind evaluation may be at most without PostgreSQL: it does not wait for it."""
-_LAG = re.compile(r"^rankscope_collector_evaluation_lag_seconds ([0-9.e+-]+)$", re.MULTILINE)
+_LAG = "rankscope_collector_evaluation_lag_seconds"
 
 Say = Callable[[str], None]
 
@@ -97,7 +98,7 @@ def _database(
         gone = time.monotonic() - began
         while left and gone >= (len(late) - len(left)) * seconds / len(late):
             left.pop(0).start()
-        lag = max(lag, *map(_lag, box.collectors.ports))
+        lag = max(lag, *(gauges(port, _LAG)[0] for port in box.collectors.ports))
         time.sleep(1.0)
     if not _goes_on(taken) or not all(_beyond_nan(job) for job in late):
         outages.wrong.append("telemetry was not taken while PostgreSQL was away")
@@ -110,10 +111,13 @@ def _database(
     box.database.start()
     back = time.monotonic()
     pages: dict[str, float] = {}
-    while pages.keys() < jobs and time.monotonic() < back + _PATIENCE_SECONDS:
+
+    def all_paged() -> bool:
         for job in _paged(box, jobs) - pages.keys():
             pages[job] = round(time.monotonic() - back, 1)
-        time.sleep(0.1)
+        return pages.keys() == jobs
+
+    _until(all_paged)
     outages.wrong += [f"{job}: no page followed" for job in sorted(jobs - pages.keys())]
     found = Outage("PostgreSQL", round(away, 1), pages=sorted(pages.values()), lag=round(lag, 1))
     counted.into(found)
@@ -128,8 +132,7 @@ def _log(
     box.nats.kill()
     began = time.monotonic()
     for port, client in zip(box.collectors.ports, box.collectors.clients, strict=True):
-        while client.ready() and time.monotonic() < began + _PATIENCE_SECONDS:
-            time.sleep(0.1)
+        _until(partial(_refuses, client))
         status, after = _refusal(port)
         if status != http.client.SERVICE_UNAVAILABLE or after is None:
             outages.wrong.append(f"without NATS a collector answers {status}, retry-after {after}")
@@ -140,9 +143,7 @@ def _log(
     if not _goes_on(taken):
         outages.wrong.append("telemetry was not taken after all of NATS had been away")
     took = time.monotonic() - back
-    end = back + _PATIENCE_SECONDS
-    while any(job.is_alive() and job.behind > 1 for job in load) and time.monotonic() < end:
-        time.sleep(0.1)
+    _until(lambda: not any(job.is_alive() and job.behind > 1 for job in load))
     caught_up = time.monotonic() - back
     found = Outage("NATS", round(away, 1), back=round(took, 1), caught_up=round(caught_up, 1))
     counted.into(found)
@@ -168,38 +169,33 @@ class _Counted:
         outage.heard = {"none" if one is None else str(one): n for one, n in heard.items()}
 
 
+def _until(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds, _PATIENCE_SECONDS at most; tell whether it does."""
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not (held := holds()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return held
+
+
 def _goes_on(taken: Acknowledged) -> bool:
     """Tell whether more payloads are acknowledged."""
-    end = time.monotonic() + _PATIENCE_SECONDS
     before = len(taken.payloads)
-    while len(taken.payloads) < before + _MORE:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
+    return _until(lambda: len(taken.payloads) >= before + _MORE)
 
 
 def _beyond_nan(job: Job) -> bool:
     """Wait until a job's NaN and some steps after it are acknowledged; False where they are not."""
-    end = time.monotonic() + _PATIENCE_SECONDS
-    while job.sent < NAN_STEPS.stop + 1 and time.monotonic() < end:
-        time.sleep(0.1)
-    return job.sent > NAN_STEPS.stop
+    return _until(lambda: job.sent > NAN_STEPS.stop)
+
+
+def _refuses(client: Client) -> bool:
+    """Tell whether a collector says that it is not ready."""
+    return not client.ready()
 
 
 def _paged(box: Box, jobs: set[str]) -> set[str]:
     """Return of which of these jobs a page has come."""
     return {row.job for row in list(box.receiver.messages) if row.type == OPENED} & jobs
-
-
-def _lag(port: int) -> float:
-    """Return how far a collector's evaluation is behind, 0 where it does not say."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-            found = _LAG.search(answer.read().decode())
-    except OSError:
-        return 0.0
-    return 0.0 if found is None else float(found[1])
 
 
 def _refusal(port: int) -> tuple[int | None, Any]:

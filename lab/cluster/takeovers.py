@@ -6,7 +6,6 @@ includes everything: noticing, the lease, the snapshot, catching up, and being a
 
 import itertools
 import random
-import re
 import time
 import urllib.error
 import urllib.request
@@ -14,13 +13,13 @@ from dataclasses import dataclass
 
 from ...collector.cluster import names
 from .box import Box
+from .gauges import gauges
 
 TAKEOVER_SECONDS = 240.0
 """The end of any patience; how long it took is measured."""
 _EVERY_SECONDS = 0.1
 _REQUEST_SECONDS = 20.0
 """Longer than a collector waits for another one, so that each question has its answer."""
-_GAUGE = re.compile(r"^rankscope_collector_partitions(_recovering)? ([0-9.]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +104,7 @@ def _answered(port: int, job: str) -> bool:
 
 def partitions(port: int) -> tuple[int, int]:
     """Return how many partitions a collector owns, and how many of them it is restoring."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-            text = answer.read().decode()
-    except OSError:
-        return 0, 0
-    found = {match[1] or "": float(match[2]) for match in _GAUGE.finditer(text)}
-    return int(found.get("", 0)), int(found.get("_recovering", 0))
+    owned, recovering = gauges(
+        port, "rankscope_collector_partitions", "rankscope_collector_partitions_recovering"
+    )
+    return int(owned), int(recovering)

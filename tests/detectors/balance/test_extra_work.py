@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.balance.extra_work import ExtraWork
+from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import START, readings, sketch
-from rankscope.detectors.speed.data_wait import DATA
 
 COMPUTE = "training.compute.duration"
 CPU = "process.cpu.utilization"

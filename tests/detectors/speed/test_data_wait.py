@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import START, sketch
-from rankscope.detectors.speed.data_wait import DATA, DataWait
+from rankscope.detectors.speed.data_wait import DataWait
 
 COMPUTE = "training.compute.duration"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.features import DATA
 from rankscope.detectors.sketch import sketch
-from rankscope.detectors.speed.hidden import DATA
 from rankscope.detectors.speed.stragglers import Stragglers
 
 
