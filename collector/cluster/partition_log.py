@@ -47,6 +47,45 @@ def entries(
         yield entry, messages.offset(at_ns, message.sequence)
 
 
+def _read(
+    connection: Connection,
+    reader: Reader,
+    last: int,
+    at_ns: int,
+    sequence: int,
+    *,
+    closed: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[Entry, Offset]]:
+    """Yield the entries after `sequence`, which was received at `at_ns`, up to the last one.
+
+    A server that dies takes its consumers along, and one that starts refuses for a moment: it is
+    asked again. Raises LogUnavailableError after so long without an answer, and where it is closed.
+    """
+    answered = time.monotonic()
+    try:
+        while sequence < last:
+            if closed():
+                raise LogUnavailableError("the log is closed")
+            try:
+                batch = connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
+            except ERRORS as error:
+                if time.monotonic() - answered > _AWAY_SECONDS:
+                    raise LogUnavailableError(str(error) or "NATS does not answer") from None
+                time.sleep(0.1)
+                continue
+            if not batch and time.monotonic() - answered > _AWAY_SECONDS:
+                raise LogUnavailableError(f"{reader.stream} does not give its messages")
+            for entry, end in entries(batch, at_ns):
+                answered = time.monotonic()
+                at_ns, sequence = entry.at_ns, end[1]
+                if sequence > last:
+                    return
+                yield entry, end
+    finally:
+        if connection.up:
+            connection.spawn(reader.close())
+
+
 class PartitionLog:
     """The payloads of one partition. Implements `journal.interface.Partition` for its owner."""
 
@@ -114,29 +153,7 @@ class PartitionLog:
     def _read(self, reader: Reader, at_ns: int, sequence: int) -> Iterator[tuple[Entry, Offset]]:
         found = self._state()
         last = found["last_seq"] if found["messages"] else 0
-        answered = time.monotonic()
-        try:
-            while sequence < last:
-                if self._closed:
-                    raise LogUnavailableError("the log is closed")
-                try:
-                    batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
-                except ERRORS as error:
-                    if time.monotonic() - answered > _AWAY_SECONDS:
-                        raise LogUnavailableError(str(error) or "NATS does not answer") from None
-                    time.sleep(0.1)
-                    continue
-                if not batch and time.monotonic() - answered > _AWAY_SECONDS:
-                    raise LogUnavailableError(f"{self._stream} does not give its messages")
-                for entry, end in entries(batch, at_ns):
-                    answered = time.monotonic()
-                    at_ns, sequence = entry.at_ns, end[1]
-                    if sequence > last:
-                        return
-                    yield entry, end
-        finally:
-            if self._connection.up:
-                self._connection.spawn(reader.close())
+        return _read(self._connection, reader, last, at_ns, sequence, closed=lambda: self._closed)
 
 
 class Decisions(InStream):
@@ -175,17 +192,7 @@ class Decisions(InStream):
         last = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
         reader = Reader(self._connection, names.DECISIONS, after=sequence, subject=self._subject)
-        until = time.monotonic() + _AWAY_SECONDS
-        try:
-            while sequence < last:
-                if time.monotonic() > until:
-                    raise LogUnavailableError(f"{names.DECISIONS} does not give its messages")
-                batch = self._connection.call(reader.fetch(_FETCH_SECONDS), _SECONDS)
-                for entry, end in entries(batch, at_ns):
-                    at_ns, sequence = entry.at_ns, end[1]
-                    yield entry, end
-        finally:
-            self._connection.spawn(reader.close())
+        return _read(self._connection, reader, last, at_ns, sequence)
 
     def latest(self, seconds: float) -> Iterator[tuple[Entry, Offset]]:
         """Yield every decision: they are few."""

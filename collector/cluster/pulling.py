@@ -81,10 +81,12 @@ class Pull:
             self._some.set()
             return
         found = message.headers or {}
-        status = found.get("Status")
+        # The client takes a subject that stands beside the status for a part of it.
+        status = found.get("Status", "").partition("\n")[0].strip()
         if status == _HEARTBEAT:
             return
         self._asked = 0
         if status not in _ENDED:
-            self._over = f"{status} {found.get('Description', '')}".strip()
+            why = found.get("Description") or "no server has the consumer"
+            self._over = f"{status}: {why}"
         self._some.set()  # so that it is asked again

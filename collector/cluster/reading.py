@@ -35,7 +35,7 @@ class Reader:
     ) -> None:
         """`newest_only`: begin with the newest message of each subject."""
         self._connection = connection
-        self._stream = stream
+        self.stream = stream
         self._after = after
         self._since_ns = since_ns
         self._subject = subject
@@ -82,7 +82,7 @@ class Reader:
         with contextlib.suppress(*ERRORS):
             await pull.close()
         with contextlib.suppress(*ERRORS):
-            await self._connection.js.delete_consumer(self._stream, self._name)
+            await self._connection.js.delete_consumer(self.stream, self._name)
 
     async def _begin(self) -> None:
         config = ConsumerConfig(
@@ -103,18 +103,18 @@ class Reader:
         elif self._newest_only:
             config.deliver_policy = DeliverPolicy.LAST_PER_SUBJECT
         js = self._connection.js
-        made = await js.add_consumer(self._stream, config)
+        made = await js.add_consumer(self.stream, config)
         self._name = str(made.name)
         self._delivered = 0
         self._heard_at = time.monotonic()
-        self._pull = Pull(self._connection.client, self._stream, self._name)
+        self._pull = Pull(self._connection.client, self.stream, self._name)
 
     async def _look(self) -> None:
         """Make the consumer anew where it is gone."""
         if time.monotonic() - self._heard_at < _QUIET_SECONDS:
             return
         try:
-            await self._connection.js.consumer_info(self._stream, self._name)
+            await self._connection.js.consumer_info(self.stream, self._name)
             self._heard_at = time.monotonic()
         except ERRORS:
             await self.close()

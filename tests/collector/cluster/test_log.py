@@ -119,6 +119,22 @@ def test_more_decisions_than_one_batch_are_all_read(connection):
     assert found == [entry.body for entry in skipped]
 
 
+def test_decisions_are_read_to_the_end_where_their_consumer_is_lost(connection):
+    """One server of several restarts while a range is replayed: it has no consumer any more."""
+    one = Decisions(connection, 0)
+    one.claim()
+    skipped = [Entry(Kind.SKIPPED, 0, b"%d" % number) for number in range(300)]
+    assert one.write(skipped).entries == len(skipped)
+    found: list[bytes] = []
+    for entry, _ in one.read(None):
+        if not found:
+            for consumer in connection.call(connection.js.consumers_info(names.DECISIONS), 10):
+                work = connection.js.delete_consumer(names.DECISIONS, consumer.name)
+                connection.call(work, 10)
+        found += [entry.body] if entry.kind is Kind.SKIPPED else []
+    assert found == [entry.body for entry in skipped]
+
+
 def test_a_reader_whose_consumer_is_gone_goes_on_where_it_was(connection):
     """It is deleted, as a server that dies takes it along: nothing comes twice, nothing is lost."""
     reader = Reader(connection, names.stream(0))
