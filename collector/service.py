@@ -31,7 +31,7 @@ from .profiles.automatic import Automatic
 from .prometheus.polling import pollers
 from .services import Connected, Services
 from .settings import CollectorSettings
-from .store.clock import StoreClock
+from .store.clock import COMPARE_SECONDS, StoreClock
 from .store.deliver import Deliverer
 from .store.errors import StoreError
 from .store.store import Store
@@ -87,7 +87,6 @@ class Service:
     def __init__(self, settings: CollectorSettings, *, clock: Clock) -> None:
         self.ready = threading.Event()
         self._settings = settings
-        self._clock = clock
         self._health = Health()
         log = _log(settings, lambda: self.address)
         self._listening: listening.Listening | None = None
@@ -104,6 +103,10 @@ class Service:
             log.close()
             raise
         self.address = self._listening.address
+        self._store_clock = StoreClock(clock, self._store)
+        self._store_clock.compare()
+        # What several collectors evaluate is read by any of them: one clock, not this machine's.
+        self._clock = clock = self._store_clock if settings.log.shared else clock
         self._priors = Priors()
         self._store.subscribe_learnt(self._priors.learn)
         self._tracing = tracing.tracing(
@@ -118,7 +121,7 @@ class Service:
         self._metering = Metering(flows.metered(self._stages), self._store, settings.users)
         self._deliverer = Deliverer(
             outbox=self._store if traced is None else traced.outbox(self._store),
-            clock=StoreClock(clock, self._store),
+            clock=self._store_clock,
             registry=self._health.registry,
         )
         self._kubernetes = kubernetes.writer(
@@ -163,6 +166,7 @@ class Service:
             store=self._store,
             settings=self._settings,
             clock=self._clock,
+            store_clock=self._store_clock,
             version=metadata.version("rankscope"),
             profiles=self._profiles,
             health=self._health,
@@ -220,6 +224,7 @@ class Service:
         now = datetime.now(UTC)
         scheduler.add_job(self._trim, "interval", seconds=_TRIM_SECONDS, next_run_time=now)
         scheduler.add_job(self._meter, "interval", seconds=_METER_SECONDS)
+        scheduler.add_job(self._store_clock.compare, "interval", seconds=COMPARE_SECONDS)
         scheduler.add_job(
             self._health.check_store, "interval", (self._store,), seconds=_CHECK_SECONDS
         )
@@ -236,16 +241,16 @@ class Service:
 
     def _trim(self) -> None:
         """Let go of what is too old or too much."""
-        now = self._clock.now()
+        now, stored_now = self._clock.now(), self._store_clock.now()
         try:
             self._health.journal_size.set(self._stages.trim(now))
-            keep = self._settings.store
-            self._store.expire(now=now)
-            self._store.trim(before=now - keep.keep_days * _DAY_SECONDS)
-            self._store.trim_incidents(before=now - keep.keep_incidents_days * _DAY_SECONDS)
-            self._priors.learn(self._store.confirmed())  # another collector may share the store
             self._profiles.trim(now)
-            self._store.trim_history(before=now - keep.keep_history_days * _DAY_SECONDS)
+            keep = self._settings.store
+            self._store.expire(now=stored_now)
+            self._store.trim(before=stored_now - keep.keep_days * _DAY_SECONDS)
+            self._store.trim_incidents(before=stored_now - keep.keep_incidents_days * _DAY_SECONDS)
+            self._priors.learn(self._store.confirmed())  # another collector may share the store
+            self._store.trim_history(before=stored_now - keep.keep_history_days * _DAY_SECONDS)
         except Exception as error:  # noqa: BLE001  tried again in a minute; the rest goes on
             self._health.pipeline_failures.labels("trim").inc()
             _LOG.error("retention failed", error=str(error))

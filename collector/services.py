@@ -40,6 +40,9 @@ class Services:
     store: "Store"
     settings: "CollectorSettings"
     clock: Clock
+    """That of evaluation: what it holds is compared with this one."""
+    store_clock: Clock
+    """That of the store, which collectors may share: what is due or signed goes by this one."""
     version: str
     profiles: Shelf
     health: Health = field(default_factory=Health)

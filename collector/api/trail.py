@@ -34,7 +34,7 @@ def recording(services: Services) -> Callable[[Request], Iterator[None]]:
         services.store.audit(
             Done(
                 id=secrets.token_hex(8),
-                at=services.clock.now(),
+                at=services.store_clock.now(),
                 token=name,
                 author=name or "somebody",
                 action=f"{noun}.{verb}"[:64],

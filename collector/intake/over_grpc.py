@@ -1,17 +1,18 @@
 """OTLP over gRPC, beside OTLP over HTTP: the same payloads, the same journal, the same answers.
 
 Off unless an address is set; grpcio is loaded only then (extra `grpc`). Messages are handed on as
-the bytes they came in. A call waits for its message in one of few threads, so the token, which
-comes before the message, is checked first: who has none keeps no thread.
+the bytes they came in. Calls wait for their messages and for the journal on one event loop, in a
+thread of its own: a sender that stops within a message holds nothing that others need, and its
+call ends after MESSAGE_SECONDS. The token comes before the message, and is checked first.
 """
 
+import asyncio
+import functools
 import hashlib
 import hmac
 import ipaddress
 import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent import futures
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import structlog
@@ -38,11 +39,21 @@ _METHODS: dict[str, tuple[Signal, Kind]] = {
     ),
     "/opentelemetry.proto.collector.logs.v1.LogsService/Export": ("logs", Kind.LOGS_PROTOBUF),
 }
-_THREADS = 4
+MESSAGE_SECONDS = 30.0
+"""How long a message may take to come in, from the call on: 64 MiB at 18 Mbit/s."""
+_CALLS = 100
+"""At once on a connection, those of a proxy that carries many senders too; more wait there."""
+_OPTIONS = (
+    ("grpc.max_concurrent_streams", _CALLS),
+    # Who is gone without a word is noticed, and its calls with it.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.max_connection_idle_ms", 900_000),
+)
 _ANSWER_SECONDS = 30.0
 _GRACE_SECONDS = 2.0
 _WRONG_SECONDS = 1.0
-"""A wrong token is answered that late, one at a time: further ones at once, not by more threads."""
+"""A wrong token is answered that late, one at a time: further ones at once."""
 _EXTRA = "OTLP over gRPC needs grpcio: pip install 'rankscope[collector,grpc]'"
 
 
@@ -69,71 +80,99 @@ class GrpcIntake:
 
     def __init__(self, services: "Services") -> None:
         try:
-            import grpc  # noqa: PLC0415  only where an address is set
+            import grpc.aio  # noqa: PLC0415  only where an address is set
         except ImportError:
             raise MissingGrpcError(_EXTRA) from None
         self._grpc = grpc
         self._services = services
         self._tokens: Sequence[TokenSettings] = services.settings.api.tokens
-        self._guessing = threading.Lock()
-        handlers: list[Any] = [_Handlers(self)]
-        self._server = grpc.server(
-            futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="otlp-grpc"),
-            handlers=handlers,
-            options=(
-                ("grpc.max_receive_message_length", services.settings.intake.body_limit_bytes),
-            ),
-        )
+        self._guessed = False
         listen = services.settings.intake.grpc_listen
         host, _, port = listen.rpartition(":")
         if not self._tokens and not _loopback(host):
             _LOG.warning("no token is configured: OTLP over gRPC on loopback only", asked=listen)
             host = "127.0.0.1"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="otlp-grpc", daemon=True)
         try:
-            bound = self._server.add_insecure_port(f"{host}:{port}")
-        except RuntimeError as error:
-            raise OSError(f"intake.grpc_listen {listen}: {error}") from None
+            bound = self._loop.run_until_complete(self._bind(f"{host}:{port}"))
+        except OSError:
+            self._loop.close()
+            raise
         self.address = f"{host}:{bound}"
+
+    async def _bind(self, address: str) -> int:
+        """Make the server, which belongs to the loop that runs; return its port."""
+        intake = self._services.settings.intake
+        handlers: list[Any] = [_Handlers(self)]
+        limit = ("grpc.max_receive_message_length", intake.body_limit_bytes)
+        self._server = self._grpc.aio.server(handlers=handlers, options=(limit, *_OPTIONS))
+        try:
+            return int(self._server.add_insecure_port(address))
+        except RuntimeError as error:
+            raise OSError(
+                f"intake.grpc_listen {intake.grpc_listen}: {error}; set intake.grpc_listen "
+                "(RANKSCOPE_INTAKE__GRPC_LISTEN) to an address of this machine that is free"
+            ) from None
 
     def start(self) -> None:
         """Take requests."""
-        self._server.start()
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
         _LOG.info("OTLP over gRPC", address=self.address)
 
     def stop(self) -> None:
         """Take no more, and answer those that are in progress."""
-        self._server.stop(_GRACE_SECONDS).wait(_GRACE_SECONDS)
+        if self._thread.ident is not None:
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
 
     def warnings(self) -> list[str]:
         """Return nothing: senders hear what is wrong."""
         return []
 
-    def call(
-        self, method: str, body: bytes, jobs: tuple[str, ...], context: "grpc.ServicerContext"
+    async def call(
+        self, method: str, jobs: tuple[str, ...], context: "grpc.aio.ServicerContext[Any, Any]"
     ) -> bytes:
         """Take a request of who may speak for these jobs; return the bytes of its answer."""
         signal, kind = _METHODS[method]
         codes = self._grpc.StatusCode
-        payload = Payload(kind, body, jobs)
         try:
-            outcome: Outcome = self._services.stages.submit(payload).result(_ANSWER_SECONDS)
+            body = await asyncio.wait_for(context.read(), MESSAGE_SECONDS)
+        except TimeoutError:
+            text = f"the message did not come within {MESSAGE_SECONDS:g} s"
+            await self._refuse(context, codes.DEADLINE_EXCEEDED, "408", text)
+        if not isinstance(body, bytes):
+            await self._refuse(context, codes.INVALID_ARGUMENT, "400", "there is no message")
+        try:
+            # Who hangs up does not undo what is on its way into the journal.
+            kept = asyncio.shield(
+                asyncio.wrap_future(self._services.stages.submit(Payload(kind, body, jobs)))
+            )
+            outcome: Outcome = await asyncio.wait_for(kept, _ANSWER_SECONDS)
         except UndecodableError as error:
-            self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
+            await self._refuse(context, codes.INVALID_ARGUMENT, "400", str(error))
         except NotPermittedError as error:
-            self._refuse(context, codes.PERMISSION_DENIED, "403", str(error))
+            await self._refuse(context, codes.PERMISSION_DENIED, "403", str(error))
         except (UnavailableError, TimeoutError) as error:
-            # The one code, beside those of a broken connection, that every OTLP sender repeats.
-            self._refuse(context, codes.UNAVAILABLE, "503", str(error) or "the journal is slow")
+            # Like DEADLINE_EXCEEDED above one of those that every OTLP sender repeats.
+            text = str(error) or "the journal is slow"
+            await self._refuse(context, codes.UNAVAILABLE, "503", text)
         return bytes(answers.success(outcome, signal, "protobuf").body)
 
-    def unknown(self, error: _TokenError, context: "grpc.ServicerContext") -> NoReturn:
+    async def unknown(
+        self, error: _TokenError, context: "grpc.aio.ServicerContext[Any, Any]"
+    ) -> NoReturn:
         """Answer a call without a token that is valid."""
-        if error.guessed and self._guessing.acquire(blocking=False):
+        if error.guessed and not self._guessed:
+            self._guessed = True
             try:
-                time.sleep(_WRONG_SECONDS)
+                await asyncio.sleep(_WRONG_SECONDS)
             finally:
-                self._guessing.release()
-        self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", str(error))
+                self._guessed = False
+        await self._refuse(context, self._grpc.StatusCode.UNAUTHENTICATED, "401", str(error))
 
     def jobs(self, metadata: Iterable[tuple[str, str | bytes]]) -> tuple[str, ...]:
         """Return the patterns of jobs that a sender may speak for. Raises _TokenError."""
@@ -152,13 +191,28 @@ class GrpcIntake:
             raise _TokenError("this token has expired")
         return found.jobs
 
-    def _refuse(
-        self, context: "grpc.ServicerContext", code: Any, status: str, text: str
+    async def _refuse(
+        self,
+        context: "grpc.aio.ServicerContext[Any, Any]",
+        code: "grpc.StatusCode",
+        status: str,
+        text: str,
     ) -> NoReturn:
         """Count what is refused, by the status that HTTP has for it, and end the call."""
         self._services.health.refused.labels(status).inc()
-        context.abort(code, text)
+        await context.abort(code, text)
         raise AssertionError  # abort raises
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    async def _end(self) -> None:
+        await self._server.stop(_GRACE_SECONDS)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 class _Handlers:
@@ -168,23 +222,27 @@ class _Handlers:
         self._intake = intake
 
     def service(self, details: Any) -> Any:
-        """Return the handler of a method, None for one that there is not."""
+        """Return the handler of a method, None for one that there is not.
+
+        It reads the message itself: nothing of one is read before it is asked for.
+        """
         import grpc  # noqa: PLC0415  as above
 
         method = details.method
         if method not in _METHODS:
             return None
+        answer: Callable[[Any], Awaitable[bytes]]
         try:
             jobs = self._intake.jobs(details.invocation_metadata)
         except _TokenError as error:
-            return grpc.stream_unary_rpc_method_handler(self._refusing(error))
-        return grpc.unary_unary_rpc_method_handler(
-            lambda body, context: self._intake.call(method, body, jobs, context)
-        )
+            answer = functools.partial(self._intake.unknown, error)
+        else:
+            answer = functools.partial(self._intake.call, method, jobs)
 
-    def _refusing(self, error: _TokenError) -> Callable[[Any, Any], bytes]:
-        """Return what refuses a call; of a stream nothing is read before it is asked for."""
-        return lambda _messages, context: self._intake.unknown(error, context)
+        async def handle(_messages: object, context: Any) -> bytes:
+            return await answer(context)
+
+        return grpc.stream_unary_rpc_method_handler(handle)
 
 
 def intakes(services: "Services") -> list[GrpcIntake]:

@@ -4,8 +4,6 @@ When a message is tried again is written there and read by all of them, and a re
 message signed minutes before or after its own time: the clock of one machine is no measure.
 """
 
-import threading
-import time
 from typing import Protocol
 
 import structlog
@@ -14,7 +12,8 @@ from ...vocabulary.clock import Clock
 from .errors import StoreError
 
 _LOG = structlog.get_logger(__name__)
-_AGAIN_SECONDS, _AWAY_SECONDS = 60.0, 5.0
+COMPARE_SECONDS = 5.0
+"""How often to compare: a clock that somebody sets is wrong for no longer."""
 
 
 class Timed(Protocol):
@@ -26,33 +25,33 @@ class Timed(Protocol):
 
 
 class StoreClock:
-    """A collector's clock, put right by the database's once a minute. Safe from any thread.
+    """A collector's clock, put right by the database's in `compare`. Safe from any thread.
 
-    While the database does not answer it goes on from what was known last.
+    `now` never asks the database, so that it may be read anywhere. While the database does not
+    answer it goes on from what was known last; without one for several it is the clock given.
     """
 
     def __init__(self, clock: Clock, store: Timed) -> None:
         self._clock = clock
         self._store = store
-        self._lock = threading.Lock()
         self._ahead_seconds = 0.0
-        self._again_at = 0.0
 
     def now(self) -> float:
         """Return seconds since the epoch."""
-        with self._lock:
-            if time.monotonic() >= self._again_at:
-                self._again_at = time.monotonic() + _AGAIN_SECONDS
-                self._compare()
-            return self._clock.now() + self._ahead_seconds
+        return self._clock.now() + self._ahead_seconds
 
-    def _compare(self) -> None:
+    def compare(self) -> None:
+        """Ask the database for its time; may take as long as it lets one wait."""
         before = self._clock.now()
         try:
             found = self._store.time()
         except StoreError as error:
-            self._again_at = time.monotonic() + _AWAY_SECONDS
             _LOG.debug("the clock of the database is not known", error=str(error))
             return
-        if found is not None:
-            self._ahead_seconds = found - (before + self._clock.now()) / 2
+        if found is None:
+            return
+        way = self._clock.now() - before
+        ahead = found - before - way / 2
+        # As exactly as that it is known already: time is not moved to and fro by a slow answer.
+        if abs(ahead - self._ahead_seconds) > way / 2:
+            self._ahead_seconds = ahead

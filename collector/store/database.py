@@ -90,9 +90,11 @@ class Database:
         if not self.shared:
             return None
         with self.read() as db:
-            return float(
-                db.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
-            )
+            return self.now(db)
+
+    def now(self, db: Connection) -> float:
+        """Return the clock of a database that is shared, within a transaction."""
+        return float(db.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
     def close(self) -> None:
         """Let go of every connection."""

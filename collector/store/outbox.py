@@ -43,9 +43,17 @@ class Entry:
 
 
 def enqueue(
-    db: Connection, news: Recorded, *, to: Sequence[Endpoint], held_by: Sequence[Mute], now: float
+    db: Connection,
+    news: Recorded,
+    *,
+    to: Sequence[Endpoint],
+    held_by: Sequence[Mute],
+    now: float,
+    due_at: float,
 ) -> None:
     """Write one message for every endpoint that wants this; what a mute holds back is recorded.
+
+    `now` is the time of evaluation, `due_at` that of delivery: their clocks may differ.
 
     What is no news to people is only ever the first message of an incident to an endpoint.
     """
@@ -74,7 +82,7 @@ def enqueue(
                 type=type_,
                 body=_body(endpoint, Notice(type_, news.at, document), written),
                 created_at=now,
-                due_at=now,
+                due_at=due_at,
                 attempts=0,
                 state="suppressed" if held else "pending",
                 finished_at=now if held else None,

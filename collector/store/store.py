@@ -214,11 +214,16 @@ class Store(Endpoints, Records):
         everybody = [row.endpoint for row in endpoints.every(db) if row.endpoint.enabled]
         # A cause may become sure enough in a change that is no news to people.
         subscribers = [endpoint for endpoint in everybody if endpoint.subscribes]
-        held_by = mutes.active(db, now) if everybody else ()
+        if not everybody:
+            return
+        held_by = mutes.active(db, now)
+        # Whoever delivers it looks by the database's clock: it is due at once, not when that
+        # has come to where the clock of this collector is.
+        due_at = min(now, self._database.now(db)) if self._database.shared else now
         for row in news:
             to = everybody if row.notify else subscribers
             if to:
-                outbox.enqueue(db, row, to=to, held_by=held_by, now=now)
+                outbox.enqueue(db, row, to=to, held_by=held_by, now=now, due_at=due_at)
 
     def written_elsewhere(self, news: Sequence[Recorded]) -> None:
         """Pass on what another collector wrote to those that subscribed to everything."""

@@ -104,11 +104,13 @@ class LargeJob:
         pipeline = Pipeline(detectors=())
         fill(pipeline, ranks=ranks, steps=steps)
         self._store = Store(f"sqlite:///{folder / 'rankscope.db'}")
+        clock = SetClock(START + steps * STEP_SECONDS)
         services = Services(
             stages=cast("Any", Held(pipeline)),
             store=self._store,
             settings=CollectorSettings(data_dir=folder),
-            clock=SetClock(START + steps * STEP_SECONDS),
+            clock=clock,
+            store_clock=clock,
             version="0",
             profiles=Shelf(folder / "profiles", ProfilesSettings()),
             health=Health(),

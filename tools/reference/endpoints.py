@@ -33,6 +33,7 @@ def description() -> Mapping[str, Any]:
         store=cast("Store", _NoStore()),
         settings=CollectorSettings(),
         clock=SystemClock(),
+        store_clock=SystemClock(),
         version="any",
         profiles=cast("Any", None),
     )

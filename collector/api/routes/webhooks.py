@@ -137,7 +137,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
             min_probability=body.min_probability,
             min_confidence=body.min_confidence,
         )
-        kept = services.store.add_webhook(endpoint, services.clock.now())
+        kept = services.store.add_webhook(endpoint, services.store_clock.now())
         return shapes.CreatedWebhook(**_shape(kept).model_dump(), secret=made)
 
     @routes.delete(
@@ -147,14 +147,14 @@ def router(services: Services, guard: Guard) -> APIRouter:
         dependencies=writing,
     )
     def remove(webhook: str) -> None:
-        services.store.remove_webhook(webhook, services.clock.now())
+        services.store.remove_webhook(webhook, services.store_clock.now())
 
     @routes.post(
         "/webhooks/{webhook:encoded}/test", summary="Send a test message", dependencies=writing
     )
     def test(webhook: str) -> shapes.Tested:
         endpoint = services.store.webhook(webhook).endpoint
-        now = services.clock.now()
+        now = services.store_clock.now()
         identity = f"msg_test{secrets.token_hex(12)}"
         format_ = notify.FORMATS[endpoint.format]
         text = "A test message of Rankscope. Nothing is wrong."
@@ -162,7 +162,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
         outcome = sending.send(
             format_.request(endpoint, notice, now),
             outcome=format_.outcome,
-            now=services.clock.now,
+            now=services.store_clock.now,
         )
         return shapes.Tested(
             delivered=outcome.accepted,
@@ -196,7 +196,7 @@ def router(services: Services, guard: Guard) -> APIRouter:
             )
         states: tuple[State, ...] = tuple(wanted.states)
         count = services.store.replay(
-            webhook, states=states, since=wanted.since, now=services.clock.now()
+            webhook, states=states, since=wanted.since, now=services.store_clock.now()
         )
         return shapes.Replayed(replayed=count)
 

@@ -103,6 +103,7 @@ def new_services(
             store=store,
             settings=checked,
             clock=clock,
+            store_clock=clock,
             version="0.1.0",
             profiles=Shelf(tmp_path / "profiles", checked.profiles),
             health=health,

@@ -1,6 +1,8 @@
 """Webhooks over HTTP: made, shown without secrets, tested, listed, sent again, deleted."""
 
 import base64
+import math
+from dataclasses import replace
 
 import pytest
 from standardwebhooks import Webhook
@@ -245,3 +247,36 @@ def test_maintenance_is_made_listed_and_ended(client):
     assert client.delete(f"/api/v1/maintenance/{made['id']}").status_code == 204
     nothing = {"ends_at": "2099-01-01T00:00:00Z"}
     assert client.post("/api/v1/maintenance", json=nothing).status_code == 422
+
+
+BEHIND_SECONDS = 600.0
+
+
+@pytest.fixture
+def ahead(new_services, clock):
+    """Return the services of a collector that is minutes ahead of its database."""
+    stored = replace(clock, at=clock.at - BEHIND_SECONDS)
+    return replace(new_services(), store_clock=stored)
+
+
+def test_what_is_sent_again_is_due_by_the_clock_of_the_store(ahead, client_of, store, opened):
+    """A collector minutes ahead would have it wait for minutes, behind what came later."""
+    client = client_of(ahead)
+    made = _add(client)
+    opened()
+    now = ahead.store_clock.now()
+    _, delivery = store.next_delivery(made["id"], math.inf)
+    store.failed(made["id"], delivery, Outcome(500), due_at=None, now=now)
+    assert store.waiting(now) == []
+    assert client.post(f"/api/v1/webhooks/{made['id']}/replay").json() == {"replayed": 1}
+    assert store.waiting(now) == [made["id"]]
+
+
+def test_a_test_message_is_signed_at_the_time_of_the_store(ahead, client_of, receiver):
+    """Receivers refuse what was signed minutes away from their own time."""
+    url, got = receiver
+    client = client_of(ahead)
+    made = _add(client, url=url)
+    client.post(f"/api/v1/webhooks/{made['id']}/test")
+    [(headers, _)] = got
+    assert int(headers["webhook-timestamp"]) == int(ahead.store_clock.now())

@@ -45,6 +45,7 @@ def services(pipeline, memory_journal, decisions, sink, clock, health):
         store=mock.Mock(),  # the intake asks nothing of it
         settings=CollectorSettings(intake=IntakeSettings(body_limit_bytes=LIMIT)),
         clock=clock,
+        store_clock=clock,
         version="0",
         profiles=mock.Mock(),
         health=health,

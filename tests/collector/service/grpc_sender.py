@@ -1,14 +1,19 @@
 """Sends over gRPC, in a process of its own as senders are: grpc_sender.py ADDRESS WHAT [TOKEN].
 
 WHAT is `metrics` or `logs`, sent by the OpenTelemetry SDK's exporters; `codes`: the status codes of
-calls that must be refused, written one a line; or `stalled`: how a call with the token ends while
-others, which have none, never send their message.
+calls that must be refused, written one a line; `stalled`: how a call with the token ends while
+others, which have none, never send their message; or `half`: the same while others, which have the
+token, sent half of their message, and then the status codes with which those end.
 """
 
+import socket
 import sys
 import threading
 
 import grpc
+import h2.config
+import h2.connection
+import h2.events
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk._logs import LoggerProvider
@@ -81,8 +86,37 @@ def stalled(address, token):
         never.set()
 
 
+def half(address, token):
+    """Speak HTTP/2 by hand: a client of grpcio sends whole messages only."""
+    host, _, port = address.rpartition(":")
+    headers = [
+        (":method", "POST"), (":scheme", "http"), (":path", METRICS), (":authority", address),
+        ("te", "trailers"), ("content-type", "application/grpc"), *bearer(token).items(),
+    ]  # fmt: skip
+    ends = set()
+    with socket.create_connection((host, int(port))) as raw:
+        wire = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        wire.initiate_connection()
+        streams = {wire.get_next_available_stream_id() + 2 * number for number in range(16)}
+        for stream in sorted(streams):
+            wire.send_headers(stream, headers)
+            wire.send_data(stream, b"\0" + (1000).to_bytes(4, "big") + b"half of it")
+        raw.sendall(wire.data_to_send())
+        with grpc.insecure_channel(address) as channel:
+            method = channel.unary_unary(METRICS)
+            method(b"", metadata=tuple(bearer(token).items()), timeout=100, wait_for_ready=True)
+            sys.stdout.write("OK\n")
+        while streams:
+            for event in wire.receive_data(raw.recv(65536)):
+                if isinstance(event, h2.events.TrailersReceived | h2.events.ResponseReceived):
+                    ends |= {value for name, value in event.headers if name == "grpc-status"}
+                if isinstance(event, h2.events.StreamEnded | h2.events.StreamReset):
+                    streams.discard(event.stream_id)
+            raw.sendall(wire.data_to_send())
+    sys.stdout.writelines(f"{end}\n" for end in sorted(ends))
+
+
 if __name__ == "__main__":
     address, what, *token = sys.argv[1:]
-    {"metrics": metrics, "logs": logs, "codes": codes, "stalled": stalled}[what](
-        address, "".join(token)
-    )
+    senders = {"metrics": metrics, "logs": logs, "codes": codes, "stalled": stalled, "half": half}
+    senders[what](address, "".join(token))

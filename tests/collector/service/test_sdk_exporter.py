@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+import grpc
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -16,6 +17,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
+from rankscope.collector.intake import over_grpc
 from rankscope.collector.intake.decoding import Decoder
 from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal import journal as journals
@@ -95,7 +97,7 @@ def test_an_exporter_whose_collector_is_away_for_a_moment_delivers(collector_at,
     assert len(batches) == 1
 
 
-def over_grpc(intake, what, token=""):
+def sent_over_grpc(intake, what, token=""):
     """Send in another process; return the lines that it printed."""
     command = [sys.executable, SENDER, intake.address, what, token]
     sent = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
@@ -105,8 +107,8 @@ def over_grpc(intake, what, token=""):
 def test_metrics_and_logs_of_the_sdk_arrive_over_grpc(collector_at, tmp_path):
     with collector_at(tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}) as service:
         (intake,) = service._connected
-        over_grpc(intake, "metrics")
-        over_grpc(intake, "logs")
+        sent_over_grpc(intake, "metrics")
+        sent_over_grpc(intake, "logs")
     ((batch, table),) = decoded(tmp_path / "data", Kind.METRICS_PROTOBUF)
     assert batch.metrics.columns.value.tolist() == [2.5]
     assert table[0].resource.job == "sdk/run ü"
@@ -119,10 +121,10 @@ def test_without_a_token_grpc_is_refused_where_tokens_are_asked_for(collector_at
         tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}, api={"tokens": tokens}
     ) as service:
         (intake,) = service._connected
-        assert over_grpc(intake, "codes", "a-token-of-16-chars") == [
+        assert sent_over_grpc(intake, "codes", "a-token-of-16-chars") == [
             "UNAUTHENTICATED", "UNAUTHENTICATED", "INVALID_ARGUMENT", "UNIMPLEMENTED",
         ]  # fmt: skip
-        over_grpc(intake, "metrics", "a-token-of-16-chars")
+        sent_over_grpc(intake, "metrics", "a-token-of-16-chars")
     assert len(list(decoded(tmp_path / "data", Kind.METRICS_PROTOBUF))) == 1
 
 
@@ -132,4 +134,18 @@ def test_who_has_no_token_keeps_nobody_waiting_over_grpc(collector_at, tmp_path)
         tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}, api={"tokens": tokens}
     ) as service:
         (intake,) = service._connected
-        assert ["OK"] == over_grpc(intake, "stalled", "a-token-of-16-chars")
+        assert ["OK"] == sent_over_grpc(intake, "stalled", "a-token-of-16-chars")
+
+
+def test_who_stops_within_a_message_keeps_nobody_waiting_over_grpc(
+    collector_at, tmp_path, monkeypatch
+):
+    """Its call ends by itself, with a status that senders repeat."""
+    monkeypatch.setattr(over_grpc, "MESSAGE_SECONDS", 5.0)
+    tokens = [{"token": "a-token-of-16-chars", "role": "ingest"}]
+    with collector_at(
+        tmp_path / "data", intake={"grpc_listen": "127.0.0.1:0"}, api={"tokens": tokens}
+    ) as service:
+        (intake,) = service._connected
+        ends = sent_over_grpc(intake, "half", "a-token-of-16-chars")
+    assert ends == ["OK", str(grpc.StatusCode.DEADLINE_EXCEEDED.value[0])]
